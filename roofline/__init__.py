@@ -1,0 +1,50 @@
+"""Roofline analysis of CUDA kernels from Nsight Compute reports."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from roofline.analysis import analyze
+    from roofline.errors import RooflineError
+    from roofline.model import Analysis, Bound, Group, Measurement, Result, Verdict
+    from roofline.reader import read
+
+# Name -> module, so that importing the package costs nothing until a name is used.
+_HOMES = {
+    "Analysis": "roofline.model",
+    "Bound": "roofline.model",
+    "Group": "roofline.model",
+    "Measurement": "roofline.model",
+    "Result": "roofline.model",
+    "RooflineError": "roofline.errors",
+    "Verdict": "roofline.model",
+    "analyze": "roofline.analysis",
+    "read": "roofline.reader",
+}
+
+__all__ = [
+    "Analysis",
+    "Bound",
+    "Group",
+    "Measurement",
+    "Result",
+    "RooflineError",
+    "Verdict",
+    "__version__",
+    "analyze",
+    "read",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

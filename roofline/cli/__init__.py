@@ -1,0 +1,69 @@
+"""The command line: a group whose commands are imported only when they are run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from roofline import __version__
+from roofline.errors import RooflineError
+
+# Command -> (one-line help, as its own docstring begins); the module is roofline.cli.<command>_cmd.
+COMMANDS = {
+    "profile": "Run PROGRAM under ncu for the kernels chosen, then name what limits each.",
+    "analyze": "Rank the kernels of saved reports and name what limits each.",
+    "plot": "Draw the roofline of saved reports.",
+    "compare": "Say what changed between two captures, and whether the prediction held.",
+    "report": "Write what one attaches to a pull request: Markdown, pictures, JSON.",
+    "select": "Choose from a timeline the kernels that deserve ncu.",
+    "time": "Measure a program without a profiler.",
+    "redact": "Copy a report without anything personal in it.",
+    "specs": "Look into the hardware registry.",
+    "doctor": "Check whether this machine can profile; if not, why, and who can change it.",
+}
+
+
+class _Commands(click.Group):
+    """Lists commands from a table and loads a command's module when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"roofline.cli.{cmd_name}_cmd").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RooflineError as error:
+            click.echo(f"roofline: {error}", err=True)
+            ctx.exit(error.exit_code)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Shell completion: see 'Completion' in the documentation. "
+    "Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 unreadable input, "
+    "4 ncu could not profile, 5 the program failed.",
+)
+@click.version_option(__version__, prog_name="roofline")
+def cli() -> None:
+    """Name what limits a CUDA kernel, by how much, and what a fix could buy.
+
+    \b
+    Examples:
+      roofline profile --kernel-regex gemm python bench.py
+      roofline analyze report.ncu-rep --plot roofline.png
+      roofline compare before.ncu-rep after.ncu-rep
+    """
