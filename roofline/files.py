@@ -25,9 +25,7 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
             hint=f"mkdir -p {path.parent}",
         )
     if path.exists() and not force:
-        raise UsageError(
-            f"{path} exists already", hint="another name, or --force to write over it"
-        )
+        raise UsageError(f"{path} exists already", hint="another name, or --force to write over it")
 
 
 @contextmanager
