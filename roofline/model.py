@@ -131,7 +131,7 @@ class Peaks:
     """What a device can do, of one kind: "report", "datasheet" or "achieved".
 
     ``operations_per_s`` has the operation keys of ``PRECISIONS``; ``source`` says where the
-    numbers come from.
+    numbers come from, ``how`` says it for single values ("dram", "l2", "l1", "fp32", ...).
     """
 
     kind: str
@@ -140,6 +140,7 @@ class Peaks:
     l2_bytes_per_s: float | None = None
     l1_bytes_per_s: float | None = None
     operations_per_s: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    how: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +166,11 @@ class Measurement:
 
     ``operations`` maps operation keys to counts; empty means not measured. ``accumulate`` maps a
     tensor key to the accumulator of most of its operations ("fp32", "fp16"), ``tensor_path`` to
-    "mma_sync" or "wgmma" where the opcodes tell. ``stalls`` are largest first; ``provenance``
-    says for each quantity how it was read.
+    "mma_sync" or "wgmma" where the opcodes tell. ``unmeasured`` names operations that did run but
+    were not counted ("tensor", "fp16"): then no total exists. ``stalls`` are largest first;
+    ``provenance`` says for each quantity how it was read. ``ncu_version`` is of the ncu that
+    captured, ``settings`` what it was told ("clock_control", "cache_control", "replay_mode", ...)
+    where the file says so.
     """
 
     source: str
@@ -188,6 +192,7 @@ class Measurement:
     operations: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     accumulate: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     tensor_path: str | None = None
+    unmeasured: tuple[str, ...] = ()
     sm_clock_hz: float | None = None
     dram_clock_hz: float | None = None
     units: tuple[UnitUse, ...] = ()
@@ -202,6 +207,8 @@ class Measurement:
     passes: float | None = None
     nvtx: tuple[str, ...] = ()
     process: int | None = None
+    ncu_version: str | None = None
+    settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     peaks: Peaks = field(default_factory=lambda: Peaks(kind="report", source="none"))
     provenance: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     missing: tuple[Missing, ...] = ()
@@ -209,8 +216,10 @@ class Measurement:
 
     @property
     def total_operations(self) -> float | None:
-        """All operations of all precisions; ``None`` where none were measured."""
-        return sum(self.operations.values()) if self.operations else None
+        """All operations of all precisions; ``None`` where some that ran were not counted."""
+        if not self.operations or self.unmeasured:
+            return None
+        return sum(self.operations.values())
 
     @property
     def arithmetic_intensity(self) -> float | None:

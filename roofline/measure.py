@@ -1,0 +1,248 @@
+"""From a launch in ncu's words to a measurement in ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from roofline.device import device_of
+from roofline.launch import Launch, Metrics
+from roofline.model import Dim3, Kind, Measurement, Missing, Note
+from roofline.opcodes import plain_mix
+from roofline.recipes import (
+    DRAM_CLOCK,
+    DRAM_READ,
+    DRAM_TOTAL,
+    DRAM_WRITE,
+    DURATION,
+    DURATION_S,
+    FP16,
+    FP32,
+    FP64,
+    L1_BYTES,
+    L2_BYTES,
+    OCCUPANCY,
+    OCCUPANCY_LIMITS,
+    PASSES,
+    REGISTERS,
+    SHARED_MEMORY,
+    SM_ACTIVE,
+    SM_CLOCK,
+    THEORETICAL_OCCUPANCY,
+    WAVES,
+    Recipe,
+    read,
+)
+from roofline.roofs import report_peaks
+from roofline.stalls import stalls
+from roofline.tensor import TensorWork, tensor_work
+from roofline.units import unit_uses
+
+_THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
+_HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
+_PACKED_ACTIVITY = ("FADD2", "FMUL2", "FFMA2")
+# Quantity -> the ncu option that collects it.
+FLAGS = {
+    "duration": "--metrics gpu__time_duration.sum",
+    "utilization": "--section SpeedOfLight",
+    "dram_bytes": "--metrics dram__bytes_read.sum,dram__bytes_write.sum",
+    "operations": "--section SpeedOfLight_RooflineChart",
+    "operations.tensor": "--metrics sass__inst_executed_per_opcode_with_modifier_all",
+    "operations.fp16": "--metrics sass__thread_inst_executed_true_per_opcode_with_modifier_all",
+    "stalls": "--section WarpStateStats",
+    "occupancy": "--section Occupancy",
+    "launch": "--section LaunchStats",
+    "sm_clock": "--section SpeedOfLight",
+}
+
+
+class _Reader:
+    """Applies recipes and remembers how each quantity was read."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.provenance: dict[str, str] = {}
+
+    def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
+        reading = read(recipes, self.metrics)
+        if reading is None:
+            return None
+        self.provenance[quantity] = reading.how
+        return reading.value
+
+
+def measure(launch: Launch) -> Measurement:
+    """Measure one launch: every quantity by the most trusted recipe that its metrics allow.
+
+    Durations in seconds, amounts in bytes and operations, clocks in Hz, percentages of peak over
+    elapsed time. What is not measured is ``None`` and named in ``missing``.
+    """
+    metrics, reader = launch.metrics, _Reader(launch.metrics)
+    device = device_of(metrics)
+    tensor = tensor_work(metrics)
+    operations, unmeasured = _operations(reader, tensor)
+    read_bytes, write_bytes, dram_bytes = _dram_bytes(reader)
+    sm_clock, dram_clock = reader.get("sm_clock", SM_CLOCK), reader.get("dram_clock", DRAM_CLOCK)
+    l1_bytes = reader.get("l1_bytes", L1_BYTES)
+    peaks, peak_notes = report_peaks(
+        metrics,
+        device,
+        sm_clock_hz=sm_clock,
+        dram_clock_hz=dram_clock,
+        tensor=tensor,
+        l1_measured=l1_bytes is not None,
+    )
+    reasons, stall_how = stalls(metrics)
+    if stall_how:
+        reader.provenance["stalls"] = stall_how
+    measurement = Measurement(
+        source=launch.source,
+        range=launch.range,
+        index=launch.index,
+        kind=launch.kind,
+        name=launch.name,
+        demangled=launch.demangled,
+        grid=_dim3(metrics, "grid"),
+        block=_dim3(metrics, "block"),
+        device=device,
+        duration_s=_duration(reader),
+        dram_bytes=dram_bytes,
+        dram_read_bytes=read_bytes,
+        dram_write_bytes=write_bytes,
+        l2_bytes=reader.get("l2_bytes", L2_BYTES),
+        l1_bytes=l1_bytes,
+        operations=operations,
+        accumulate=tensor.accumulate,
+        tensor_path=tensor.path,
+        unmeasured=unmeasured,
+        sm_clock_hz=sm_clock,
+        dram_clock_hz=dram_clock,
+        units=unit_uses(metrics),
+        waves=reader.get("waves", WAVES),
+        occupancy_percent=reader.get("occupancy", OCCUPANCY),
+        theoretical_occupancy_percent=reader.get("theoretical_occupancy", THEORETICAL_OCCUPANCY),
+        occupancy_limiter=_occupancy_limiter(metrics),
+        registers_per_thread=reader.get("registers", REGISTERS),
+        shared_memory_bytes=reader.get("shared_memory", SHARED_MEMORY),
+        sm_active_percent=reader.get("sm_active", SM_ACTIVE),
+        stalls=reasons,
+        passes=reader.get("passes", PASSES),
+        nvtx=launch.nvtx,
+        process=launch.process,
+        ncu_version=launch.ncu_version,
+        settings=launch.settings,
+        peaks=peaks,
+        provenance=reader.provenance,
+        notes=(*tensor.notes, *peak_notes, *_notes(metrics, launch.kind), *metrics.notes()),
+    )
+    return _with_missing(measurement)
+
+
+def _duration(reader: _Reader) -> float | None:
+    """A duration of 0 measures nothing."""
+    return reader.get("duration", DURATION_S) or None
+
+
+def _dram_bytes(reader: _Reader) -> tuple[float | None, float | None, float | None]:
+    read_bytes = reader.get("dram_read_bytes", DRAM_READ)
+    write_bytes = reader.get("dram_write_bytes", DRAM_WRITE)
+    if read_bytes is not None and write_bytes is not None:
+        reader.provenance["dram_bytes"] = "read + write"
+        return read_bytes, write_bytes, read_bytes + write_bytes
+    return read_bytes, write_bytes, reader.get("dram_bytes", DRAM_TOTAL)
+
+
+def _operations(reader: _Reader, tensor: TensorWork) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """Operations by key, and what ran without being counted."""
+    executed = reader.metrics.instances(_THREAD_OPCODES)
+    mix = plain_mix(executed) if executed else {}
+    found: dict[str, float] = {}
+    for key, recipes in (("fp64", FP64), ("fp32", FP32)):
+        value = reader.get(f"operations.{key}", recipes)
+        if value is not None:
+            found[key] = _whole(value)
+        elif key in mix:
+            found[key] = mix[key]
+            reader.provenance[f"operations.{key}"] = "thread-level opcode mix"
+    found |= _half_operations(reader, mix)
+    unmeasured = []
+    if tensor.how is not None:
+        reader.provenance["operations.tensor"] = tensor.how
+        found |= tensor.operations
+    elif tensor.active:
+        unmeasured.append("tensor")
+    if "fp16" not in found and (reader.metrics.number(_HALF_ACTIVITY) or 0.0) > 0:
+        unmeasured.append("fp16")
+    if any(opcode.partition(".")[0] in _PACKED_ACTIVITY for opcode in executed):
+        # The FADD, FMUL and FFMA counters say nothing of their packed forms; the mix does.
+        found["fp32"] = mix["fp32"]
+        reader.provenance["operations.fp32"] = "thread-level opcode mix"
+    return found, tuple(unmeasured)
+
+
+def _half_operations(reader: _Reader, mix: Mapping[str, float]) -> dict[str, float]:
+    """FP16 and BF16: the opcode mix tells them apart and leaves conversions out."""
+    if mix:
+        reader.provenance["operations.fp16"] = "thread-level opcode mix"
+        if not mix["bf16"]:
+            return {"fp16": mix["fp16"]}
+        reader.provenance["operations.bf16"] = "thread-level opcode mix"
+        return {"fp16": mix["fp16"], "bf16": mix["bf16"]}
+    value = reader.get("operations.fp16", FP16)
+    return {} if value is None else {"fp16": _whole(value)}
+
+
+def _whole(count: float) -> float:
+    """Operations come in ones: undo the rounding of a rate times a time."""
+    nearest = float(round(count))
+    return nearest if abs(count - nearest) <= 1e-9 * nearest + 1e-6 else count
+
+
+def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
+    x, y, z = (metrics.number(f"launch__{what}_dim_{axis}") for axis in "xyz")
+    if x is None or y is None or z is None:
+        return None
+    return int(x), int(y), int(z)
+
+
+def _occupancy_limiter(metrics: Metrics) -> str | None:
+    limits = {
+        what: value
+        for name, what in OCCUPANCY_LIMITS.items()
+        if (value := metrics.number(name)) is not None
+    }
+    return min(limits, key=lambda what: limits[what]) if limits else None
+
+
+def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
+    notes = []
+    if metrics.has(DURATION) and metrics.number(DURATION) is None:
+        text = "counters hold no numbers (NaN): profiling of this launch failed"
+        notes.append(Note(code="counters_nan", text=text))
+    if kind is not Kind.KERNEL:
+        text = f"a {kind} of several kernels: no launch geometry, no counts from instructions"
+        notes.append(Note(code=f"{kind}_result", text=text))
+    if metrics.number("lts__t_sectors_lookup_miss.sum") is not None and not metrics.has(
+        "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"
+    ):
+        missed = 32 * (metrics.number("lts__t_sectors_lookup_miss.sum") or 0.0)
+        text = f"no DRAM counters; {missed:.4g} bytes missed L2, which is near DRAM but not DRAM"
+        notes.append(Note(code="no_dram_counters", text=text))
+    return tuple(notes)
+
+
+def _with_missing(measurement: Measurement) -> Measurement:
+    gaps = {
+        "duration": measurement.duration_s is None,
+        "utilization": not measurement.units,
+        "dram_bytes": measurement.dram_bytes is None,
+        "operations": not measurement.operations,
+        "operations.tensor": "tensor" in measurement.unmeasured,
+        "operations.fp16": "fp16" in measurement.unmeasured,
+        "stalls": not measurement.stalls,
+        "occupancy": measurement.theoretical_occupancy_percent is None,
+        "launch": measurement.waves is None and measurement.kind is Kind.KERNEL,
+        "sm_clock": measurement.sm_clock_hz is None,
+    }
+    missing = tuple(Missing(quantity=q, flag=FLAGS[q]) for q, gap in gaps.items() if gap)
+    return replace(measurement, missing=missing)

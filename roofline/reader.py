@@ -1,0 +1,235 @@
+"""Saved reports to launches: the only module that imports ncu_report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from roofline.errors import InputError
+from roofline.launch import Launch
+from roofline.model import Kind, Note
+from roofline.repfile import Found, Summary, Workload, require_whole
+from roofline.si import to_si
+
+SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
+# What an empty unit stands for, in metrics whose unit some versions of ncu leave out.
+_IMPLIED = {"gpu__time_duration": "ns"}
+_KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
+
+OnError = Callable[[InputError], None]
+OnProgress = Callable[[int, int], None]
+
+
+def read(
+    *paths: str | Path,
+    on_error: OnError | None = None,
+    on_progress: OnProgress | None = None,
+) -> Iterator[Launch]:
+    """Give the launches of reports, in file order.
+
+    Args:
+        paths: files, folders (searched through for reports) and glob patterns.
+        on_error: called with each file that cannot be read; without it the first one raises.
+        on_progress: called with (files done, files in all) before each file and at the end.
+
+    Raises:
+        InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
+
+    """
+    files: list[Path] = []
+    for path in paths:
+        try:
+            files += [file for file in expand(path) if file not in files]
+        except InputError as error:
+            _report(error, on_error)
+    for done, file in enumerate(files):
+        if on_progress is not None:
+            on_progress(done, len(files))
+        try:
+            yield from _read_file(file)
+        except InputError as error:
+            _report(error, on_error)
+    if on_progress is not None:
+        on_progress(len(files), len(files))
+
+
+def _report(error: InputError, on_error: OnError | None) -> None:
+    if on_error is None:
+        raise error
+    on_error(error)
+
+
+def expand(path: str | Path) -> list[Path]:
+    """The report files that a file, folder or glob pattern names, sorted.
+
+    Raises:
+        InputError: there is no such file, or none in the folder, or none that matches.
+
+    """
+    given = Path(path)
+    try:
+        if given.is_dir():
+            found = sorted(f for f in given.rglob("*") if f.suffix in SUFFIXES and f.is_file())
+            if not found:
+                hint = "a folder that holds .ncu-rep files"
+                raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
+            return found
+        if given.exists() or not any(letter in str(path) for letter in "*?["):
+            return [given]
+        anchor = Path(given.anchor) if given.is_absolute() else Path()
+        matches = sorted(anchor.glob(str(given.relative_to(given.anchor))))
+    except OSError as error:
+        raise InputError(f"cannot read {given}", why=error.strerror or str(error)) from error
+    if not matches:
+        raise InputError(f"no report matches {given}", hint="ls to see which files there are")
+    return [file for match in matches for file in (expand(match) if match.is_dir() else [match])]
+
+
+def _read_file(path: Path) -> Iterator[Launch]:
+    summary = require_whole(path)
+    context = _load(path)
+    results = iter(summary.results)
+    found = 0
+    for range_index in range(context.num_ranges()):
+        span = context.range_by_idx(range_index)
+        for index in range(span.num_actions()):
+            launch = _launch(path, summary, next(results, None), range_index, index, span)
+            found += 1
+            yield launch
+    if found != summary.found:
+        raise InputError(
+            f"cannot read all of {path}",
+            why=f"it holds {summary.found} results, {found} could be loaded",
+            hint=_reader_hint(summary),
+        )
+
+
+def _load(path: Path) -> Any:
+    import ncu_report  # not needed for --help
+
+    try:
+        context = ncu_report.load_report(str(path))
+    except Exception as error:  # noqa: BLE001 - whatever the library raises, the file is the cause
+        raise InputError(f"cannot read {path}", why=f"ncu_report says: {error}") from error
+    return context
+
+
+def _reader_hint(summary: Summary) -> str:
+    written = f" (it was written by ncu {summary.ncu_version})" if summary.ncu_version else ""
+    return f"pip install --upgrade ncu-report, in case the file is newer than it{written}"
+
+
+def _launch(
+    path: Path, summary: Summary, found: Found | None, range_index: int, index: int, span: Any
+) -> Launch:
+    action = span.action_by_idx(index)
+    name = action.name()
+    if name is None and found is not None and found.workload is Workload.KERNEL:
+        raise InputError(
+            f"cannot read all of {path}",
+            why=f"result {index} of range {range_index} has no name and no metrics",
+            hint=_reader_hint(summary),
+        )
+    kind = _KINDS.get(found.workload, Kind.KERNEL) if found else Kind.KERNEL
+    return Launch(
+        source=str(path),
+        range=range_index,
+        index=index,
+        kind=kind,
+        name=name or str(kind),
+        demangled=action.name(action.NameBase_DEMANGLED) or name or str(kind),
+        metrics=ActionMetrics(action),
+        nvtx=_nvtx(action),
+        process=found.process if found else None,
+        ncu_version=summary.ncu_version,
+        settings=summary.settings,
+    )
+
+
+def _nvtx(action: Any) -> tuple[str, ...]:
+    """Names of the open NVTX ranges, outermost first; ranges of a named domain as domain@name."""
+    state = action.nvtx_state()
+    names: list[str] = []
+    for number in state.domains() if state is not None else ():
+        domain = state.domain_by_id(number)
+        prefix = "" if domain.name() == "<default domain>" else f"{domain.name()}@"
+        ranges = (*domain.start_end_ranges(), *domain.push_pop_ranges())
+        names += [prefix + name for name in ranges]
+    return tuple(names)
+
+
+class ActionMetrics:
+    """The metrics of one result, read when asked for and converted to SI."""
+
+    def __init__(self, action: Any) -> None:
+        self._action = action
+        self._unknown_units: dict[str, str] = {}
+
+    def number(self, name: str) -> float | None:
+        """See ``launch.Metrics``."""
+        metric = self._action.metric_by_name(name)
+        if metric is None:
+            return None
+        value = metric.value()
+        if not isinstance(value, (int, float)) or not math.isfinite(value):
+            return None
+        unit = metric.unit()
+        if not unit:
+            unit = _IMPLIED.get(name.partition(".")[0], "")
+        converted = to_si(float(value), unit)
+        if converted is None:
+            self._unknown_units[unit] = name
+        return converted
+
+    def text(self, name: str) -> str | None:
+        """See ``launch.Metrics``."""
+        metric = self._action.metric_by_name(name)
+        value = None if metric is None else metric.value()
+        return value if isinstance(value, str) else None
+
+    def has(self, name: str) -> bool:
+        """See ``launch.Metrics``."""
+        return self._action.metric_by_name(name) is not None
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        """See ``launch.Metrics``."""
+        metric = self._action.metric_by_name(name)
+        if metric is None or not metric.has_correlation_ids():
+            return {}
+        identities = metric.correlation_ids()
+        found: dict[str, float] = {}
+        for i in range(metric.num_instances()):
+            value = metric.value(i)
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                key = str(identities.value(i))
+                found[key] = found.get(key, 0.0) + value
+        return found
+
+    def sass(self, address: str) -> str | None:
+        """See ``launch.Metrics``."""
+        line = self._action.sass_by_pc(int(address)) if address.isdigit() else None
+        return line or None
+
+    def names(self) -> tuple[str, ...]:
+        """See ``launch.Metrics``."""
+        return tuple(self._action.metric_names())
+
+    @cached_property
+    def rules(self) -> Mapping[str, str]:
+        """NVIDIA's own stored verdicts, rule identifier -> title; empty titles are errors."""
+        found = {}
+        for rule in self._action.rule_results_as_dicts():
+            title = rule.get("rule_message", {}).get("title")
+            if title:
+                found[rule["rule_identifier"]] = title
+        return found
+
+    def notes(self) -> tuple[Note, ...]:
+        """See ``launch.Metrics``."""
+        return tuple(
+            Note(code="unknown_unit", text=f"{name} is in {unit!r}, which is not known; left out")
+            for unit, name in self._unknown_units.items()
+        )

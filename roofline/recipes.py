@@ -1,0 +1,217 @@
+"""How each quantity is read: recipes over ncu's metric names, the most trusted first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from roofline.launch import Metrics
+
+DURATION = "gpu__time_duration.sum"
+SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"
+SMSP_CYCLES = "smsp__cycles_elapsed.avg"
+SECTOR_BYTES = 32.0
+WRITEBACK_BYTES = 128.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One way to a quantity, usable where a report holds all that it ``needs``.
+
+    ``combine`` answers ``None`` where the values make no quantity (nothing to divide by).
+    """
+
+    how: str
+    needs: tuple[str, ...]
+    combine: Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A value and how it was read."""
+
+    value: float
+    how: str
+
+
+def read(recipes: tuple[Recipe, ...], metrics: Metrics) -> Reading | None:
+    """Apply the first recipe that the metrics allow; ``None`` where none does."""
+    for recipe in recipes:
+        values = []
+        for name in recipe.needs:
+            value = metrics.number(name)
+            if value is None:
+                break
+            values.append(value)
+        else:
+            value = recipe.combine(*values)
+            if value is not None:
+                return Reading(value=value, how=recipe.how)
+    return None
+
+
+def _same(value: float) -> float:
+    return value
+
+
+def _sum(*values: float) -> float:
+    return sum(values)
+
+
+def _product(*values: float) -> float:
+    product = 1.0
+    for value in values:
+        product *= value
+    return product
+
+
+def _ratio(top: float, bottom: float) -> float | None:
+    return top / bottom if bottom else None
+
+
+def _percent(part: float, whole: float) -> float | None:
+    return 100.0 * part / whole if whole else None
+
+
+def _sectors(*counts: float) -> float:
+    return SECTOR_BYTES * sum(counts)
+
+
+def _plain(*names: str) -> tuple[Recipe, ...]:
+    return tuple(Recipe(name, (name,), _same) for name in names)
+
+
+def _dram_side(side: str) -> tuple[Recipe, ...]:
+    recipes: list[Recipe] = []
+    for base in (f"dram__bytes_{side}", f"dram__bytes_op_{side}"):
+        recipes += [
+            Recipe(f"{base}.sum", (f"{base}.sum",), _same),
+            Recipe(f"{base} per second x duration", (f"{base}.sum.per_second", DURATION), _product),
+        ]
+    sectors = f"dram__sectors_{side}.sum"
+    return (*recipes, Recipe(f"{sectors} x 32", (sectors,), _sectors))
+
+
+def _counted(letter: str, add_and_mul: float, fma: float, factor: str) -> tuple[Recipe, ...]:
+    """Operations of one precision from SASS counters of threads not predicated off."""
+
+    def total(adds: float, muls: float, fmas: float, *scale: float) -> float:
+        return (add_and_mul * (adds + muls) + fma * fmas) * _product(*scale)
+
+    recipes = []
+    for unit in ("smsp", "sm"):
+        base = [
+            f"{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
+            for op in ("add", "mul", "fma")
+        ]
+        rates = [f"{name}.per_cycle_elapsed" for name in base]
+        recipes += [
+            Recipe(f"SASS counters{factor}", tuple(base), total),
+            Recipe(
+                f"per_cycle_elapsed x smsp__cycles_elapsed{factor}",
+                (*rates, SMSP_RATE, DURATION),
+                total,
+            ),
+            Recipe(
+                f"per_cycle_elapsed x smsp__cycles_elapsed.avg{factor}",
+                (*rates, SMSP_CYCLES),
+                total,
+            ),
+        ]
+    return tuple(recipes)
+
+
+DURATION_S = (
+    *_plain(DURATION, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum"),
+    Recipe(
+        "gpc__cycles_elapsed.max over its rate",
+        ("gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"),
+        _ratio,
+    ),
+)
+DRAM_READ = _dram_side("read")
+DRAM_WRITE = _dram_side("write")
+DRAM_TOTAL = (
+    *_plain("dram__bytes.sum"),
+    Recipe("dram__bytes per second x duration", ("dram__bytes.sum.per_second", DURATION), _product),
+)
+L2_BYTES = (
+    *_plain("lts__t_bytes.sum"),
+    Recipe("lts__t_sectors.sum x 32", ("lts__t_sectors.sum",), _sectors),
+    Recipe(
+        "lts__t_sectors per second x 32 x duration",
+        ("lts__t_sectors.sum.per_second", DURATION),
+        lambda rate, time: SECTOR_BYTES * rate * time,
+    ),
+    Recipe(
+        "lts2xbar bytes per second x duration",
+        ("derived__lts__lts2xbar_bytes.sum.per_second", DURATION),
+        _product,
+    ),
+)
+_L1_SECTORS = tuple(
+    f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"
+    for space in ("global", "local")
+    for op in ("ld", "st")
+)
+L1_BYTES = (
+    *_plain("l1tex__t_bytes.sum"),
+    *(
+        Recipe(
+            f"lsu_writeback_{spaces} x 128",
+            (f"l1tex__lsu_writeback_active_{spaces}.sum",),
+            lambda cycles: WRITEBACK_BYTES * cycles,
+        )
+        for spaces in ("mem_lgds", "mem_lg")
+    ),
+    Recipe("global and local sectors x 32", _L1_SECTORS, _sectors),
+)
+FP64 = _counted("d", 1.0, 2.0, "")
+FP32 = _counted("f", 1.0, 2.0, "")
+FP16 = _counted("h", 2.0, 4.0, ", two lanes an instruction")
+
+SM_CLOCK = (
+    *_plain(
+        "sm__cycles_elapsed.avg.per_second",
+        SMSP_RATE,
+        "gpc__cycles_elapsed.avg.per_second",
+        "sm__cycles_elapsed.max.per_second",
+        "gpc__cycles_elapsed.max.per_second",
+    ),
+    *(
+        Recipe(
+            f"{name} over the duration",
+            (name, DURATION),
+            _ratio,
+        )
+        for name in ("sm__cycles_elapsed.max", "gpc__cycles_elapsed.max")
+    ),
+)
+DRAM_CLOCK = _plain("dram__cycles_elapsed.avg.per_second", "dram__cycles_elapsed.max.per_second")
+L2_CLOCK = _plain("lts__cycles_elapsed.avg.per_second")
+
+WAVES = _plain("launch__waves_per_multiprocessor")
+OCCUPANCY = _plain("sm__warps_active.avg.pct_of_peak_sustained_active")
+THEORETICAL_OCCUPANCY = _plain("sm__maximum_warps_per_active_cycle_pct")
+REGISTERS = _plain("launch__registers_per_thread")
+SHARED_MEMORY = _plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated")
+PASSES = _plain("profiler__replayer_passes")
+SM_ACTIVE = (
+    Recipe(
+        "sm__cycles_active.avg over sm__cycles_elapsed.max",
+        ("sm__cycles_active.avg", "sm__cycles_elapsed.max"),
+        _percent,
+    ),
+    Recipe(
+        "sm__cycles_active.avg over sm__cycles_elapsed.avg",
+        ("sm__cycles_active.avg", "sm__cycles_elapsed.avg"),
+        _percent,
+    ),
+)
+OCCUPANCY_LIMITS = {
+    "launch__occupancy_limit_registers": "registers",
+    "launch__occupancy_limit_shared_mem": "shared memory",
+    "launch__occupancy_limit_warps": "block size",
+    "launch__occupancy_limit_blocks": "blocks per SM",
+    "launch__occupancy_limit_barriers": "barriers",
+}

@@ -1,0 +1,164 @@
+"""The report's own peaks: peak rates a cycle times the clocks that were measured."""
+
+from __future__ import annotations
+
+from roofline.launch import Metrics
+from roofline.model import Device, Note, Peaks
+from roofline.recipes import DURATION, SECTOR_BYTES, WRITEBACK_BYTES, Recipe, read
+from roofline.tensor import TensorWork
+
+# Peak instructions a cycle over the whole device -> (operation key, operations each).
+_VECTOR = (
+    ("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained", "fp32", 2.0),
+    ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", "fp64", 2.0),
+    ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", "fp16", 4.0),
+)
+# Peak tensor operations a cycle; only counters of one sparsity have a peak that means something.
+_TENSOR = (
+    ("src_bf16_dst_fp32", "tensor_bf16"),
+    ("op_hgmma_src_bf16_dst_fp32", "tensor_bf16"),
+    ("op_utchmma_src_bf16_dst_fp32", "tensor_bf16"),
+    ("src_fp16_dst_fp32", "tensor_fp16"),
+    ("op_hgmma_src_fp16", "tensor_fp16"),
+    ("op_utchmma_src_fp16_dst_fp32", "tensor_fp16"),
+    ("src_tf32_dst_fp32", "tensor_tf32"),
+    ("op_hgmma_src_tf32_dst_fp32", "tensor_tf32"),
+    ("op_utchmma_src_tf32_dst_fp32", "tensor_tf32"),
+    ("src_fp8", "tensor_fp8"),
+    ("src_fp8_dst_fp32", "tensor_fp8"),
+    ("op_utcqmma_src_fp4_fp6_fp8_dst_fp32", "tensor_fp8"),
+    ("op_utcomma_src_fp4_dst_fp32", "tensor_fp4"),
+    ("src_fp4_dst_fp32", "tensor_fp4"),
+    ("src_int8", "tensor_int8"),
+    ("op_igmma_src_int8", "tensor_int8"),
+    ("op_utcimma_src_int8", "tensor_int8"),
+    ("src_int4", "tensor_int4"),
+)
+# Types that are never sparse: the plain counter's peak is the dense one.
+_NEVER_SPARSE = (("src_fp64", "tensor_fp64"), ("src_int1", "tensor_int1"))
+_MMA_SYNC = (
+    ("op_hmma_src_bf16_dst_fp32", "tensor_bf16"),
+    ("op_hmma_src_fp16_dst_fp32", "tensor_fp16"),
+    ("op_hmma_src_tf32_dst_fp32", "tensor_tf32"),
+    ("op_imma_src_int8", "tensor_int8"),
+)
+_INTO_FP16 = (("src_fp16_dst_fp16", "tensor_fp16"), ("op_utchmma_src_fp16_dst_fp16", "tensor_fp16"))
+_DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
+_TOO_HIGH = 1.02
+
+
+def _over_percent(rate: float, percent: float) -> float | None:
+    return SECTOR_BYTES * rate / (percent / 100.0) if percent else None
+
+
+_L2 = (
+    Recipe(
+        "lts__t_sectors peak x 32 x L2 clock",
+        ("lts__t_sectors.sum.peak_sustained", "lts__cycles_elapsed.avg.per_second"),
+        lambda rate, clock: SECTOR_BYTES * rate * clock,
+    ),
+    Recipe(
+        "lts__t_sectors rate over its own percentage",
+        ("lts__t_sectors.sum.per_second", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"),
+        _over_percent,
+    ),
+    Recipe(
+        "lts__t_sectors over the duration and its own percentage",
+        ("lts__t_sectors.sum", DURATION, "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"),
+        lambda sectors, time, percent: _over_percent(sectors / time, percent) if time else None,
+    ),
+)
+
+
+def report_peaks(
+    metrics: Metrics,
+    device: Device,
+    *,
+    sm_clock_hz: float | None,
+    dram_clock_hz: float | None,
+    tensor: TensorWork,
+    l1_measured: bool,
+) -> tuple[Peaks, tuple[Note, ...]]:
+    """What the report says its device can do at the clocks that were measured."""
+    how: dict[str, str] = {}
+    dram, notes = _dram(metrics, device, dram_clock_hz, how)
+    l2 = read(_L2, metrics)
+    if l2 is not None:
+        how["l2"] = l2.how
+    l1 = None
+    if l1_measured and sm_clock_hz and device.sm_count:
+        l1 = WRITEBACK_BYTES * device.sm_count * sm_clock_hz
+        how["l1"] = "128 bytes a cycle and SM x SM clock"
+    peaks = Peaks(
+        kind="report",
+        source="the report's peak rates at its measured clocks",
+        dram_bytes_per_s=dram,
+        l2_bytes_per_s=None if l2 is None else l2.value,
+        l1_bytes_per_s=l1,
+        operations_per_s=_operations(metrics, sm_clock_hz, tensor, how),
+        how=how,
+    )
+    return peaks, notes
+
+
+def _dram(
+    metrics: Metrics, device: Device, clock_hz: float | None, how: dict[str, str]
+) -> tuple[float | None, tuple[Note, ...]]:
+    """DRAM bandwidth; a counter's peak above what bus and clock allow is not believed."""
+    per_cycle = metrics.number(_DRAM_PER_CYCLE)
+    bus = device.dram_bus_bits
+    # Memory transfers twice a cycle of CUDA's memory clock, which is the counters' clock too.
+    ceiling = None
+    if bus and device.dram_clock_max_hz:
+        ceiling = 2 * device.dram_clock_max_hz * bus / 8
+    if per_cycle and clock_hz:
+        peak = per_cycle * clock_hz
+        if ceiling is None or peak <= _TOO_HIGH * ceiling:
+            how["dram"] = "dram__bytes.sum.peak_sustained x DRAM clock"
+            return peak, ()
+        how["dram"] = "2 x memory clock x bus width"
+        text = (
+            f"the report's DRAM peak of {peak / 1e9:.0f} GB/s is above what bus and memory clock "
+            f"allow; {ceiling / 1e9:.0f} GB/s is used"
+        )
+        return ceiling, (Note(code="dram_peak_implausible", text=text),)
+    if bus and clock_hz and ceiling and clock_hz <= _TOO_HIGH * (device.dram_clock_max_hz or 0):
+        how["dram"] = "2 x DRAM clock x bus width"
+        return 2 * clock_hz * bus / 8, ()
+    if ceiling is not None:
+        how["dram"] = "2 x memory clock x bus width"
+    return ceiling, ()
+
+
+def _operations(
+    metrics: Metrics, clock_hz: float | None, tensor: TensorWork, how: dict[str, str]
+) -> dict[str, float]:
+    if not clock_hz:
+        return {}
+    per_cycle: dict[str, float] = {}
+    for name, key, operations in _VECTOR:
+        rate = metrics.number(name)
+        if rate:
+            per_cycle[key] = operations * rate
+            how[key] = f"{name} x {operations:g} x SM clock"
+    rows = list(_TENSOR)  # a later row of one key overrides an earlier one
+    if tensor.path == "mma_sync":
+        rows += _MMA_SYNC
+    if tensor.accumulate.get("tensor_fp16") == "fp16":
+        rows += _INTO_FP16
+    for source, key in rows:
+        for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse")):
+            _tensor_peak(metrics, f"{source}{half}", key + suffix, per_cycle, how)
+    for source, key in _NEVER_SPARSE:
+        _tensor_peak(metrics, source, key, per_cycle, how)
+    return {key: rate * clock_hz for key, rate in per_cycle.items()}
+
+
+def _tensor_peak(
+    metrics: Metrics, source: str, key: str, per_cycle: dict[str, float], how: dict[str, str]
+) -> None:
+    name = f"sm__ops_path_tensor_{source}.sum.peak_sustained"
+    rate = metrics.number(name)
+    if rate:
+        per_cycle[key] = rate
+        how[key] = f"{name} x SM clock"

@@ -1,0 +1,55 @@
+"""Why warps waited: stall reasons by share, from warp-state ratios or from samples."""
+
+from __future__ import annotations
+
+from roofline.launch import Metrics
+from roofline.model import Stall
+
+# "selected" and "not_selected" are warps that issued or could have: no stalls.
+REASONS = (
+    "allocation_stall", "barrier", "branch_resolving", "dispatch_stall", "drain", "gmma",
+    "imc_miss", "lg_throttle", "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle",
+    "misc", "no_instruction", "no_instructions", "short_scoreboard", "sleeping", "tex_throttle",
+    "tile_allocation_stall", "wait", "warpgroup_arrive",
+)  # fmt: skip
+# The samples spell some reasons differently from the ratios.
+_SAME = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
+# The most trusted first: cycles counted by hardware, then the old spelling, then samples.
+_SPELLINGS = (
+    ("warp-state ratios", "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"),
+    ("warp-state ratios", "smsp__average_warp_latency_issue_stalled_{}.ratio"),
+    ("warp samples", "smsp__pcsamp_warps_issue_stalled_{}"),
+)
+_SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
+_NO_STALLS = ("selected", "not_selected")
+
+
+def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
+    """Stall reasons with their shares of all stalls, largest first, and how they were read."""
+    for how, spelling in _SPELLINGS:
+        found: dict[str, float] = {}
+        for reason in REASONS:
+            value = metrics.number(spelling.format(reason))
+            if value is not None:
+                name = _SAME.get(reason, reason)
+                found[name] = found.get(name, 0.0) + value
+        if how == "warp samples":
+            found |= _unknown_samples(metrics)
+        total = sum(found.values())
+        if total > 0:
+            shares = (Stall(reason=r, share=v / total) for r, v in found.items() if v > 0)
+            return tuple(sorted(shares, key=lambda stall: (-stall.share, stall.reason))), how
+    return (), None
+
+
+def _unknown_samples(metrics: Metrics) -> dict[str, float]:
+    """Reasons that the report lists and we do not know: kept under their own names."""
+    beginning = "smsp__pcsamp_warps_issue_stalled_"
+    listed = (metrics.text(_SAMPLE_GROUP) or "").split(",")
+    reasons = {name.strip().removeprefix(beginning) for name in listed if beginning in name}
+    found = {}
+    for reason in sorted(reasons - set(REASONS) - set(_NO_STALLS)):
+        value = metrics.number(beginning + reason)
+        if value is not None:
+            found[reason] = value
+    return found
