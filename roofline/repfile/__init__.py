@@ -1,0 +1,40 @@
+"""The ``.ncu-rep`` container without any reader of NVIDIA's: look at, walk, write."""
+
+from __future__ import annotations
+
+from roofline.repfile.container import Block, ContainerError, opened, walk
+from roofline.repfile.schema import Workload
+from roofline.repfile.summary import Found, Problem, Summary, require_whole, summarize
+from roofline.repfile.writer import (
+    Capture,
+    Launch,
+    Metric,
+    Process,
+    Rule,
+    Scalar,
+    Section,
+    encode,
+    write,
+)
+
+__all__ = [
+    "Block",
+    "Capture",
+    "ContainerError",
+    "Found",
+    "Launch",
+    "Metric",
+    "Problem",
+    "Process",
+    "Rule",
+    "Scalar",
+    "Section",
+    "Summary",
+    "Workload",
+    "encode",
+    "opened",
+    "require_whole",
+    "summarize",
+    "walk",
+    "write",
+]

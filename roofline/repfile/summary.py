@@ -1,0 +1,234 @@
+"""What a report holds by its container alone: cheap enough to ask before every load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from roofline.errors import InputError
+from roofline.repfile import wire
+from roofline.repfile.container import Block, ContainerError, opened, version, walk
+from roofline.repfile.schema import SETTINGS, VERSION, ZSTD_MAGIC, Header, Session, Workload
+
+# How files begin that people take for reports -> what they are, and what to do with them.
+IMPOSTORS: tuple[tuple[bytes, str, str | None], ...] = (
+    (b"SQLite format 3\0", "it is an SQLite database", "roofline select, if nsys exported it"),
+    (b"version https://git-lfs", "it is a Git LFS pointer, not the file itself", "git lfs pull"),
+    (b"PK\x03\x04", "it is a ZIP archive", "unpack it first"),
+    (b"\x1f\x8b", "it is compressed with gzip", "gunzip it first"),
+    (b"<!DOCTYPE", "it is a web page", "download the raw file"),
+    (b"<html", "it is a web page", "download the raw file"),
+    (b"==PROF==", "it is what ncu printed, not its report", "capture with ncu -o NAME"),
+    (b'"ID","Process ID"', "it is a CSV page of ncu", "the .ncu-rep that it came from"),
+    (b"{", "it is JSON", "roofline select, if it is a PyTorch trace"),
+    (b"\x7fELF", "it is a program", "roofline profile PROGRAM"),
+)
+_HINTS = {
+    "cut": "copy it again, or capture again and let ncu end by itself",
+    "junk": "copy it again: something was appended to it",
+    "magic": "a file that ends in .ncu-rep or .ncu-repz",
+    "empty": "capture again",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a file is not a whole report.
+
+    ``code`` is "empty", "magic" (not a report), "cut", "junk" (whole, with something behind it),
+    "renamed" (compressed or not against its ending) or "no results".
+    """
+
+    code: str
+    text: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One result in file order, which is the order in which ncu_report gives the actions."""
+
+    workload: Workload
+    process: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A report without its values.
+
+    ``announced`` and ``found`` count results; they differ only in a broken file, where ``found``
+    are those before the break. ``versions`` maps providers ("Nsight Compute Target", "CUDA
+    Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
+    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``created_s`` is Unix time.
+    """
+
+    size_bytes: int
+    version: int | None = None
+    announced: int = 0
+    found: int = 0
+    results: tuple[Found, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    processes: Mapping[int, str] = field(default_factory=dict)
+    created_s: int | None = None
+    compressed: bool = False
+    problem: Problem | None = None
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the file ends too early."""
+        return self.problem is not None and self.problem.code == "cut"
+
+    @property
+    def newer(self) -> bool:
+        """Whether the container's version is above the one that is known here."""
+        return self.version is not None and self.version > VERSION
+
+    @property
+    def ncu_version(self) -> str | None:
+        """The Nsight Compute that captured, "2024.1.1.0"; ``None`` where it is not stated."""
+        for provider in ("Nsight Compute Target", "Nsight Compute Host"):
+            if words := self.versions.get(provider, "").split():
+                return words[0]
+        return None
+
+
+def summarize(path: Path) -> Summary:
+    """Look at a file's container; what is wrong with it is said, not raised.
+
+    Raises:
+        InputError: the file cannot be opened (missing, a folder, no permission), or it is
+            compressed and cannot be decompressed here.
+
+    """
+    if path.is_dir():
+        raise InputError(f"cannot read {path}", why="it is a folder")
+    seen = _Seen()
+    try:
+        head = _head(path)
+        with opened(path) as data:
+            seen.read(data)
+        problem = _contradiction(path, head) or seen.nothing()
+    except ContainerError as error:
+        problem = _impostor(head) if error.code == "magic" else None
+        problem = problem or Problem(code=error.code, text=str(error), hint=_HINTS.get(error.code))
+        seen.lost = error.lost
+    compressed = head.startswith(ZSTD_MAGIC)
+    return seen.summary(path.stat().st_size, compressed=compressed, problem=problem)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(64)
+    except OSError as error:
+        raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
+
+
+def _impostor(head: bytes) -> Problem | None:
+    for prefix, text, hint in IMPOSTORS:
+        if head.lstrip().startswith(prefix):
+            return Problem(code="magic", text=text, hint=hint)
+    return None
+
+
+def _contradiction(path: Path, head: bytes) -> Problem | None:
+    """A whole report that ncu_report would still not load, for its ending alone."""
+    compressed = head.startswith(ZSTD_MAGIC)
+    if compressed == (path.suffix == ".ncu-repz"):
+        return None
+    wanted = ".ncu-repz" if compressed else ".ncu-rep"
+    if not compressed and path.suffix != ".ncu-repz":
+        return None
+    state = "compressed" if compressed else "not compressed"
+    return Problem(
+        code="renamed",
+        text=f"it is {state}, which its ending {path.suffix or '(none)'} does not say",
+        hint=f"mv {path} {path.with_suffix(wanted)}",
+    )
+
+
+def require_whole(path: Path) -> Summary:
+    """Give the summary of a report that is whole and holds results.
+
+    Raises:
+        InputError: it is not; the message says what it is instead and what to do.
+
+    """
+    summary = summarize(path)
+    if (problem := summary.problem) is not None:
+        raise InputError(f"cannot read {path}", why=problem.text, hint=problem.hint)
+    return summary
+
+
+class _Seen:
+    """What was met while walking, kept even when the walk ends in an error."""
+
+    def __init__(self) -> None:
+        self.version: int | None = None
+        self.lost = 0
+        self.results: list[Found] = []
+        self.versions: dict[str, str] = {}
+        self.settings: dict[str, str] = {}
+        self.processes: dict[int, str] = {}
+        self.created_s: int | None = None
+
+    def read(self, data: memoryview) -> None:
+        self.version, _ = version(data)
+        for block in walk(data):
+            self.add(block)
+
+    def add(self, block: Block) -> None:
+        process = None
+        for part in block.parts:
+            assert isinstance(part.value, memoryview)
+            if part.number == Header.PROCESS:
+                process = self._process(part.value)
+            elif part.number == Header.SESSION:
+                self._session(part.value)
+        self.results.extend(Found(workload=kind, process=process) for kind in block.kinds)
+
+    def _process(self, message: memoryview) -> int | None:
+        number = wire.numbers(message).get(1)
+        if number is not None and number not in self.processes:
+            self.processes[number] = _text(message, 3)
+        return number
+
+    def _session(self, message: memoryview) -> None:
+        self.created_s = self.created_s or wire.numbers(message).get(Session.CREATED)
+        for entry in wire.parts(message, Session.VERSIONS):
+            self.versions[_text(entry, 1)] = _text(entry, 2)
+        for entry in wire.parts(message, Session.SETTINGS):
+            for name, number in SETTINGS.items():
+                if text := _text(entry, number):
+                    self.settings[name] = text
+
+    def nothing(self) -> Problem | None:
+        if self.results:
+            return None
+        return Problem(
+            code="no results",
+            text="it is whole, but no kernel was profiled into it",
+            hint="capture again; roofline doctor says whether this machine can",
+        )
+
+    def summary(self, size: int, *, compressed: bool, problem: Problem | None) -> Summary:
+        return Summary(
+            size_bytes=size,
+            version=self.version,
+            announced=len(self.results) + self.lost,
+            found=len(self.results),
+            results=tuple(self.results),
+            versions=self.versions,
+            settings=self.settings,
+            processes=self.processes,
+            created_s=self.created_s,
+            compressed=compressed,
+            problem=problem,
+        )
+
+
+def _text(message: memoryview, number: int) -> str:
+    found = wire.parts(message, number)
+    return str(found[-1], "utf-8", "replace") if found else ""
