@@ -112,7 +112,7 @@ def _load(path: Path) -> Any:
 
     try:
         context = ncu_report.load_report(str(path))
-    except Exception as error:  # noqa: BLE001 - whatever the library raises, the file is the cause
+    except Exception as error:
         raise InputError(f"cannot read {path}", why=f"ncu_report says: {error}") from error
     return context
 

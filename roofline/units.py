@@ -166,3 +166,40 @@ def _uses(
         other = "other_memory" if family is _B else "other_compute"
         unit, side = unit_of(name) or (other, family or _C)
         yield UnitUse(unit=unit, family=side, percent=percent, metric=name)
+
+
+# What people call the units.
+UNIT_NAMES = {
+    "dram": "DRAM",
+    "l2": "L2 cache",
+    "l1": "L1 and shared memory",
+    "lsu": "memory-instruction path (LSU, MIO)",
+    "tex": "texture path",
+    "constant": "constant cache",
+    "sysmem": "system memory over the bus",
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+    "c2c": "chip-to-chip link",
+    "tma": "tensor memory accelerator",
+    "tensor_memory": "tensor memory",
+    "other_memory": "memory path (no unit named)",
+    "issue": "issue slots",
+    "fma": "FMA pipe",
+    "alu": "ALU pipe (integer, logic)",
+    "fp64": "FP64 pipe",
+    "fp16": "FP16 pipe",
+    "xu": "XU pipe (transcendentals, conversions)",
+    "tensor": "tensor pipe",
+    "tensor_fp64": "FP64 tensor pipe",
+    "shared_pipe": "pipe that FP64 and tensor share",
+    "uniform": "uniform datapath",
+    "branch": "branch unit",
+    "other_compute": "SM (no unit named)",
+}
+# Units that stand for several: named only where no single unit is as busy.
+GENERIC = frozenset({"shared_pipe", "other_memory", "other_compute"})
+
+
+def unit_name(unit: str) -> str:
+    """A unit's name for people; an unknown one as it is."""
+    return UNIT_NAMES.get(unit, unit)

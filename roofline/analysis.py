@@ -1,0 +1,146 @@
+"""From reports to an analysis: read, measure, find peaks, judge, group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from roofline.classify import BALANCE, LATENCY_THRESHOLD, judge
+from roofline.errors import InputError
+from roofline.fold import Key, fold, key_of, mixed_note
+from roofline.launch import Launch
+from roofline.measure import measure
+from roofline.model import Analysis, Group, Measurement, Peaks, Result, Source
+from roofline.peaks import peak_set
+from roofline.reader import OnError, OnProgress, read
+from roofline.registry import Registry, load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Turns measurements into results, always by the same rule and the same peaks."""
+
+    registry: Registry
+    achieved: Peaks | None = None
+    latency_threshold: float = LATENCY_THRESHOLD
+    balance: float = BALANCE
+
+    def __call__(self, measurement: Measurement) -> Result:
+        """Judge one measurement."""
+        peaks, notes = peak_set(measurement, self.registry, self.achieved)
+        verdict = judge(
+            measurement, peaks, latency_threshold=self.latency_threshold, balance=self.balance
+        )
+        if notes:
+            merged = tuple(dict.fromkeys((*measurement.notes, *notes)))
+            measurement = replace(measurement, notes=merged)
+        return Result(measurement=measurement, peaks=peaks, verdict=verdict)
+
+
+def analyze(
+    *paths: str | Path,
+    specs: Path | None = None,
+    achieved: Peaks | None = None,
+    latency_threshold: float = LATENCY_THRESHOLD,
+    balance: float = BALANCE,
+    on_error: OnError | None = None,
+    on_progress: OnProgress | None = None,
+) -> Analysis:
+    """Analyse saved reports.
+
+    Args:
+        paths: ``.ncu-rep`` files, folders and glob patterns.
+        specs: a folder with further hardware specs.
+        achieved: measured ceilings of the device, as ``roofline specs measure`` saves them.
+        latency_threshold: percent of peak under which nothing limits but latency.
+        balance: points within which both families are said to limit.
+        on_error: called with each file that cannot be read; without it the first one raises.
+        on_progress: called with (files done, files in all).
+
+    Raises:
+        InputError: a file cannot be read, or no file held a kernel.
+
+    """
+    rule = Judge(
+        registry=load(specs),
+        achieved=achieved,
+        latency_threshold=latency_threshold,
+        balance=balance,
+    )
+    launches = read(*paths, on_error=on_error, on_progress=on_progress)
+    return analyze_launches(launches, rule)
+
+
+def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
+    """Analyse launches from anywhere."""
+    results: list[Result] = []
+    sources: dict[str, int] = {}
+    labels = _Labels()
+    for launch in launches:
+        label = labels.of(launch.source)
+        sources[label] = sources.get(label, 0) + 1
+        measured = measure(launch)
+        results.append(rule(replace(measured, source=label)))
+    if not results:
+        raise InputError("no kernels to analyse", hint="a report that holds kernels")
+    return Analysis(
+        sources=tuple(Source(path=path, launches=count) for path, count in sources.items()),
+        results=tuple(results),
+        groups=group(results, rule),
+    )
+
+
+def group(results: Sequence[Result], rule: Judge) -> tuple[Group, ...]:
+    """Group launches by kernel, most time first; a group without a duration comes last."""
+    members: dict[Key, list[int]] = {}
+    for position, result in enumerate(results):
+        members.setdefault(key_of(result.measurement), []).append(position)
+    groups = [_group(results, positions, rule) for positions in members.values()]
+    total = sum(g.total_s or 0.0 for g in groups)
+    shared = [
+        replace(g, share=None if g.total_s is None or not total else g.total_s / total)
+        for g in groups
+    ]
+    return tuple(sorted(shared, key=lambda g: -(g.total_s or 0.0)))
+
+
+def _group(results: Sequence[Result], positions: list[int], rule: Judge) -> Group:
+    members = [results[i] for i in positions]
+    durations = [d for r in members if (d := r.measurement.duration_s) is not None]
+    bounds: dict[str, int] = {}
+    for result in members:
+        bound = result.verdict.bound.value
+        bounds[bound] = bounds.get(bound, 0) + 1
+    if len(members) == 1:
+        whole = members[0]
+    else:
+        measurement = fold([r.measurement for r in members])
+        note = mixed_note(bounds)
+        if note is not None:
+            measurement = replace(measurement, notes=(*measurement.notes, note))
+        whole = rule(measurement)
+    return Group(
+        result=whole,
+        launches=tuple(positions),
+        total_s=sum(durations) if len(durations) == len(members) else None,
+        min_s=min(durations, default=None),
+        max_s=max(durations, default=None),
+        share=None,
+        bounds=bounds,
+    )
+
+
+@dataclass(slots=True)
+class _Labels:
+    """Last parts of paths, told apart by a number where two files have the same."""
+
+    by_path: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def of(self, path: str) -> str:
+        if path not in self.by_path:
+            name = Path(path).name
+            self.taken[name] = count = self.taken.get(name, 0) + 1
+            self.by_path[path] = name if count == 1 else f"{name} ({count})"
+        return self.by_path[path]

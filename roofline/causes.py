@@ -1,0 +1,106 @@
+"""Why a kernel that is near no ceiling waits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from roofline.model import Measurement
+
+# A last wave that leaves this much of the GPU idle over the kernel is worth naming.
+_TAIL = 0.2
+_BUSY_SMS = 80.0
+_LOW_OCCUPANCY = 50.0
+# The dominant stall must be more than one among many.
+_STALL_SHARE = 0.2
+
+STALL_MEANINGS = {
+    "long_scoreboard": "waiting for global, local or texture memory",
+    "short_scoreboard": "waiting for shared memory, or for the XU pipe",
+    "barrier": "waiting for the other warps of the block at a barrier",
+    "wait": "fixed latency between dependent instructions",
+    "math_pipe_throttle": "waiting for an arithmetic pipe to be free",
+    "mio_throttle": "the queue of memory instructions (shared memory, special functions) is full",
+    "lg_throttle": "the queue of global and local memory instructions is full",
+    "tex_throttle": "the queue of texture instructions is full",
+    "no_instruction": "waiting for instructions: cache misses after jumps in long code",
+    "imc_miss": "waiting for constants",
+    "branch_resolving": "waiting for a branch target",
+    "dispatch_stall": "the dispatcher holds back",
+    "drain": "waiting at the end for stores to memory",
+    "membar": "waiting at a memory barrier",
+    "sleeping": "asleep by nanosleep",
+    "gmma": "waiting for warpgroup matrix instructions",
+    "misc": "other reasons",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """A cause of latency: ``code`` is stable, ``text`` has the evidence."""
+
+    code: str
+    text: str
+
+
+def latency_cause(measurement: Measurement) -> Cause | None:
+    """The first cause that the evidence supports: grid, tail, imbalance, occupancy, stalls.
+
+    ``None`` where the report has nothing that would tell.
+    """
+    for cause in (_small_grid, _tail, _imbalance, _occupancy, _stall):
+        found = cause(measurement)
+        if found is not None:
+            return found
+    return None
+
+
+def _small_grid(m: Measurement) -> Cause | None:
+    if m.waves is None or m.waves >= 1:
+        return None
+    blocks = "" if m.grid is None else f"{math.prod(m.grid)} blocks are "
+    sms = "" if m.device.sm_count is None else f" on {m.device.sm_count} SMs"
+    text = f"the grid is too small: {blocks}{m.waves:.2g} waves{sms}"
+    return Cause(code="grid_too_small", text=text)
+
+
+def _tail(m: Measurement) -> Cause | None:
+    if m.waves is None:
+        return None
+    last = math.ceil(m.waves)
+    idle = 1 - m.waves / last
+    if idle < _TAIL:
+        return None
+    text = f"a tail: {m.waves:.2f} waves need the time of {last}, {100 * idle:.0f} % of it idle"
+    return Cause(code="tail_effect", text=text)
+
+
+def _imbalance(m: Measurement) -> Cause | None:
+    if m.sm_active_percent is None or m.sm_active_percent >= _BUSY_SMS:
+        return None
+    text = f"work is uneven: the average SM has work for {m.sm_active_percent:.0f} % of the time"
+    return Cause(code="imbalance", text=text)
+
+
+def _occupancy(m: Measurement) -> Cause | None:
+    theoretical = m.theoretical_occupancy_percent
+    if theoretical is None or theoretical >= _LOW_OCCUPANCY:
+        return None
+    by = "" if m.occupancy_limiter is None else f", limited by {m.occupancy_limiter}"
+    text = f"few warps to hide latency: occupancy at most {theoretical:.0f} %{by}"
+    return Cause(code="occupancy_limited", text=text + _top_stall(m))
+
+
+def _stall(m: Measurement) -> Cause | None:
+    if not m.stalls or m.stalls[0].share < _STALL_SHARE:
+        return None
+    top = m.stalls[0]
+    meaning = STALL_MEANINGS.get(top.reason, "a reason of its own name")
+    text = f"warps stall on {top.reason} ({100 * top.share:.0f} % of stalls): {meaning}"
+    return Cause(code=f"stall_{top.reason}", text=text)
+
+
+def _top_stall(m: Measurement) -> str:
+    if not m.stalls:
+        return ""
+    return f"; top stall {m.stalls[0].reason} ({100 * m.stalls[0].share:.0f} %)"

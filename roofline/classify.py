@@ -1,0 +1,272 @@
+"""The named-limiter rule: from a measurement and its peaks to a verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roofline.advice import advise
+from roofline.causes import latency_cause
+from roofline.context import Roofs, explain_disagreement, roofs_of
+from roofline.model import (
+    Bound,
+    Confidence,
+    Family,
+    Measurement,
+    Missing,
+    PeakSet,
+    UnitUse,
+    Verdict,
+)
+from roofline.units import GENERIC, unit_name
+
+# NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
+LATENCY_THRESHOLD = 60.0
+BALANCE = 10.0
+
+_TIE = 0.5
+_OUT_OF_RANGE = 105.0
+_SHORT_S = 10e-6
+_VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
+
+
+def judge(
+    measurement: Measurement,
+    peaks: PeakSet,
+    *,
+    latency_threshold: float = LATENCY_THRESHOLD,
+    balance: float = BALANCE,
+) -> Verdict:
+    """Name the ceiling that a kernel runs closest to, if it is close to any.
+
+    The busiest unit limits where it is busy for at least ``latency_threshold`` percent of the
+    elapsed time; below that the kernel waits, and the verdict is latency with its cause. Families
+    within ``balance`` points of each other are co-limited. Without enough to judge by: unknown.
+    """
+    roofs = roofs_of(measurement, peaks)
+    uses = all_uses(measurement, peaks)
+    sides = _Sides.of(uses)
+    if not uses or (uses[0].percent < latency_threshold and not sides.complete):
+        return _unknown(measurement, uses, roofs)
+    top = _named(uses)
+    following = _following(uses, top)
+    if uses[0].percent < latency_threshold:
+        bound, cause = Bound.LATENCY, latency_cause(measurement)
+    else:
+        bound, cause = Bound(top.family.value), None
+    co_limited = bound is not Bound.LATENCY and sides.margin <= balance
+    reasons = _doubts(measurement, uses, sides, latency_threshold, co_limited=co_limited)
+    floor_s = _at(measurement.duration_s, top.percent)
+    words = advise(
+        measurement,
+        peaks,
+        bound=bound,
+        unit=top.unit,
+        percent=top.percent,
+        cause=cause,
+        threshold=latency_threshold,
+        floor_s=floor_s,
+    )
+    return Verdict(
+        bound=bound,
+        limiter=None if bound is Bound.LATENCY else top.unit,
+        limiter_percent=top.percent,
+        nearest=top.unit,
+        co_limited=co_limited,
+        cause=None if cause is None else cause.code,
+        cause_text=None if cause is None else cause.text,
+        confidence=_confidence(reasons),
+        confidence_reasons=tuple(reason for _, reason in reasons),
+        floor_s=floor_s,
+        next_limiter=None if following is None else following.unit,
+        next_floor_s=None if following is None else _at(measurement.duration_s, following.percent),
+        dominant=roofs.dominant,
+        ridge=roofs.ridge,
+        ridge_side=roofs.side,
+        roof_percent=roofs.percent,
+        context=explain_disagreement(bound, top, measurement, roofs),
+        claim=words.claim,
+        hint=words.hint,
+        refute=words.refute,
+        try_first=words.try_first,
+        avoid=words.avoid,
+        missing=_missing(measurement, sides),
+    )
+
+
+def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
+    """Measured utilisations, and what can be computed where a unit was not measured.
+
+    The tensor pipe's own activity misleads where one instruction takes longer than the counter
+    thinks (FP32 accumulation on GeForce), so operations over peak count there too.
+    """
+    by_unit = {use.unit: use for use in measurement.units}
+    for use in _computed(measurement, peaks):
+        known = by_unit.get(use.unit)
+        if known is None or (use.unit == "tensor" and use.percent > known.percent):
+            by_unit[use.unit] = use
+    return tuple(sorted(by_unit.values(), key=lambda use: (-use.percent, use.unit)))
+
+
+def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
+    duration, report = measurement.duration_s, peaks.report
+    if not duration:
+        return []
+    found = []
+    if measurement.dram_bytes is not None and report.dram_bytes_per_s:
+        percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
+        found.append(_use("dram", Family.BANDWIDTH, percent, "DRAM bytes over time and peak"))
+    tensor = 0.0
+    for key, count in measurement.operations.items():
+        peak = report.operations_per_s.get(key)
+        if not peak:
+            continue
+        percent = 100.0 * count / duration / peak
+        if key.startswith("tensor_"):
+            tensor += percent
+        elif key in _VECTOR_UNITS:
+            metric = f"{key} operations over time and peak"
+            found.append(_use(_VECTOR_UNITS[key], Family.COMPUTE, percent, metric))
+    if tensor:
+        metric = "tensor operations over time and peak"
+        found.append(_use("tensor", Family.COMPUTE, tensor, metric))
+    return found
+
+
+def _use(unit: str, family: Family, percent: float, metric: str) -> UnitUse:
+    return UnitUse(unit=unit, family=family, percent=percent, metric=metric)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """The busiest unit of each family, and whether each family was measured well enough."""
+
+    best: Mapping[Family, float]
+    measured: frozenset[Family]
+
+    @classmethod
+    def of(cls, uses: Sequence[UnitUse]) -> _Sides:
+        best: dict[Family, float] = {}
+        for use in uses:
+            best[use.family] = max(use.percent, best.get(use.family, use.percent))
+        units = {use.unit for use in uses}
+        measured = set()
+        if "other_memory" in units or ("dram" in units and units & {"l2", "l1"}):
+            measured.add(Family.BANDWIDTH)
+        if units & {"issue", "other_compute"}:
+            measured.add(Family.COMPUTE)
+        return cls(best=best, measured=frozenset(measured))
+
+    @property
+    def complete(self) -> bool:
+        return len(self.measured) == len(Family)
+
+    @property
+    def margin(self) -> float:
+        """Points between the families' busiest units; infinite where one has none."""
+        if len(self.best) < len(Family):
+            return float("inf")
+        return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
+
+
+def _named(uses: Sequence[UnitUse]) -> UnitUse:
+    """The busiest unit; one that stands for several gives way to a single one as busy."""
+    top = uses[0]
+    if top.unit not in GENERIC:
+        return top
+    close = (use for use in uses if use.unit not in GENERIC and top.percent - use.percent <= _TIE)
+    return next(close, top)
+
+
+def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
+    """The unit that limits next; a generic one as busy as ``top`` is ``top`` itself."""
+    for use in uses:
+        same = use.unit in GENERIC and abs(use.percent - top.percent) <= _TIE
+        if use.unit != top.unit and not same:
+            return use
+    return None
+
+
+def _at(duration_s: float | None, percent: float) -> float | None:
+    """The duration if a unit were busy all the time; a bound never above what was measured."""
+    return None if duration_s is None else duration_s * min(percent, 100.0) / 100.0
+
+
+def _doubts(
+    measurement: Measurement,
+    uses: Sequence[UnitUse],
+    sides: _Sides,
+    threshold: float,
+    *,
+    co_limited: bool,
+) -> list[tuple[bool, str]]:
+    """Reasons not to be sure, each with whether it is grave."""
+    top = uses[0].percent
+    found = []
+    if abs(top - threshold) < BALANCE:
+        found.append((False, f"{top:.0f} % is within 10 points of the threshold {threshold:.0f} %"))
+    if co_limited:
+        found.append((False, f"the other family is {sides.margin:.0f} points away"))
+    if not sides.complete:
+        lacking = " and ".join(sorted(family.value for family in set(Family) - sides.measured))
+        found.append((True, f"the {lacking} side was not measured in full"))
+    if any(use.percent > _OUT_OF_RANGE for use in uses):
+        found.append((False, "a utilisation is above 100 %: counters of different passes differ"))
+    if measurement.duration_s is None:
+        found.append((False, "the duration was not measured"))
+    elif measurement.duration_s < _SHORT_S:
+        found.append((False, "the kernel is shorter than 10 us: start and end weigh heavily"))
+    if not uses[0].metric.endswith("elapsed"):
+        found.append((False, "the utilisation is computed, not counted"))
+    if any(note.code in {"counters_nan", "unknown_unit", "mixed"} for note in measurement.notes):
+        found.append((True, "some counters could not be read"))
+    return found
+
+
+def _confidence(doubts: Sequence[tuple[bool, str]]) -> Confidence:
+    if not doubts:
+        return Confidence.HIGH
+    if len(doubts) > 2 or any(grave for grave, _ in doubts):
+        return Confidence.LOW
+    return Confidence.MEDIUM
+
+
+def _missing(measurement: Measurement, sides: _Sides) -> tuple[Missing, ...]:
+    if sides.complete or any(gap.quantity == "utilization" for gap in measurement.missing):
+        return measurement.missing
+    gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
+    return (gap, *measurement.missing)
+
+
+def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) -> Verdict:
+    """Not enough to judge by; what is there is given all the same."""
+    if any(note.code == "counters_nan" for note in measurement.notes):
+        why = "the counters hold no numbers: profiling of this launch failed"
+    elif uses:
+        top = uses[0]
+        why = (
+            f"the busiest of what was measured is the {unit_name(top.unit)} at {top.percent:.0f} %, "
+            "and too little was measured to call that latency"
+        )
+    else:
+        why = "no utilisation was measured"
+    missing = _missing(measurement, _Sides.of(uses))
+    flag = next((gap.flag for gap in missing if gap.quantity == "utilization"), None)
+    hint = "profile it again" if flag is None else f"collect it with ncu {flag}"
+    top_unit = uses[0] if uses else None
+    return Verdict(
+        bound=Bound.UNKNOWN,
+        limiter_percent=None if top_unit is None else top_unit.percent,
+        nearest=None if top_unit is None else top_unit.unit,
+        cause="not_measured",
+        cause_text=why,
+        confidence=Confidence.LOW,
+        confidence_reasons=(why,),
+        dominant=roofs.dominant,
+        ridge=roofs.ridge,
+        ridge_side=roofs.side,
+        roof_percent=roofs.percent,
+        claim=f"Unknown: {why}.",
+        hint=f"{why}; {hint}",
+        missing=missing,
+    )

@@ -1,0 +1,284 @@
+"""For each limiter and cause: what would refute it, what to try first, what not to bother with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """Advice for one limiter; ``short`` ends the hint line."""
+
+    short: str
+    refute: str
+    try_first: tuple[str, ...]
+    avoid: tuple[str, ...]
+
+
+_ARITHMETIC_IS_FREE = "fewer or cheaper operations: arithmetic waits already"
+_BYTES_ARE_FREE = "fewer DRAM bytes: DRAM is not what the kernel waits for"
+_MORE_WARPS = "more occupancy: the unit is busy already, more warps only queue for it"
+
+UNITS: dict[str, Play] = {
+    "dram": Play(
+        short="move fewer bytes",
+        refute="Run it on half of the data, or with a type half as wide: a kernel that DRAM limits "
+        "takes about half of the time. If it does not, DRAM is not the limiter.",
+        try_first=(
+            "fuse it with the kernel before or after, so that what lies between stays on the chip",
+            "store and read a narrower type",
+            "read each byte once: tile for reuse, and check that every sector read is used in full",
+        ),
+        avoid=(_ARITHMETIC_IS_FREE, _MORE_WARPS),
+    ),
+    "l2": Play(
+        short="take traffic off L2",
+        refute="Keep more of the reuse in shared memory or registers: time must fall with the L2 "
+        "sectors. If the sectors fall and the time stays, L2 is not the limiter.",
+        try_first=(
+            "larger tiles in shared memory or registers, so that L2 is asked less often",
+            "full 128-byte lines by each warp: uncoalesced access multiplies L2 sectors",
+            "fewer atomics to the same lines; reduce in the block first",
+        ),
+        avoid=(_ARITHMETIC_IS_FREE, "fewer DRAM bytes, as long as the same requests reach L2"),
+    ),
+    "l1": Play(
+        short="fewer shared-memory and L1 wavefronts",
+        refute="Pad or swizzle shared memory so that no bank conflicts are left (or widen the "
+        "loads): wavefronts and time must fall together. If only the wavefronts fall, it is not L1.",
+        try_first=(
+            "remove shared-memory bank conflicts: pad the row or swizzle the index",
+            "wider loads (128 bits a thread), so that fewer wavefronts carry the same bytes",
+            "keep in registers what is read again and again from shared memory",
+        ),
+        avoid=(_ARITHMETIC_IS_FREE, _BYTES_ARE_FREE),
+    ),
+    "lsu": Play(
+        short="fewer, wider memory instructions",
+        refute="Vectorise the loads and stores: with a quarter of the memory instructions the time "
+        "must fall. If it does not, the instructions are not the limiter.",
+        try_first=(
+            "vector loads and stores (float4, 128 bits a thread)",
+            "reuse in registers instead of loading from shared memory again",
+            "asynchronous bulk copies (TMA, cp.async) where the GPU has them",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "tex": Play(
+        short="fewer texture requests",
+        refute="Read the same data with plain loads: if the time stays, texture is not the limiter.",
+        try_first=("plain loads where no filtering is needed", "wider texels"),
+        avoid=(_ARITHMETIC_IS_FREE,),
+    ),
+    "constant": Play(
+        short="uniform constant access",
+        refute="Make all lanes of a warp read the same constant: time must fall.",
+        try_first=(
+            "index constants by values that are the same across the warp",
+            "move constants that differ by lane to global or shared memory",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "sysmem": Play(
+        short="keep the data on the device",
+        refute="Copy the data to the device first: the kernel must get faster.",
+        try_first=("allocate on the device, or prefetch managed memory before the launch",),
+        avoid=(_ARITHMETIC_IS_FREE,),
+    ),
+    "nvlink": Play(
+        short="send less over the link",
+        refute="Run it on local memory alone: the time must fall.",
+        try_first=("send less, or send while something else computes",),
+        avoid=(_ARITHMETIC_IS_FREE,),
+    ),
+    "tma": Play(
+        short="larger bulk copies",
+        refute="Double the box of each copy: with half of the copies the time must fall.",
+        try_first=("larger boxes, fewer copies", "multicast across the cluster"),
+        avoid=(_ARITHMETIC_IS_FREE,),
+    ),
+    "issue": Play(
+        short="issue fewer instructions",
+        refute="Take instructions away (strength-reduce the index arithmetic, unroll, widen): time "
+        "must fall with the instruction count. If it does not, issue is not the limiter.",
+        try_first=(
+            "count what is issued: index arithmetic, conversions, predicates beside the real work",
+            "wider work by each instruction: vector loads, packed halves, tensor cores, FMA",
+            "unroll loops and hoist what does not change",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "fma": Play(
+        short="fewer FP32 instructions, or tensor cores",
+        refute="Halve the multiply-adds: time must fall in proportion.",
+        try_first=(
+            "tensor cores (TF32, BF16) where the accuracy allows",
+            "algebra that needs fewer operations; fuse multiplies and adds",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "alu": Play(
+        short="less integer and logic work",
+        refute="Simplify the index arithmetic or comparisons: time must fall with it.",
+        try_first=(
+            "32-bit instead of 64-bit indices, strides instead of divisions and modulo",
+            "hoist address arithmetic out of the loop",
+            "fewer conversions and comparisons by each element",
+        ),
+        avoid=(_BYTES_ARE_FREE, "fewer floating-point operations: another pipe does those"),
+    ),
+    "fp64": Play(
+        short="use FP32 where the accuracy allows",
+        refute="Compile it in FP32: on a GPU with few FP64 units it must get many times faster.",
+        try_first=(
+            "FP32, or FP32 with compensation, where the accuracy allows",
+            "look for doubles that nobody meant: literals without f, math functions",
+            "fuse multiplies and adds: an FMA does two operations in the time of one",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "fp16": Play(
+        short="tensor cores, or fewer half operations",
+        refute="Halve the half-precision work: time must fall in proportion.",
+        try_first=("tensor cores for products", "packed half2 instead of scalar half"),
+        avoid=(_BYTES_ARE_FREE,),
+    ),
+    "xu": Play(
+        short="fewer transcendentals and conversions",
+        refute="Replace the special functions by a constant for a test: time must fall.",
+        try_first=(
+            "fewer calls of exp, sin, rsqrt and division; reuse results",
+            "polynomials on the FMA pipe in place of some of them",
+            "fewer conversions between integer, half and double",
+        ),
+        avoid=(_BYTES_ARE_FREE, _MORE_WARPS),
+    ),
+    "tensor": Play(
+        short="fewer operations, or a narrower type",
+        refute="Run a product of half the size: time must fall in proportion.",
+        try_first=(
+            "a narrower type (FP8, FP4, INT8) where the accuracy allows",
+            "skip what is masked or padded; 2:4 sparsity where the weights allow",
+            "check the clock: a GPU at its power limit lowers it",
+        ),
+        avoid=(_BYTES_ARE_FREE, "tuning memory access: the tensor pipe is fed"),
+    ),
+    "uniform": Play(
+        short="less uniform arithmetic",
+        refute="Take loop control and address arithmetic out: time must fall.",
+        try_first=("unroll, so that each iteration has less uniform work",),
+        avoid=(_BYTES_ARE_FREE,),
+    ),
+    "branch": Play(
+        short="fewer branches",
+        refute="Replace the branches by selects: time must fall.",
+        try_first=("predicates or selects instead of branches", "unroll short loops"),
+        avoid=(_BYTES_ARE_FREE,),
+    ),
+    "other": Play(
+        short="",
+        refute="Halve the work that this unit does: time must fall with it.",
+        try_first=("look which instructions use this unit, and use fewer",),
+        avoid=("changes that do not touch this unit",),
+    ),
+}
+
+CAUSES: dict[str, Play] = {
+    "grid_too_small": Play(
+        short="give the GPU more blocks",
+        refute="Launch the same kernel with several times the blocks: if the time hardly grows, "
+        "the GPU was idle. If it grows in proportion, the grid was not the cause.",
+        try_first=(
+            "split the work further: smaller tiles, split-K, several blocks by each row",
+            "batch several problems into one launch, or fuse with the neighbours",
+            "if many such launches follow each other: CUDA graphs, or several streams",
+        ),
+        avoid=("fewer operations or bytes: neither is what takes the time",),
+    ),
+    "tail_effect": Play(
+        short="even out the last wave",
+        refute="Choose a grid that fills whole waves: time must fall by the idle part.",
+        try_first=(
+            "a tile size for which the blocks fill whole waves",
+            "a persistent kernel, or stream-K, that hands out work evenly",
+        ),
+        avoid=("fewer operations or bytes: neither is near its limit",),
+    ),
+    "imbalance": Play(
+        short="spread the work evenly",
+        refute="Give all blocks the same amount of work: time must fall to the mean.",
+        try_first=(
+            "smaller pieces of work, handed out dynamically or longest first",
+            "split the few long rows or blocks",
+        ),
+        avoid=("fewer operations or bytes in the blocks that finish early",),
+    ),
+    "occupancy_limited": Play(
+        short="more warps, or more independent work by each",
+        refute="Raise the occupancy (launch bounds, smaller tiles): if more warps leave the time "
+        "as it is, latency is not hidden by warps here.",
+        try_first=(
+            "relieve what limits occupancy: registers, shared memory or block size",
+            "more independent instructions by each warp: unroll, prefetch, double buffering",
+        ),
+        avoid=("fewer operations or bytes: neither is near its limit",),
+    ),
+}
+
+STALLS: dict[str, Play] = {
+    "long_scoreboard": Play(
+        short="more loads in flight",
+        refute="Prefetch one iteration ahead: the stall share and the time must fall together.",
+        try_first=(
+            "start loads earlier: prefetch, double buffering, cp.async or TMA",
+            "more independent loads by each thread (unroll), or more warps",
+            "coalesce, so that each wait brings more",
+        ),
+        avoid=(
+            "fewer operations: warps wait for memory",
+            "fewer bytes alone: DRAM is not near its limit",
+        ),
+    ),
+    "barrier": Play(
+        short="fewer or smaller barriers",
+        refute="Use smaller blocks, so that fewer warps wait for each other: time must fall.",
+        try_first=(
+            "smaller blocks, or barriers among fewer warps",
+            "give the warps of a block the same amount of work between barriers",
+            "pipeline with asynchronous barriers instead of __syncthreads",
+        ),
+        avoid=("fewer operations or bytes: neither is near its limit",),
+    ),
+    "wait": Play(
+        short="more independent instructions",
+        refute="Unroll, so that dependent instructions lie further apart: time must fall.",
+        try_first=("unroll with independent accumulators", "more warps"),
+        avoid=("fewer bytes: memory is not what it waits for",),
+    ),
+    "other": Play(
+        short="look at the code where warps stall",
+        refute="Remove the code at which these stalls are sampled: time must fall.",
+        try_first=("the source view of Nsight Compute shows the lines with these stalls",),
+        avoid=("fewer operations or bytes: neither is near its limit",),
+    ),
+}
+for _throttle, _what in (
+    ("mio_throttle", "shared-memory and special-function instructions"),
+    ("lg_throttle", "global and local memory instructions"),
+    ("tex_throttle", "texture instructions"),
+    ("short_scoreboard", "shared-memory accesses (check bank conflicts) and special functions"),
+):
+    STALLS[_throttle] = Play(
+        short=f"fewer {_what}",
+        refute=f"Take away half of the {_what}: the stall share and the time must fall together.",
+        try_first=("wider accesses: the same bytes in fewer instructions", f"fewer {_what}"),
+        avoid=("fewer DRAM bytes: DRAM is not near its limit",),
+    )
+
+NO_CAUSE = Play(
+    short="collect stall reasons and occupancy to see why",
+    refute="If a larger grid, more warps and fewer dependences all leave the time as it is, some "
+    "unit that was not measured is the limiter.",
+    try_first=("profile it with --section WarpStateStats --section Occupancy: the cause is there",),
+    avoid=("fewer operations or bytes: neither is near its limit",),
+)
