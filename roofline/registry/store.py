@@ -1,0 +1,176 @@
+"""The folders that hold the registry; family files are parsed when something asks for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from roofline.errors import InputError, UsageError
+from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS, Device
+from roofline.registry.lookup import Found, find, find_identified, matching
+from roofline.registry.names import base_name, near, pattern
+from roofline.registry.parse import parse_architectures, parse_family, parse_sources, read_text
+from roofline.registry.spec import Architecture, Source, Spec
+
+OPERATIONS = PLAIN_PRECISIONS + TENSOR_PRECISIONS
+SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A file of GPUs that has not been parsed yet; ``layer`` counts folders, ours is 0."""
+
+    path: Path
+    text: str
+    layer: int
+
+
+class Registry:
+    """Every GPU that is known, by key, and the sources that its numbers name.
+
+    Parsing all files takes far longer than the one that a device is in, so the raw text is
+    searched first: what a device can be found by stands in its file literally.
+    """
+
+    def __init__(
+        self,
+        *,
+        folders: tuple[Path, ...],
+        families: tuple[Family, ...],
+        sources: Mapping[str, Source],
+        architectures: Mapping[str, Architecture],
+    ) -> None:
+        self.folders, self.sources, self.architectures = folders, sources, architectures
+        self._families = families
+        self._parsed: dict[Path, dict[str, Spec]] = {}
+
+    @cached_property
+    def specs(self) -> Mapping[str, Spec]:
+        """All entries; one of a later folder replaces one of the same key."""
+        return self._merged(self._families)
+
+    def find(self, device: Device) -> Found:
+        """The entry of a report's device: by exact name, PCI id, then capability, SMs and bus."""
+        found = find_identified(device, self._mentioning(device))
+        return find(device, tuple(self.specs.values())) if found is None else found
+
+    def named(self, text: str) -> Spec:
+        """The entry that a person means: a key, a name, or a name without the brand.
+
+        Raises:
+            UsageError: nothing or several things are called that; near misses are listed.
+
+        """
+        if text in self.specs:
+            return self.specs[text]
+        hits = matching(text, tuple(self.specs.values()))
+        if len(hits) == 1:
+            return hits[0]
+        if hits:
+            raise UsageError(
+                f"{text!r} is the name of {len(hits)} GPUs",
+                why=", ".join(spec.key for spec in hits),
+                hint=f"roofline specs show {hits[0].key}",
+            )
+        guesses = self.suggest(text)
+        raise UsageError(
+            f"no GPU is called {text!r}",
+            why=f"near it are {', '.join(guesses)}" if guesses else None,
+            hint=f"roofline specs show {_shell(guesses[0])}" if guesses else "roofline specs list",
+        )
+
+    def suggest(self, text: str) -> tuple[str, ...]:
+        """Names close to a mistyped one, best first."""
+        return near(text, (name for spec in self.specs.values() for name in spec.names))
+
+    def _mentioning(self, device: Device) -> tuple[Spec, ...]:
+        """The entries of every file that has the device's name or PCI id in its text."""
+        wanted = []
+        if device.name:
+            wanted.append(pattern(base_name(device.name)))
+        if device.pci_device_id:
+            wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
+        return tuple(
+            self._merged(
+                f for f in self._families if f.layer or any(w.search(f.text) for w in wanted)
+            ).values()
+        )
+
+    def _merged(self, families: Iterable[Family]) -> dict[str, Spec]:
+        merged: dict[str, Spec] = {}
+        for family in families:
+            for key, spec in self._entries(family).items():
+                if key in merged and merged[key].layer == spec.layer:
+                    raise InputError(
+                        f"{family.path.name}: [{key}]",
+                        why=f"{merged[key].family}.toml has that key already",
+                    )
+                merged[key] = spec
+        return merged
+
+    def _entries(self, family: Family) -> dict[str, Spec]:
+        if family.path not in self._parsed:
+            self._parsed[family.path] = parse_family(
+                family.path,
+                family.text,
+                sources=self.sources,
+                architectures=self.architectures,
+                operations=OPERATIONS,
+                layer=family.layer,
+            )
+        return self._parsed[family.path]
+
+
+def load(folder: Path | None = None) -> Registry:
+    """Open the registry that comes with roofline, the user's own files, and ``folder``.
+
+    An entry of a later folder replaces one of the same key. A folder holds family files, and may
+    hold ``sources.toml`` and ``architectures.toml`` of its own.
+
+    Raises:
+        UsageError: ``folder`` is not a folder.
+        InputError: a file is not TOML, or an entry of one is wrong (perhaps only on first use).
+
+    """
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"no such folder: {folder}", hint="--specs takes a folder of TOML files")
+    optional = [path for path in (user_folder(),) if path.is_dir()]
+    folders = (builtin_folder(), *optional, *([folder] if folder is not None else []))
+    sources: dict[str, Source] = {}
+    architectures: dict[str, Architecture] = {}
+    families: list[Family] = []
+    for layer, place in enumerate(folders):
+        texts = {path: read_text(path) for path in sorted(place.glob("*.toml"))}
+        if (text := texts.pop(place / SOURCES, None)) is not None:
+            sources |= parse_sources(place / SOURCES, text)
+        if (text := texts.pop(place / ARCHITECTURES, None)) is not None:
+            architectures |= parse_architectures(
+                place / ARCHITECTURES, text, sources=sources, operations=OPERATIONS
+            )
+        families += [Family(path=p, text=t, layer=layer) for p, t in texts.items()]
+    return Registry(
+        folders=folders, families=tuple(families), sources=sources, architectures=architectures
+    )
+
+
+def builtin_folder() -> Path:
+    """Where roofline's own files are: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for place in (package / "_specs", package.parent / "specs"):
+        if place.is_dir():
+            return place
+    raise InputError("the hardware registry is missing", why=f"no folder {package / '_specs'}")
+
+
+def user_folder() -> Path:
+    """Where a user's own files are looked for; it need not exist."""
+    from platformdirs import user_config_path
+
+    return user_config_path("roofline", appauthor=False) / "specs"
+
+
+def _shell(name: str) -> str:
+    return f"'{name}'" if " " in name else name
