@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from roofline.model import Dim3
+from roofline.render.numbers import ABSENT
+
 ELLIPSIS = "…"
 NAMELESS = "(no name)"
 
@@ -35,6 +38,34 @@ UNITS = {
     "branch": "branches",
     "other_compute": "other compute",
 }
+# What quantities are called in sentences and tables.
+QUANTITIES = {
+    "duration_s": "duration",
+    "dram_bytes": "DRAM bytes",
+    "dram_read_bytes": "DRAM bytes read",
+    "dram_write_bytes": "DRAM bytes written",
+    "l2_bytes": "L2 bytes",
+    "l1_bytes": "L1 bytes",
+    "arithmetic_intensity": "arithmetic intensity",
+    "dram_bytes_per_s": "DRAM bandwidth",
+    "l2_bytes_per_s": "L2 bandwidth",
+    "l1_bytes_per_s": "L1 bandwidth",
+    "operations": "operations",
+    "operations_per_s": "operation rate",
+    "units": "utilisation",
+    "utilization": "utilisation",
+    "sm_clock_hz": "SM clock",
+    "dram_clock_hz": "DRAM clock",
+    "waves": "waves",
+    "occupancy_percent": "achieved occupancy",
+    "theoretical_occupancy_percent": "theoretical occupancy",
+    "occupancy_limiter": "occupancy limited by",
+    "registers_per_thread": "registers per thread",
+    "shared_memory_bytes": "shared memory per block",
+    "sm_active_percent": "SMs active",
+    "stalls": "stall reasons",
+    "passes": "passes",
+}
 _INTEGER = re.compile(r"int\d")
 
 
@@ -55,6 +86,14 @@ def operation_unit(key: str | None) -> str:
     return "OP" if key is not None and _INTEGER.search(key) else "FLOP"
 
 
+def quantity(key: str) -> str:
+    """The name of a quantity: "dram_bytes" is "DRAM bytes"; "operations.fp32" "FP32 operations"."""
+    group, _, member = key.partition(".")
+    if member:
+        return f"{operation(member) if group == 'operations' else unit(member)} {words(group)}"
+    return QUANTITIES.get(key, words(key))
+
+
 def words(code: str) -> str:
     """A code as words: "long_scoreboard" is "long scoreboard"."""
     return code.replace("_", " ")
@@ -63,6 +102,21 @@ def words(code: str) -> str:
 def printable(text: str) -> str:
     """``text`` on one line, without characters that steer a terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def last_part(path: str) -> str:
+    """The file name alone: folders say who someone is."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def dims(dim: Dim3 | None) -> str:
+    """A grid or block without trailing ones: (64, 64, 1) is "64x64"."""
+    if dim is None:
+        return ABSENT
+    sizes = list(dim)
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return "x".join(map(str, sizes))
 
 
 def short(name: str, width: int = 40) -> str:
