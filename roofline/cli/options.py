@@ -116,9 +116,8 @@ output_format = click.option(
     "--format",
     "output_format",
     type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How the answer is written. Parquet needs --output.",
+    help="How the answer is written; by the ending of --output, else a table. Parquet needs "
+    "--output.",
 )
 output = click.option(
     "-o",

@@ -16,25 +16,25 @@ from roofline.render.console import NARROWEST, bar, bound, hanging, to_text
 _INDENT = 2
 _BAR = 10
 
-# Quantity (attribute of a Measurement and key of its provenance) -> how its value is shown.
-_QUANTITIES: dict[str, Callable[[float | None], str]] = {
-    "duration_s": numbers.duration,
-    "dram_read_bytes": numbers.size,
-    "dram_write_bytes": numbers.size,
-    "dram_bytes": numbers.size,
-    "dram_bytes_per_s": numbers.bandwidth,
-    "l2_bytes": numbers.size,
-    "l1_bytes": numbers.size,
-    "arithmetic_intensity": numbers.plain,
-    "sm_clock_hz": numbers.clock,
-    "dram_clock_hz": numbers.clock,
-    "waves": numbers.plain,
-    "occupancy_percent": numbers.percent,
-    "theoretical_occupancy_percent": numbers.percent,
-    "registers_per_thread": numbers.plain,
-    "shared_memory_bytes": numbers.size,
-    "sm_active_percent": numbers.percent,
-    "passes": numbers.plain,
+# Attribute of a Measurement -> its key in the provenance, and how its value is shown.
+_QUANTITIES: dict[str, tuple[str, Callable[[float | None], str]]] = {
+    "duration_s": ("duration", numbers.duration),
+    "dram_read_bytes": ("dram_read_bytes", numbers.size),
+    "dram_write_bytes": ("dram_write_bytes", numbers.size),
+    "dram_bytes": ("dram_bytes", numbers.size),
+    "dram_bytes_per_s": ("", numbers.bandwidth),
+    "l2_bytes": ("l2_bytes", numbers.size),
+    "l1_bytes": ("l1_bytes", numbers.size),
+    "arithmetic_intensity": ("", numbers.plain),
+    "sm_clock_hz": ("sm_clock", numbers.clock),
+    "dram_clock_hz": ("dram_clock", numbers.clock),
+    "waves": ("waves", numbers.plain),
+    "occupancy_percent": ("occupancy", numbers.percent),
+    "theoretical_occupancy_percent": ("theoretical_occupancy", numbers.percent),
+    "registers_per_thread": ("registers", numbers.plain),
+    "shared_memory_bytes": ("shared_memory", numbers.size),
+    "sm_active_percent": ("sm_active", numbers.percent),
+    "passes": ("passes", numbers.plain),
 }
 
 
@@ -147,17 +147,20 @@ def _units(m: Measurement) -> Iterator[RenderableType]:
 
 def _numbers(m: Measurement) -> Iterator[RenderableType]:
     table = _grid()
-    for key, show in _QUANTITIES.items():
-        value = getattr(m, key)
+    for name, (key, show) in _QUANTITIES.items():
+        value = getattr(m, name)
         if value is not None:
-            table.add_row(names.quantity(key), show(value), _origin(m, key))
+            table.add_row(names.quantity(name), show(value), _origin(m, key))
     for key, count in m.operations.items():
         kept = f" into {m.accumulate[key].upper()}" if key in m.accumulate else ""
+        general = "operations.tensor" if key.startswith("tensor") else ""
         table.add_row(
             f"{names.operation(key)} operations{kept}",
             numbers.exact(count),
-            _origin(m, f"operations.{key}"),
+            _origin(m, f"operations.{key}", general),
         )
+    for ran in m.unmeasured:
+        table.add_row(f"{names.operation(ran)} operations", "ran, not counted", "")
     if m.occupancy_limiter:
         table.add_row(
             names.quantity("occupancy_limiter"),
@@ -244,8 +247,10 @@ def _percent(value: float) -> str:
     return numbers.percent(value, places=1)
 
 
-def _origin(m: Measurement, key: str) -> Text:
-    return Text(names.printable(m.provenance.get(key, "")), style="dim")
+def _origin(m: Measurement, *keys: str) -> Text:
+    """How a quantity was read: the first of ``keys`` that the provenance knows."""
+    found = next((m.provenance[key] for key in keys if key in m.provenance), "")
+    return Text(names.printable(found), style="dim")
 
 
 def _grid() -> Table:

@@ -15,6 +15,8 @@ from roofline.render.names import last_part
 from roofline.render.summary import missing_of
 
 SCHEMA = "roofline.analysis/1"
+# How the capture was told to work; other settings could say more about a person than is needed.
+_SETTINGS = ("clock_control", "cache_control", "replay_mode")
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
 
@@ -79,6 +81,8 @@ def _identity(m: Measurement) -> dict[str, Any]:
         "process": m.process,
         "nvtx": list(m.nvtx),
         "count": m.count,
+        "ncu_version": m.ncu_version,
+        "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
     }
 
 
@@ -96,6 +100,7 @@ def _measured(m: Measurement) -> dict[str, Any]:
         "l2_bytes": m.l2_bytes,
         "l1_bytes": m.l1_bytes,
         "operations": dict(m.operations),
+        "unmeasured": list(m.unmeasured),
         "accumulate": dict(m.accumulate),
         "tensor_path": m.tensor_path,
         "arithmetic_intensity": m.arithmetic_intensity,

@@ -38,33 +38,30 @@ UNITS = {
     "branch": "branches",
     "other_compute": "other compute",
 }
-# What quantities are called in sentences and tables.
+# What quantities are called; an ending that is a unit (_s, _hz, _percent, ...) is not repeated.
 QUANTITIES = {
-    "duration_s": "duration",
     "dram_bytes": "DRAM bytes",
     "dram_read_bytes": "DRAM bytes read",
     "dram_write_bytes": "DRAM bytes written",
     "l2_bytes": "L2 bytes",
     "l1_bytes": "L1 bytes",
-    "arithmetic_intensity": "arithmetic intensity",
     "dram_bytes_per_s": "DRAM bandwidth",
     "l2_bytes_per_s": "L2 bandwidth",
     "l1_bytes_per_s": "L1 bandwidth",
-    "operations": "operations",
     "operations_per_s": "operation rate",
-    "units": "utilisation",
-    "utilization": "utilisation",
+    "duration_s": "duration",
+    "utilization": "utilisation of any unit",
+    "stalls": "stall reasons",
+    "launch": "waves and registers",
+    "sm_clock": "SM clock",
     "sm_clock_hz": "SM clock",
+    "dram_clock": "DRAM clock",
     "dram_clock_hz": "DRAM clock",
-    "waves": "waves",
     "occupancy_percent": "achieved occupancy",
     "theoretical_occupancy_percent": "theoretical occupancy",
     "occupancy_limiter": "occupancy limited by",
-    "registers_per_thread": "registers per thread",
     "shared_memory_bytes": "shared memory per block",
     "sm_active_percent": "SMs active",
-    "stalls": "stall reasons",
-    "passes": "passes",
 }
 _INTEGER = re.compile(r"int\d")
 
@@ -89,8 +86,10 @@ def operation_unit(key: str | None) -> str:
 def quantity(key: str) -> str:
     """The name of a quantity: "dram_bytes" is "DRAM bytes"; "operations.fp32" "FP32 operations"."""
     group, _, member = key.partition(".")
+    if group == "operations" and member:
+        return f"{operation(member)} operations"
     if member:
-        return f"{operation(member) if group == 'operations' else unit(member)} {words(group)}"
+        return f"{unit(member)} {words(group)}"
     return QUANTITIES.get(key, words(key))
 
 
