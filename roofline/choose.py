@@ -1,0 +1,187 @@
+"""Choosing and ordering what is shown of an ``Analysis``; shares still refer to all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from roofline.model import Analysis, Device, Group, Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the user wants to see.
+
+    ``min_share`` is a fraction of the profiled time (0 to 1). ``device`` is an index or a part of
+    a name. ``sort`` is one of ``SORT_KEYS``. With ``launches`` single launches are chosen and
+    ordered, without it kernels.
+    """
+
+    kernel: re.Pattern[str] | None = None
+    device: str | None = None
+    min_share: float | None = None
+    top: int | None = None
+    sort: str = "time"
+    launches: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A part of an analysis, and what it is a part of.
+
+    ``analysis.results`` stay in file order; ``order`` lists their positions in the order asked
+    for; ``shares`` (0 to 1, of all that was profiled) is aligned with them. ``filters`` are the
+    conditions as they are typed, empty where nothing was left out.
+    """
+
+    analysis: Analysis
+    order: tuple[int, ...]
+    shares: tuple[float | None, ...]
+    total_launches: int
+    total_groups: int
+    total_s: float | None
+    filters: tuple[str, ...] = ()
+
+
+def whole(analysis: Analysis) -> Chosen:
+    """All of ``analysis``, longest first."""
+    return choose(analysis, Choice())
+
+
+def chosen(view: Analysis | Chosen) -> Chosen:
+    """``view`` as something chosen, so that a renderer takes either."""
+    return view if isinstance(view, Chosen) else whole(view)
+
+
+def choose(analysis: Analysis, choice: Choice) -> Chosen:
+    """The launches and kernels of ``analysis`` that ``choice`` asks for, in its order.
+
+    A kernel is kept whole: with ``launches`` its numbers still cover all of its launches.
+    """
+    total_s = total_time(r.measurement.duration_s for r in analysis.results)
+    shares = [_share(r.measurement.duration_s, total_s) for r in analysis.results]
+    key = SORT_KEYS[choice.sort]
+    groups = [g for g in analysis.groups if _matches(g.result, choice)]
+    groups.sort(key=lambda g: key(g.result, g.total_s, len(g.launches)))
+    positions = sorted(p for g in groups for p in g.launches)
+    positions.sort(
+        key=lambda p: key(analysis.results[p], analysis.results[p].measurement.duration_s, 1)
+    )
+    if choice.launches:
+        positions = [p for p in positions if _enough(shares[p], choice)][: choice.top]
+        wanted = set(positions)
+        groups = [g for g in groups if wanted.intersection(g.launches)]
+    else:
+        groups = [g for g in groups if _enough(g.share, choice)][: choice.top]
+        wanted = {p for g in groups for p in g.launches}
+        positions = [p for p in positions if p in wanted]
+    kept = sorted(wanted)
+    moved = {old: new for new, old in enumerate(kept)}
+    return Chosen(
+        analysis=replace(
+            analysis,
+            results=tuple(analysis.results[p] for p in kept),
+            groups=tuple(_renumbered(g, moved) for g in groups),
+        ),
+        order=tuple(moved[p] for p in positions),
+        shares=tuple(shares[p] for p in kept),
+        total_launches=len(analysis.results),
+        total_groups=len(analysis.groups),
+        total_s=total_s,
+        filters=_filters(choice),
+    )
+
+
+def total_time(durations_s: Iterable[float | None]) -> float | None:
+    """The sum of the durations that are known; ``None`` where none is."""
+    known = [d for d in durations_s if d is not None]
+    return sum(known) if known else None
+
+
+def gain_s(result: Result) -> float | None:
+    """What reaching the nearest ceiling would save at most, in seconds under the profiler."""
+    duration, floor = result.measurement.duration_s, result.verdict.floor_s
+    return None if duration is None or floor is None else max(duration - floor, 0.0)
+
+
+def speedup(result: Result, floor_s: float | None) -> float | None:
+    """How many times faster ``result`` would be at ``floor_s``: a bound, not a forecast."""
+    duration = result.measurement.duration_s
+    return duration / floor_s if duration and floor_s else None
+
+
+def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
+    """The kernels that ``text`` means, longest first.
+
+    Those with exactly this name where there are any, else ``text`` is a regular expression; one
+    that does not compile is taken as it stands.
+    """
+    ranked = whole(analysis).analysis.groups
+    named = [
+        g for g in ranked if text in (g.result.measurement.name, g.result.measurement.demangled)
+    ]
+    if named:
+        return tuple(named)
+    try:
+        pattern = re.compile(text)
+    except re.error:
+        pattern = re.compile(re.escape(text))
+    return tuple(g for g in ranked if _named(g.result, pattern))
+
+
+def _largest(value: float | None) -> tuple[bool, float]:
+    """A sort key that puts the largest first and what is not known last."""
+    return (True, 0.0) if value is None else (False, -value)
+
+
+# Each gets a result, its time in seconds and how many launches it stands for. Ties stay in the
+# order of the analysis.
+SORT_KEYS: dict[str, Callable[[Result, float | None, int], tuple[object, ...]]] = {
+    "time": lambda _r, time_s, _n: _largest(time_s),
+    "gain": lambda r, _t, _n: _largest(gain_s(r)),
+    "utilization": lambda r, _t, _n: _largest(r.verdict.limiter_percent),
+    "intensity": lambda r, _t, _n: _largest(r.measurement.arithmetic_intensity),
+    "count": lambda _r, time_s, count: (*_largest(count), *_largest(time_s)),
+    "name": lambda r, _t, _n: (r.measurement.name.lower(), r.measurement.demangled),
+}
+
+
+def _share(duration_s: float | None, total_s: float | None) -> float | None:
+    return duration_s / total_s if duration_s is not None and total_s else None
+
+
+def _enough(share: float | None, choice: Choice) -> bool:
+    return not choice.min_share or (share is not None and share >= choice.min_share)
+
+
+def _matches(result: Result, choice: Choice) -> bool:
+    measured = result.measurement
+    return (choice.kernel is None or _named(result, choice.kernel)) and (
+        choice.device is None or _on(measured.device, choice.device)
+    )
+
+
+def _named(result: Result, pattern: re.Pattern[str]) -> bool:
+    measured = result.measurement
+    return bool(pattern.search(measured.name) or pattern.search(measured.demangled))
+
+
+def _on(device: Device, wanted: str) -> bool:
+    if wanted.isdecimal() and device.index is not None:
+        return device.index == int(wanted)
+    return device.name is not None and wanted.lower() in device.name.lower()
+
+
+def _renumbered(group: Group, moved: dict[int, int]) -> Group:
+    return replace(group, launches=tuple(moved[p] for p in group.launches if p in moved))
+
+
+def _filters(choice: Choice) -> tuple[str, ...]:
+    said = {
+        "--kernel": None if choice.kernel is None else choice.kernel.pattern,
+        "--device": choice.device,
+        "--min-share": None if not choice.min_share else f"{choice.min_share * 100:g}",
+        "--top": choice.top,
+    }
+    return tuple(f"{option} {value}" for option, value in said.items() if value is not None)

@@ -1,0 +1,213 @@
+"""From an analysis to what the user asked to see: choosing, rendering, and where it goes."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from roofline.choose import Choice, Chosen, choose, matching
+from roofline.errors import UsageError
+from roofline.files import refuse_overwrite, whole_file
+from roofline.model import Analysis
+
+ENDINGS = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".parquet": "parquet",
+}
+PLAIN_WIDTH = 120  # where there is no terminal to ask
+WIDEST = 200  # longer lines are hard to read
+# What a terminal or file that is not Unicode gets instead.
+_ASCII = str.maketrans(
+    {"…": "~", "µ": "u", "\N{MULTIPLICATION SIGN}": "x", "█": "#"}
+    | dict.fromkeys("▏▎▍▌", " ")
+    | dict.fromkeys("▋▊▉", "#")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be shown and where; the thresholds are those of the verdicts."""
+
+    choice: Choice = field(default_factory=Choice)
+    output_format: str | None = None
+    output: Path | None = None
+    plot: Path | None = None
+    force: bool = False
+    explain: str | None = None
+    latency_threshold: float = 60.0
+    balance: float = 10.0
+
+    @property
+    def format(self) -> str:
+        """As asked for, else by the ending of the output file, else a table."""
+        ending = "" if self.output is None else self.output.suffix.lower()
+        return self.output_format or ENDINGS.get(ending, "table")
+
+    @property
+    def file(self) -> Path | None:
+        """The file to write; ``None`` for stdout."""
+        return None if self.output is None or str(self.output) == "-" else self.output
+
+
+def check(request: Request) -> None:
+    """Refuse at once what could not be answered in the end.
+
+    Raises:
+        UsageError: options that exclude each other, or a file that must not be written.
+
+    """
+    if request.format == "parquet" and request.file is None:
+        raise UsageError("Parquet is not text", hint="--format parquet --output FILE.parquet")
+    if request.explain is not None and request.format != "table":
+        raise UsageError(
+            f"--explain is for reading, not for {request.format}",
+            hint=f"--kernel {request.explain} --format json holds the same evidence",
+        )
+    for path in (request.file, request.plot):
+        if path is not None:
+            refuse_overwrite(path, force=request.force)
+    if request.plot is not None and request.plot == request.file:
+        raise UsageError(f"--plot and --output both name {request.plot}", hint="two names")
+
+
+def answer(analysis: Analysis, request: Request) -> None:
+    """Write what ``request`` asks for about ``analysis`` to its file or to stdout.
+
+    Raises:
+        UsageError: nothing matches, or something needed is not installed.
+
+    """
+    part = choose(analysis, request.choice)
+    if not part.analysis.results:
+        raise _nothing(analysis, request.choice)
+    if request.format == "parquet" and request.file is not None:
+        from roofline.frame import write_parquet
+
+        with whole_file(request.file, force=request.force) as temporary:
+            write_parquet(part, temporary, launches=request.choice.launches)
+    else:
+        _write(_text(part, request), request)
+    if request.plot is not None:
+        _draw(part.analysis, request.plot, request)
+
+
+def _text(part: Chosen, request: Request) -> Iterable[str]:
+    launches = request.choice.launches
+    # Renderers are imported here: each run needs one of them.
+    if request.format == "json":
+        from roofline.render import json
+
+        return json.chunks(part)
+    if request.format == "csv":
+        from roofline.render import csv
+
+        return iter([csv.render(part, launches=launches)])
+    top = request.choice.top
+    if request.format == "markdown":
+        from roofline.render import markdown
+
+        return iter([markdown.render(part, launches=launches, limit=top or markdown.ROWS)])
+    if request.explain is not None:
+        return iter([_explanation(part, request.explain, request)])
+    from roofline.render import table
+
+    text = table.render(
+        part,
+        launches=launches,
+        limit=top or table.ROWS,
+        width=_width(request),
+        color=_color(request),
+    )
+    return iter([text])
+
+
+def _explanation(part: Chosen, wanted: str, request: Request) -> str:
+    from roofline.render import explain
+
+    found = matching(part.analysis, wanted)
+    if not found:
+        raise UsageError(f"no kernel matches {wanted!r}", hint=_nearest(part.analysis, wanted))
+    return explain.render(
+        found[0],
+        others=found[1:],
+        latency_threshold=request.latency_threshold,
+        balance=request.balance,
+        width=_width(request),
+        color=_color(request),
+    )
+
+
+def _nothing(analysis: Analysis, choice: Choice) -> UsageError:
+    if choice.kernel is not None and not matching(analysis, choice.kernel.pattern):
+        wanted = choice.kernel.pattern
+        return UsageError(f"no kernel matches {wanted!r}", hint=_nearest(analysis, wanted))
+    devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
+    if choice.device is not None:
+        hint = f"--device with a part of one of these: {', '.join(devices)}"
+        return UsageError(f"no launch on {choice.device!r}", hint=hint)
+    return UsageError("nothing is left after filtering", hint="a lower --min-share")
+
+
+def _nearest(analysis: Analysis, wanted: str) -> str:
+    """The names that look most like ``wanted``, else the first few."""
+    names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
+    word = re.sub(r"\W+", "", wanted)
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.4) or names[:3]
+    more = "" if len(names) <= len(close) else f" ({len(names)} kernels in all)"
+    return f"one of {', '.join(close)}{more}"
+
+
+def _draw(analysis: Analysis, path: Path, request: Request) -> None:
+    from roofline.plot import draw, save
+
+    save(draw(analysis), path, force=request.force)
+
+
+# --- where it goes ----------------------------------------------------------------------------
+
+
+def _write(chunks: Iterable[str], request: Request) -> None:
+    if request.file is None:
+        for chunk in _encodable(chunks):
+            click.echo(chunk, nl=False, color=_color(request))
+        return
+    with (
+        whole_file(request.file, force=request.force) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        file.writelines(chunks)
+
+
+def _encodable(chunks: Iterable[str]) -> Iterator[str]:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    for chunk in chunks:
+        try:
+            chunk.encode(encoding)
+        except UnicodeEncodeError:
+            yield chunk.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+        else:
+            yield chunk
+
+
+def _color(request: Request) -> bool:
+    """Colours only for a terminal that wants them."""
+    if request.file is not None or "NO_COLOR" in os.environ:
+        return False
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _width(request: Request) -> int:
+    if request.file is not None:
+        return PLAIN_WIDTH
+    return min(shutil.get_terminal_size((PLAIN_WIDTH, 40)).columns, WIDEST)

@@ -1,0 +1,149 @@
+"""Options and arguments that several commands share, as named objects; commands only list them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from roofline.choose import SORT_KEYS
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Option = Callable[[Decorated], Decorated]
+
+FORMATS = ("table", "json", "csv", "markdown", "parquet")
+
+
+class Regex(click.ParamType[re.Pattern[str]]):
+    """A Python regular expression; one that does not compile is wrong usage."""
+
+    name = "regex"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> re.Pattern[str]:
+        """Compile ``value``."""
+        if isinstance(value, re.Pattern):
+            return value
+        try:
+            return re.compile(value)
+        except re.error as error:
+            self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
+
+
+reports = click.argument(
+    "reports", metavar="REPORT...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+
+# --- what is read and how it is judged --------------------------------------------------------
+specs = click.option(
+    "--specs",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="A folder of hardware specs (TOML) to look into before the built-in ones.",
+)
+peaks = click.option(
+    "--peaks",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Ceilings measured on the device by microbenchmarks (TOML), shown as 'achieved'.",
+)
+latency_threshold = click.option(
+    "--latency-threshold",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    default=60.0,
+    show_default=True,
+    help="Below this utilisation of its busiest unit a kernel is latency-bound.",
+)
+balance = click.option(
+    "--balance",
+    metavar="POINTS",
+    type=click.FloatRange(0, 100),
+    default=10.0,
+    show_default=True,
+    help="Memory and compute this close together are called co-limited.",
+)
+
+# --- which kernels ----------------------------------------------------------------------------
+kernel = click.option(
+    "-k",
+    "--kernel",
+    metavar="REGEX",
+    type=Regex(),
+    help="Only kernels whose name or full C++ signature matches.",
+)
+device = click.option(
+    "--device",
+    metavar="NAME",
+    help="Only launches on this GPU: its index in the report, or a part of its name.",
+)
+top = click.option(
+    "--top",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Only the first N in the order of --sort.",
+)
+min_share = click.option(
+    "--min-share",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    help="Only what took at least this much of the profiled time.",
+)
+sort = click.option(
+    "--sort",
+    type=click.Choice(list(SORT_KEYS)),
+    default="time",
+    show_default=True,
+    help="Order; 'gain' is the time that reaching the nearest ceiling would save at most.",
+)
+launches = click.option(
+    "--launches", is_flag=True, help="A line for every launch instead of one for each kernel."
+)
+explain = click.option(
+    "--explain",
+    metavar="KERNEL",
+    help="All the evidence about one kernel: numbers with their metrics, what would refute the "
+    "verdict, what to try first and what that could buy at most.",
+)
+
+# --- where the answer goes --------------------------------------------------------------------
+output_format = click.option(
+    "-f",
+    "--format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    help="How the answer is written; by the ending of --output, else a table. Parquet needs "
+    "--output.",
+)
+output = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write there instead of to the terminal; '-' is the terminal.",
+)
+plot = click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also draw the roofline: .png, .svg or .pdf by the ending.",
+)
+force = click.option("--force", is_flag=True, help="Write over files that exist.")
+
+JUDGING = (specs, peaks, latency_threshold, balance)
+CHOOSING = (kernel, device, min_share, top, sort)
+
+
+def all_of(*options: Option[Any]) -> Option[Decorated]:
+    """One decorator that adds ``options`` in the order given."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

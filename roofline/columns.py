@@ -1,0 +1,193 @@
+"""The flat columns of CSV, Parquet and data frames: one table, names with units, never moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal
+
+from roofline.choose import Chosen
+from roofline.model import PRECISIONS, Group, Peaks, Result
+from roofline.render.names import last_part
+
+Cell = str | int | float | bool | None
+Type = Literal["text", "integer", "number", "flag"]
+
+# Units that have a column each; the largest member of each unit, in percent of peak.
+UNIT_KEYS = (
+    *("dram", "l2", "l1", "lsu", "tex", "constant", "sysmem", "nvlink", "pcie", "c2c", "tma"),
+    *("other_memory", "issue", "fma", "alu", "fp64", "fp16", "xu", "tensor", "tensor_fp64"),
+    *("uniform", "branch", "other_compute"),
+)
+STALLS = 3  # how many stall reasons have columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a flat table: a launch, or a kernel with its ``group``."""
+
+    result: Result
+    share: float | None
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A named column and how a row fills it; ``None`` where nothing was measured."""
+
+    name: str
+    type: Type
+    cell: Callable[[Row], Cell]
+
+
+def rows(part: Chosen, *, launches: bool) -> Iterator[Row]:
+    """The launches of ``part`` in its order, or its kernels."""
+    if launches:
+        for position in part.order:
+            yield Row(result=part.analysis.results[position], share=part.shares[position])
+    else:
+        for group in part.analysis.groups:
+            yield Row(result=group.result, share=group.share, group=group)
+
+
+def columns(*, launches: bool) -> tuple[Column, ...]:
+    """The columns of a table of launches, or of one of kernels."""
+    return (*IDENTITY, *(LAUNCH if launches else GROUP), *NUMBERS)
+
+
+def _measured(name: str, kind: Type = "number", attribute: str | None = None) -> Column:
+    get = attrgetter(attribute or name)
+    return Column(name, kind, lambda row: get(row.result.measurement))
+
+
+def _judged(name: str, kind: Type = "number") -> Column:
+    get = attrgetter(name)
+    return Column(name, kind, lambda row: get(row.result.verdict))
+
+
+def _dim(name: str, axis: int) -> Column:
+    def cell(row: Row) -> Cell:
+        dim = getattr(row.result.measurement, name)
+        return None if dim is None else int(dim[axis])
+
+    return Column(f"{name}_{'xyz'[axis]}", "integer", cell)
+
+
+def _grouped(name: str) -> Column:
+    return Column(name, "number", lambda row: getattr(row.group, name, None))
+
+
+def _utilization(unit: str) -> Column:
+    def cell(row: Row) -> Cell:
+        return next((u.percent for u in row.result.measurement.units if u.unit == unit), None)
+
+    return Column(f"utilization_{unit}_percent", "number", cell)
+
+
+def _operations(key: str) -> Column:
+    return Column(
+        f"operations_{key}", "number", lambda row: row.result.measurement.operations.get(key)
+    )
+
+
+def _peak(kind: str, name: str, value: Callable[[Peaks, Row], float | None]) -> Column:
+    def cell(row: Row) -> Cell:
+        peaks: Peaks | None = getattr(row.result.peaks, kind)
+        return None if peaks is None else value(peaks, row)
+
+    return Column(f"peak_{kind}_{name}", "number", cell)
+
+
+def _dominant_peak(peaks: Peaks, row: Row) -> float | None:
+    return peaks.operations_per_s.get(row.result.verdict.dominant or "")
+
+
+def _stall(place: int) -> tuple[Column, Column]:
+    def reason(row: Row) -> Cell:
+        stalls = row.result.measurement.stalls
+        return stalls[place].reason if place < len(stalls) else None
+
+    def share(row: Row) -> Cell:
+        stalls = row.result.measurement.stalls
+        return stalls[place].share if place < len(stalls) else None
+
+    return (
+        Column(f"stall_{place + 1}", "text", reason),
+        Column(f"stall_{place + 1}_share", "number", share),
+    )
+
+
+def _dominant_roof(row: Row) -> Cell:
+    verdict = row.result.verdict
+    return verdict.roof_percent.get(verdict.dominant or "")
+
+
+def _codes(row: Row) -> str:
+    return " ".join(dict.fromkeys(note.code for note in row.result.measurement.notes))
+
+
+def _gaps(row: Row) -> str:
+    both = (*row.result.measurement.missing, *row.result.verdict.missing)
+    return "; ".join(dict.fromkeys(missing.quantity for missing in both))
+
+
+IDENTITY = (
+    Column("source", "text", lambda row: last_part(row.result.measurement.source)),
+    _measured("range", "integer"),
+    _measured("index", "integer"),
+    Column("kind", "text", lambda row: str(row.result.measurement.kind)),
+    _measured("name", "text"),
+    _measured("demangled", "text"),
+    *(_dim("grid", axis) for axis in range(3)),
+    *(_dim("block", axis) for axis in range(3)),
+    _measured("device", "text", "device.name"),
+    _measured("compute_capability", "text", "device.compute_capability"),
+    _measured("sm_count", "integer", "device.sm_count"),
+    _measured("device_index", "integer", "device.index"),
+    _measured("process", "integer"),
+    Column("nvtx", "text", lambda row: " / ".join(row.result.measurement.nvtx)),
+)
+LAUNCH = (_measured("duration_s"), Column("share", "number", lambda row: row.share))
+GROUP = (
+    Column("launches", "integer", lambda row: len(row.group.launches) if row.group else None),
+    *(_grouped(name) for name in ("total_s", "min_s", "max_s")),
+    Column("share", "number", lambda row: row.share),
+)
+NUMBERS = (
+    Column("bound", "text", lambda row: str(row.result.verdict.bound)),
+    *(_judged(name, "text") for name in ("limiter", "nearest", "cause")),
+    _judged("limiter_percent"),
+    _judged("co_limited", "flag"),
+    Column("confidence", "text", lambda row: str(row.result.verdict.confidence)),
+    _judged("floor_s"),
+    _judged("next_limiter", "text"),
+    _judged("next_floor_s"),
+    *(_measured(f"{name}_bytes") for name in ("dram", "dram_read", "dram_write", "l2", "l1")),
+    _measured("total_operations"),
+    *(_measured(name) for name in ("arithmetic_intensity", "dram_bytes_per_s")),
+    _measured("operations_per_s"),
+    _judged("dominant", "text"),
+    Column("dominant_roof_percent", "number", _dominant_roof),
+    _judged("ridge"),
+    _judged("ridge_side", "text"),
+    *(_measured(name) for name in ("sm_clock_hz", "dram_clock_hz", "waves")),
+    *(_measured(name) for name in ("occupancy_percent", "theoretical_occupancy_percent")),
+    _measured("occupancy_limiter", "text"),
+    *(_measured(name) for name in ("registers_per_thread", "shared_memory_bytes")),
+    *(_measured(name) for name in ("sm_active_percent", "passes")),
+    *(_utilization(key) for key in UNIT_KEYS),
+    *(_operations(key) for key in PRECISIONS),
+    *(column for place in range(STALLS) for column in _stall(place)),
+    *(
+        column
+        for kind in ("report", "datasheet", "achieved")
+        for column in (
+            _peak(kind, "dram_bytes_per_s", lambda peaks, _: peaks.dram_bytes_per_s),
+            _peak(kind, "dominant_operations_per_s", _dominant_peak),
+        )
+    ),
+    Column("notes", "text", _codes),
+    Column("missing", "text", _gaps),
+    _judged("hint", "text"),
+)

@@ -1,0 +1,99 @@
+"""Markdown for GitHub: a short table for a pull request, of kernels and numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from roofline.choose import Chosen, chosen
+from roofline.columns import Row, rows
+from roofline.model import Analysis, Measurement
+from roofline.render import names, numbers, sentences, summary
+
+ROWS = 10  # more than that nobody reads in a pull request
+_HEADER = ("#", "kernel", "count", "time", "share", "limited by", "busiest units", "FLOP/B", "sure")
+_ALIGN = ("--:", "---", "--:", "--:", "--:", "---", "---", "--:", "---")
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"})
+
+
+def render(
+    view: Analysis | Chosen, *, launches: bool = False, limit: int | None = ROWS, hints: int = 3
+) -> str:
+    """The kernels of ``view`` (or its launches) as Markdown, at most ``limit`` rows."""
+    part = chosen(view)
+    all_rows = list(rows(part, launches=launches))
+    shown = all_rows[:limit]
+    noun = "launch" if launches else "kernel"
+    lines = [f"{escaped(line)}  " for line in sentences.head(part)]
+    lines += ["", *table(shown)] if shown else ["", "Nothing matches."]
+    if len(all_rows) > len(shown):
+        lines += ["", f"... and {sentences.plural(len(all_rows) - len(shown), noun)} more"]
+    lines += _hints(shown[:hints])
+    lines += ["", f"<sub>{sentences.UNDER_PROFILER}</sub>"]
+    lines += _footnotes(part, shown, noun)
+    return "\n".join(lines) + "\n"
+
+
+def table(shown: Sequence[Row]) -> Iterator[str]:
+    """The lines of a pipe table."""
+    yield _line(_HEADER)
+    yield _line(_ALIGN)
+    texts = names.short_all((r.result.measurement.demangled for r in shown), 60)
+    for rank, (row, name) in enumerate(zip(shown, texts, strict=True), 1):
+        yield _line(_cells(rank, name, row))
+
+
+def escaped(text: str) -> str:
+    """``text`` without anything that Markdown or HTML would act on."""
+    return names.printable(text).translate(_SPECIAL)
+
+
+def code(text: str) -> str:
+    """``text`` in backticks, fit for a table cell."""
+    return "`" + names.printable(text).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def _cells(rank: int, name: str, row: Row) -> tuple[str, ...]:
+    m, v = row.result.measurement, row.result.verdict
+    limited = sentences.limited_by(v)
+    near = ", co-limited" if v.co_limited else ""
+    return (
+        str(rank),
+        code(name),
+        str(len(row.group.launches)) if row.group else f"\\#{m.index}",
+        numbers.duration(row.group.total_s if row.group else m.duration_s),
+        numbers.share(row.share),
+        f"**{v.bound}**" + (f": {escaped(limited)}" if limited else "") + near,
+        _units(m),
+        numbers.plain(m.arithmetic_intensity),
+        str(v.confidence),
+    )
+
+
+def _units(m: Measurement) -> str:
+    busiest = sorted(m.units, key=lambda use: -use.percent)[:3]
+    return ", ".join(f"{names.unit(u.unit)} {numbers.percent(u.percent)}" for u in busiest)
+
+
+def _hints(shown: Sequence[Row]) -> Iterator[str]:
+    telling = [(rank, row) for rank, row in enumerate(shown, 1) if row.result.verdict.hint]
+    if telling:
+        yield ""
+    for rank, row in telling:
+        hint, most = row.result.verdict.hint, sentences.bounds(row.result)
+        yield f"{rank}. {escaped(hint)}" + (f" ({escaped(most)})" if most else "")
+
+
+def _footnotes(part: Chosen, shown: Sequence[Row], noun: str) -> list[str]:
+    results = [row.result for row in shown]
+    said = [sentences.gap(gap, len(results), noun) for gap in summary.gaps(results)]
+    said += [sentences.note(note, len(results), noun) for note in summary.notes(results)]
+    said += [
+        f"{names.last_part(source.path)}: {told.text}"
+        for source in part.analysis.sources
+        for told in source.notes
+    ]
+    return ["", *(f"- {escaped(line)}" for line in said)] if said else []
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,293 @@
+"""Names for people: C++ kernel names cut to fit, and what units and operations are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from roofline.model import Dim3
+from roofline.render.numbers import ABSENT
+
+ELLIPSIS = "…"
+NAMELESS = "(no name)"
+
+# Unit key of the JSON -> what people call it. A key that is not here is shown as it is.
+UNITS = {
+    "dram": "DRAM",
+    "l2": "L2",
+    "l1": "L1/shared",
+    "lsu": "LSU path",
+    "tex": "texture",
+    "constant": "constants",
+    "sysmem": "system memory",
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+    "c2c": "C2C",
+    "tma": "TMA",
+    "other_memory": "other memory",
+    "issue": "issue slots",
+    "fma": "FMA pipe",
+    "alu": "ALU pipe",
+    "fp64": "FP64 pipe",
+    "fp16": "FP16 pipe",
+    "xu": "XU pipe",
+    "tensor": "tensor pipe",
+    "tensor_fp64": "FP64 tensor pipe",
+    "uniform": "uniform pipe",
+    "branch": "branches",
+    "other_compute": "other compute",
+}
+# What quantities are called; an ending that is a unit (_s, _hz, _percent, ...) is not repeated.
+QUANTITIES = {
+    "dram_bytes": "DRAM bytes",
+    "dram_read_bytes": "DRAM bytes read",
+    "dram_write_bytes": "DRAM bytes written",
+    "l2_bytes": "L2 bytes",
+    "l1_bytes": "L1 bytes",
+    "dram_bytes_per_s": "DRAM bandwidth",
+    "l2_bytes_per_s": "L2 bandwidth",
+    "l1_bytes_per_s": "L1 bandwidth",
+    "operations_per_s": "operation rate",
+    "duration_s": "duration",
+    "utilization": "utilisation of any unit",
+    "stalls": "stall reasons",
+    "launch": "waves and registers",
+    "sm_clock": "SM clock",
+    "sm_clock_hz": "SM clock",
+    "dram_clock": "DRAM clock",
+    "dram_clock_hz": "DRAM clock",
+    "occupancy_percent": "achieved occupancy",
+    "theoretical_occupancy_percent": "theoretical occupancy",
+    "occupancy_limiter": "occupancy limited by",
+    "shared_memory_bytes": "shared memory per block",
+    "sm_active_percent": "SMs active",
+}
+_INTEGER = re.compile(r"int\d")
+
+
+def unit(key: str | None) -> str:
+    """The name of a hardware unit: "issue" is "issue slots"; ``None`` is the empty text."""
+    return "" if key is None else UNITS.get(key, key.replace("_", " "))
+
+
+def operation(key: str) -> str:
+    """The name of an operation key: "tensor_bf16_sparse" is "tensor BF16 sparse"."""
+    return " ".join(
+        word if word in ("tensor", "sparse") else word.upper() for word in key.split("_")
+    )
+
+
+def operation_unit(key: str | None) -> str:
+    """What one operation of a key is called: "OP" for integers, else "FLOP"."""
+    return "OP" if key is not None and _INTEGER.search(key) else "FLOP"
+
+
+def quantity(key: str) -> str:
+    """The name of a quantity: "dram_bytes" is "DRAM bytes"; "operations.fp32" "FP32 operations"."""
+    group, _, member = key.partition(".")
+    if group == "operations" and member:
+        return f"{operation(member)} operations"
+    if member:
+        return f"{unit(member)} {words(group)}"
+    return QUANTITIES.get(key, words(key))
+
+
+def words(code: str) -> str:
+    """A code as words: "long_scoreboard" is "long scoreboard"."""
+    return code.replace("_", " ")
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, without characters that steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def last_part(path: str) -> str:
+    """The file name alone: folders say who someone is."""
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+
+
+def dims(dim: Dim3 | None) -> str:
+    """A grid or block without trailing ones: (64, 64, 1) is "64x64"."""
+    if dim is None:
+        return ABSENT
+    sizes = list(dim)
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return "x".join(map(str, sizes))
+
+
+def short(name: str, width: int = 40) -> str:
+    """The most telling form of a (demangled) kernel name in at most ``width`` characters.
+
+    Return type, parameters and namespaces go first, then the insides of template arguments, then
+    the arguments from the last one on, then the middle of the name.
+    """
+    parsed = _parse(_bare(printable(name).strip()))
+    for text in _forms(parsed, width):
+        if len(text) <= width:
+            return text
+    return middle(parsed.head, width)
+
+
+def short_all(names: Iterable[str], width: int = 40) -> list[str]:
+    """``short`` for several names; those that would look the same show where they differ."""
+    full = list(names)
+    shorts = [short(name, width) for name in full]
+    alike: dict[str, set[str]] = {}
+    for name, text in zip(full, shorts, strict=True):
+        alike.setdefault(text, set()).add(name)
+    telling = {
+        name: text
+        for text, same in alike.items()
+        if len(same) > 1
+        for name, text in _apart(sorted(same), text, width).items()
+    }
+    return [telling.get(name, text) for name, text in zip(full, shorts, strict=True)]
+
+
+def middle(text: str, width: int) -> str:
+    """``text`` with its middle cut out so that it fits into ``width``."""
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[:width]
+    tail = (width - 1) // 3
+    return text[: width - 1 - tail] + ELLIPSIS + (text[-tail:] if tail else "")
+
+
+def base(name: str) -> str:
+    """The bare function name: no namespaces, template arguments, parameters or return type."""
+    return _parse(_bare(printable(name).strip())).head
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """``head<args>tail``; ``args`` is ``None`` where there are no template arguments."""
+
+    head: str
+    args: tuple[_Name, ...] | None = None
+    tail: str = ""
+
+    def text(self, depth: int | None = None) -> str:
+        """All of it, or with template arguments of more than ``depth`` levels cut out."""
+        if self.args is None:
+            return self.head
+        if depth == 0 and self.args:
+            return f"{self.head}<{ELLIPSIS}>{self.tail}"
+        deeper = None if depth is None else depth - 1
+        return f"{self.head}<{', '.join(a.text(deeper) for a in self.args)}>{self.tail}"
+
+
+def _forms(name: _Name, width: int) -> Iterable[str]:
+    yield name.text()
+    yield name.text(1)
+    if name.args:
+        yield from _leading_arguments(name, name.args, width)
+        yield name.text(0)
+    yield name.head
+
+
+def _leading_arguments(name: _Name, args: tuple[_Name, ...], width: int) -> Iterable[str]:
+    for kept in range(len(args) - 1, 0, -1):
+        yield f"{name.head}<{', '.join(a.text(0) for a in args[:kept])}, {ELLIPSIS}>"
+    room = width - len(name.head) - 2 - (3 if len(args) > 1 else 0)
+    if room >= 12:  # below that a fragment of an argument tells nobody anything
+        rest = f", {ELLIPSIS}" if len(args) > 1 else ""
+        yield f"{name.head}<{middle(args[0].text(0), room)}{rest}>"
+
+
+def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
+    """Forms of names with one ``short`` form that begin shortly before the first difference."""
+    texts = [_parse(_bare(printable(name).strip())).text() for name in names]
+    common = next(
+        (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
+        min(map(len, texts)),
+    )
+    head = middle(base(names[0]), max(width // 2, 1))
+    room = width - len(head) - 1
+    start = max(_word_start(texts[0], common), common - room // 2, 0)
+    if room < 4 or len(set(texts)) == 1:
+        return dict.fromkeys(names, same)
+    return {
+        name: f"{head}{ELLIPSIS}{_cut_end(text[start:], room)}"
+        for name, text in zip(names, texts, strict=True)
+    }
+
+
+def _word_start(text: str, position: int) -> int:
+    while position > 0 and text[position - 1] not in "<, ":
+        position -= 1
+    return position
+
+
+def _cut_end(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + ELLIPSIS
+
+
+# --- reading a demangled name -----------------------------------------------------------------
+
+_OPEN, _CLOSE = "<([{", ">)]}"
+_TRAILER = re.compile(r"(?:\s*\[(?:clone|with)\b[^\[\]]*\]|\s+const|\s*&)+$")
+_CAST = re.compile(r"\((?:[A-Za-z_][\w:]*\s?)+\)(?=-?\d)")
+_SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)
+
+
+def _bare(signature: str) -> str:
+    """Without parameters and return type."""
+    text = _TRAILER.sub("", signature) or NAMELESS
+    if text.endswith(")"):
+        opening = _opening(text)
+        if opening > 0 and not text[:opening].endswith(("operator", "::")):
+            text = text[:opening]
+    space = max((i for i, c, depth in _levels(text) if c == " " and depth == 0), default=-1)
+    return text[space + 1 :] or text
+
+
+def _opening(text: str) -> int:
+    """The place of the bracket that the last character closes; -1 where there is none."""
+    depth = 0
+    for i in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return -1
+
+
+def _levels(text: str) -> Iterable[tuple[int, str, int]]:
+    """Each character with its place and how deep in brackets it is; brackets count as inside."""
+    stack: list[str] = []
+    for i, c in enumerate(text):
+        comparison = c in "<>" and stack and stack[-1] == "("  # (a > b) in an argument
+        arrow = c == ">" and i > 0 and text[i - 1] == "-"
+        if c in _OPEN and not comparison:
+            stack.append(c)
+        yield i, c, len(stack)
+        if c in _CLOSE and stack and not comparison and not arrow:
+            stack.pop()
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """``text`` cut at each ``separator`` outside of brackets."""
+    parts, start = [], 0
+    for i, _, depth in _levels(text):
+        if depth == 0 and i >= start and text.startswith(separator, i):
+            parts.append(text[start:i])
+            start = i + len(separator)
+    return [*parts, text[start:]]
+
+
+def _parse(text: str) -> _Name:
+    pieces = [piece.strip() for piece in _split(text, "::")]
+    last = pieces[-1] or text
+    begin = next((i for i, c, depth in _levels(last) if c == "<" and depth == 1), -1)
+    end = next(
+        (i for i, c, depth in _levels(last) if c == ">" and depth == 1 and i > begin),
+        -1,
+    )
+    if begin <= 0 or end < 0:
+        return _Name(_SUFFIX.sub(r"\1", _CAST.sub("", last)))
+    inside = last[begin + 1 : end].strip()
+    args = tuple(_parse(arg.strip()) for arg in _split(inside, ",")) if inside else ()
+    return _Name(last[:begin].strip(), args, last[end + 1 :].strip())

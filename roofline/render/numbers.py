@@ -1,0 +1,107 @@
+"""Numbers for people: the one place where SI floats become text with prefixes.
+
+All functions take ``None`` (not measured) and answer ``ABSENT`` for it, as they do for NaN and
+infinity. Significant digits are kept, so that 0.0712 and 712 are equally exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+ABSENT = "-"
+_PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+
+
+def scaled(value: float, *, digits: int = 3) -> tuple[str, str]:
+    """``value`` as digits and SI prefix: 1.2345e10 gives ("12.3", "G").
+
+    The prefix is chosen after rounding: 999.6 is ("1.00", "k"), never "1000". Outside n to P the
+    outermost prefix is kept.
+    """
+    if value == 0:
+        return "0", ""
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    power = int(exponent)
+    step = min(max(power // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    places = max(digits - 1 - (power - step), 0)
+    return f"{float(mantissa) * 10.0 ** (power - step):.{places}f}", _PREFIXES[step]
+
+
+def si(value: float | None, unit: str, *, digits: int = 3) -> str:
+    """``value`` with ``unit`` and prefix: 3.1872e-05, "s" gives "31.9 µs"."""
+    if not _known(value):
+        return ABSENT
+    number, prefix = scaled(value, digits=digits)
+    return f"{number} {prefix}{unit}".rstrip()
+
+
+def duration(value_s: float | None) -> str:
+    """Seconds: "31.9 µs"."""
+    return si(value_s, "s")
+
+
+def size(value_bytes: float | None) -> str:
+    """Bytes, decimal prefixes as datasheets have them: "4.27 MB"."""
+    return si(value_bytes, "B")
+
+
+def bandwidth(bytes_per_s: float | None) -> str:
+    """Bytes per second: "1.56 TB/s"."""
+    return si(bytes_per_s, "B/s")
+
+
+def rate(operations_per_s: float | None, unit: str = "FLOP") -> str:
+    """Operations per second: "13.5 TFLOP/s"; ``unit`` is "FLOP", or "OP" for integers."""
+    return si(operations_per_s, f"{unit}/s")
+
+
+def clock(value_hz: float | None) -> str:
+    """A clock: "1.07 GHz"."""
+    return si(value_hz, "Hz")
+
+
+def plain(value: float | None, *, digits: int = 3) -> str:
+    """A number without unit or prefix: "11.3", "1234", "3.10e-05"."""
+    if not _known(value):
+        return ABSENT
+    if value == 0:
+        return "0"
+    power = int(f"{value:.{digits - 1}e}".split("e")[1])
+    if not -4 <= power <= 6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(digits - 1 - power, 0)}f}"
+
+
+def exact(value: float | None) -> str:
+    """A count in full: "48,232,449"; a fraction keeps two decimals."""
+    if not _known(value):
+        return ABSENT
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def percent(value: float | None, *, places: int = 0) -> str:
+    """A percentage: "78 %". What is not 0 or 100 is never shown as 0 or 100; over 100 is shown."""
+    if not _known(value):
+        return ABSENT
+    step = 10.0**-places
+    text = f"{value:.{places}f}"
+    if 0 < value < step and float(text) == 0:
+        return f"<{step:.{places}f} %"
+    if value < 100 and float(text) >= 100:
+        return f">{100 - step:.{places}f} %"
+    return f"{text} %"
+
+
+def share(fraction: float | None) -> str:
+    """A share from 0 to 1 as a percentage with one decimal: "18.2 %"."""
+    return percent(None if fraction is None else fraction * 100, places=1)
+
+
+def ratio(value: float | None) -> str:
+    """How many times: "1.29x"."""
+    return ABSENT if not _known(value) else f"{plain(value)}x"
+
+
+def _known(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(value)
