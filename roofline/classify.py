@@ -218,8 +218,11 @@ def _doubts(
         found.append((False, "the kernel is shorter than 10 us: start and end weigh heavily"))
     if not uses[0].metric.endswith("elapsed"):
         found.append((False, "the utilisation is computed, not counted"))
-    if any(note.code in {"counters_nan", "unknown_unit", "mixed"} for note in measurement.notes):
+    codes = {note.code for note in measurement.notes}
+    if codes & {"counters_nan", "unknown_unit"}:
         found.append((True, "some counters could not be read"))
+    if "mixed_verdicts" in codes:
+        found.append((False, "launches of this kernel were judged differently"))
     return found
 
 
@@ -245,8 +248,8 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
     elif uses:
         top = uses[0]
         why = (
-            f"the busiest of what was measured is the {unit_name(top.unit)} at {top.percent:.0f} %, "
-            "and too little was measured to call that latency"
+            f"the busiest of what was measured is the {unit_name(top.unit)} at "
+            f"{top.percent:.0f} %, and too little was measured to call that latency"
         )
     else:
         why = "no utilisation was measured"

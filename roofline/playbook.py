@@ -45,7 +45,7 @@ UNITS: dict[str, Play] = {
     "l1": Play(
         short="fewer shared-memory and L1 wavefronts",
         refute="Pad or swizzle shared memory so that no bank conflicts are left (or widen the "
-        "loads): wavefronts and time must fall together. If only the wavefronts fall, it is not L1.",
+        "loads): wavefronts and time must fall together. If the time stays, it is not L1.",
         try_first=(
             "remove shared-memory bank conflicts: pad the row or swizzle the index",
             "wider loads (128 bits a thread), so that fewer wavefronts carry the same bytes",
@@ -66,7 +66,7 @@ UNITS: dict[str, Play] = {
     ),
     "tex": Play(
         short="fewer texture requests",
-        refute="Read the same data with plain loads: if the time stays, texture is not the limiter.",
+        refute="Read the same data with plain loads: if the time stays, it is not texture.",
         try_first=("plain loads where no filtering is needed", "wider texels"),
         avoid=(_ARITHMETIC_IS_FREE,),
     ),

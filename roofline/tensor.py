@@ -40,6 +40,10 @@ _CERTAIN = (
     "sm__inst_executed_pipe_tensor_op_dmma.avg.pct_of_peak_sustained_active",
     "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
 )
+_HOPPER_PIPE = (
+    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active"
+    ".avg.pct_of_peak_sustained_elapsed"
+)
 # Activity that HFMA2.MMA causes as well: compilers use it to move constants.
 _LIKELY = (
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
@@ -48,8 +52,7 @@ _LIKELY = (
     "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
     "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
     "sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active"
-    ".avg.pct_of_peak_sustained_elapsed",
+    _HOPPER_PIPE,
 )
 # Kernels without matrix instructions show up to 1.2 % in public reports.
 FAINT_PERCENT = 2.0
