@@ -30,7 +30,6 @@ def advise(
     percent: float,
     cause: Cause | None,
     threshold: float,
-    floor_s: float | None,
 ) -> Words:
     """Put a verdict into words; ``percent`` and ``unit`` are those of the nearest ceiling."""
     name = unit_name(unit)
@@ -47,10 +46,9 @@ def advise(
         rate = _rate(measurement, peaks, unit)
         claim = f"The {name} is the limiter: busy {percent:.0f} % of the elapsed time{rate}."
         hint = f"{name} at {percent:.0f} %{rate}"
-    gain = _gain(measurement.duration_s, floor_s)
     return Words(
         claim=claim,
-        hint=f"{hint}: {play.short}{gain}" if play.short else f"{hint}{gain}",
+        hint=f"{hint}: {play.short}" if play.short else hint,
         refute=play.refute,
         try_first=play.try_first,
         avoid=play.avoid,
@@ -71,9 +69,3 @@ def _rate(measurement: Measurement, peaks: PeakSet, unit: str) -> str:
     if unit != "dram" or rate is None or peak is None:
         return ""
     return f" ({rate / 1e9:.0f} of {peak / 1e9:.0f} GB/s in bytes)"
-
-
-def _gain(duration_s: float | None, floor_s: float | None) -> str:
-    if not duration_s or not floor_s:
-        return ""
-    return f"; at this ceiling at most {duration_s / floor_s:.2f}x"

@@ -11,6 +11,7 @@ from roofline.model import Measurement
 _TAIL = 0.2
 _BUSY_SMS = 80.0
 _LOW_OCCUPANCY = 50.0
+_MISSING_WARPS = 0.7
 # The dominant stall must be more than one among many.
 _STALL_SHARE = 0.2
 
@@ -48,7 +49,7 @@ def latency_cause(measurement: Measurement) -> Cause | None:
 
     ``None`` where the report has nothing that would tell.
     """
-    for cause in (_small_grid, _tail, _imbalance, _occupancy, _stall):
+    for cause in (_small_grid, _tail, _imbalance, _occupancy, _stall, _idle_warps):
         found = cause(measurement)
         if found is not None:
             return found
@@ -98,6 +99,15 @@ def _stall(m: Measurement) -> Cause | None:
     meaning = STALL_MEANINGS.get(top.reason, "a reason of its own name")
     text = f"warps stall on {top.reason} ({100 * top.share:.0f} % of stalls): {meaning}"
     return Cause(code=f"stall_{top.reason}", text=text)
+
+
+def _idle_warps(m: Measurement) -> Cause | None:
+    """Fewer warps than the occupancy allows: short blocks, or uneven ones."""
+    most, achieved = m.theoretical_occupancy_percent, m.occupancy_percent
+    if most is None or achieved is None or achieved >= _MISSING_WARPS * most:
+        return None
+    text = f"occupancy is {achieved:.0f} % of {most:.0f} % possible: blocks are short or uneven"
+    return Cause(code="occupancy_not_reached", text=text)
 
 
 def _top_stall(m: Measurement) -> str:

@@ -56,7 +56,6 @@ def judge(
         bound, cause = Bound(top.family.value), None
     co_limited = bound is not Bound.LATENCY and sides.margin <= balance
     reasons = _doubts(measurement, uses, sides, latency_threshold, co_limited=co_limited)
-    floor_s = _at(measurement.duration_s, top.percent)
     words = advise(
         measurement,
         peaks,
@@ -65,7 +64,6 @@ def judge(
         percent=top.percent,
         cause=cause,
         threshold=latency_threshold,
-        floor_s=floor_s,
     )
     return Verdict(
         bound=bound,
@@ -77,7 +75,7 @@ def judge(
         cause_text=None if cause is None else cause.text,
         confidence=_confidence(reasons),
         confidence_reasons=tuple(reason for _, reason in reasons),
-        floor_s=floor_s,
+        floor_s=_at(measurement.duration_s, top.percent),
         next_limiter=None if following is None else following.unit,
         next_floor_s=None if following is None else _at(measurement.duration_s, following.percent),
         dominant=roofs.dominant,

@@ -213,6 +213,16 @@ CAUSES: dict[str, Play] = {
         ),
         avoid=("fewer operations or bytes in the blocks that finish early",),
     ),
+    "occupancy_not_reached": Play(
+        short="longer or evener blocks",
+        refute="Let each block do several times the work: if warps in flight and time stay as they "
+        "are, short blocks were not the cause.",
+        try_first=(
+            "more work by each block, so that starting and ending it weighs less",
+            "the same amount of work for all warps of a block",
+        ),
+        avoid=("fewer operations or bytes: neither is near its limit",),
+    ),
     "occupancy_limited": Play(
         short="more warps, or more independent work by each",
         refute="Raise the occupancy (launch bounds, smaller tiles): if more warps leave the time "
