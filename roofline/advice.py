@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roofline.causes import Cause
+from roofline.causes import Cause, ruled_out
 from roofline.model import Bound, Measurement, PeakSet
 from roofline.playbook import CAUSES, NO_CAUSE, STALLS, UNITS, Play
 from roofline.units import unit_name
@@ -35,7 +35,7 @@ def advise(
     name = unit_name(unit)
     if bound is Bound.LATENCY:
         play = _latency_play(cause)
-        why = cause.text if cause else "the report does not hold what would tell why"
+        why = cause.text if cause else ruled_out(measurement)
         claim = (
             f"Latency: nothing is near its limit. The busiest unit, the {name}, reaches "
             f"{percent:.0f} % (under {threshold:.0f} %); {why}."

@@ -110,6 +110,19 @@ def _idle_warps(m: Measurement) -> Cause | None:
     return Cause(code="occupancy_not_reached", text=text)
 
 
+def ruled_out(m: Measurement) -> str:
+    """What the evidence excludes where no cause was found, and what would tell."""
+    excluded = []
+    if m.waves is not None:
+        excluded.append(f"the grid ({m.waves:.3g} waves)")
+    if m.theoretical_occupancy_percent is not None:
+        excluded.append(f"occupancy (up to {m.theoretical_occupancy_percent:.0f} %)")
+    start = f"not {' and not '.join(excluded)}; " if excluded else ""
+    if m.stalls:
+        return f"{start}no stall reason stands out"
+    return f"{start}stall reasons were not collected"
+
+
 def _top_stall(m: Measurement) -> str:
     if not m.stalls:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline.advice import advise
-from roofline.causes import latency_cause
+from roofline.causes import Cause, latency_cause, ruled_out
 from roofline.context import Roofs, explain_disagreement, roofs_of
 from roofline.model import (
     Bound,
@@ -72,7 +72,7 @@ def judge(
         nearest=top.unit,
         co_limited=co_limited,
         cause=None if cause is None else cause.code,
-        cause_text=None if cause is None else cause.text,
+        cause_text=_cause_text(bound, cause, measurement),
         confidence=_confidence(reasons),
         confidence_reasons=tuple(reason for _, reason in reasons),
         floor_s=_at(measurement.duration_s, top.percent),
@@ -90,6 +90,12 @@ def judge(
         avoid=words.avoid,
         missing=_missing(measurement, sides),
     )
+
+
+def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> str | None:
+    if bound is not Bound.LATENCY:
+        return None
+    return ruled_out(measurement) if cause is None else cause.text
 
 
 def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:

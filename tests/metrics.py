@@ -1,0 +1,71 @@
+"""Metrics of a launch from plain values, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from roofline.launch import Launch
+from roofline.model import Kind, Note
+from roofline.units import ELAPSED
+
+Value = float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMetrics:
+    """``values`` are in SI; ``None`` stands for NaN, a mapping for instances."""
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    instanced: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    code: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str) -> float | None:
+        value = self.values.get(name)
+        return value if isinstance(value, (int, float)) else None
+
+    def text(self, name: str) -> str | None:
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
+
+    def has(self, name: str) -> bool:
+        return name in self.values
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        return self.instanced.get(name, {})
+
+    def sass(self, address: str) -> str | None:
+        return self.code.get(address)
+
+    def names(self) -> Iterable[str]:
+        return self.values
+
+    def notes(self) -> tuple[Note, ...]:
+        return ()
+
+
+def launch(values: Mapping[str, Value] | None = None, **other: Any) -> Launch:
+    """A launch with the given metrics; ``instanced`` and ``code`` go to them too."""
+    metrics = PlainMetrics(values or {}, other.pop("instanced", {}), other.pop("code", {}))
+    given: dict[str, Any] = {
+        "source": "toy.ncu-rep",
+        "range": 0,
+        "index": 0,
+        "kind": Kind.KERNEL,
+        "name": "kernel",
+        "demangled": "void kernel(float *)",
+        "metrics": metrics,
+    }
+    return Launch(**(given | other))
+
+
+def breakdown(throughput: str, members: Mapping[str, float]) -> dict[str, Value]:
+    """A throughput with its members, as a report holds them."""
+    names = {name + ELAPSED: percent for name, percent in members.items()}
+    return {
+        throughput + ELAPSED: max(members.values()),
+        f"breakdown:{throughput}{ELAPSED}": ",".join(names),
+        **names,
+    }
