@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import ncu_report
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.errors import UsageError
+from roofline.process import run_quietly
+from roofline.repfile import Capture, Launch, Metric, Rule, Section, Workload, write
+from tests import strange
+from tests.shared import NCU
+
+
+def load(path: Path) -> list[ncu_report.IAction]:
+    return [action for part in ncu_report.load_report(str(path)) for action in part]
+
+
+def test_names_and_values_come_back(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    write(
+        path,
+        [
+            Launch(
+                name="gemm",
+                demangled="void gemm<float>(int)",
+                mangled="_Z4gemmIfEvi",
+                metrics={"number": 0.1, "count": 2**40, "text": "a, b", "none": math.nan},
+            )
+        ],
+    )
+    (action,) = load(path)
+
+    assert action.name(action.NameBase_FUNCTION) == "gemm"
+    assert action.name(action.NameBase_DEMANGLED) == "void gemm<float>(int)"
+    assert action.name(action.NameBase_MANGLED) == "_Z4gemmIfEvi"
+    assert action["number"].value() == 0.1
+    assert action["count"].value() == 2**40
+    assert action["text"].value() == "a, b"
+    assert math.isnan(action["none"].value())
+    assert action.metric_by_name("absent") is None
+
+
+@given(
+    st.dictionaries(
+        st.text("abcdefghijklmnop_.", min_size=1, max_size=30),
+        st.one_of(st.floats(allow_nan=False), st.integers(0, 2**64 - 1)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_number_comes_back_exactly(metrics: dict[str, float | int]):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.ncu-rep"
+        write(path, [Launch(name="k", metrics=metrics)])
+        (action,) = load(path)
+        assert {name: action[name].value() for name in metrics} == metrics
+
+
+def test_instances_come_back_with_their_correlation_ids(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    opcodes = Metric(30.0, (("FFMA", 10.0), ("HMMA.16816.F32.BF16", 20.0)))
+    addresses = Metric(None, ((0x7F00, 1), (0x7F10, 2)))
+    write(path, [Launch(name="k", metrics={"opcodes": opcodes, "addresses": addresses})])
+    (action,) = load(path)
+
+    mix, ids = action["opcodes"], action["opcodes"].correlation_ids()
+    assert [(ids.as_string(i), mix.as_double(i)) for i in range(2)] == list(opcodes.instances)
+    pcs, ids = action["addresses"], action["addresses"].correlation_ids()
+    assert [(ids.as_uint64(i), pcs.as_uint64(i)) for i in range(2)] == list(addresses.instances)
+
+
+def test_units_come_from_the_chip_alone(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    chip = {"device__attribute_implementation": 0x180}
+    time = {"gpu__time_duration.sum": 5.0}
+    write(path, [Launch(name="known", metrics=chip | time), Launch(name="unknown", metrics=time)])
+
+    assert [a["gpu__time_duration.sum"].unit() for a in load(path)] == ["ns", ""]
+
+
+def test_nvtx_ranges_and_rules_come_back(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    rule = Rule(
+        identifier="SOLBottleneck",
+        name="Bottleneck",
+        section="SpeedOfLight",
+        title="Latency Issue",
+        message="words",
+        kind="optimization",
+        speedup_percent=12.5,
+    )
+    write(path, [Launch(name="k", nvtx=("step", "forward"), rules=(rule,))])
+    (action,) = load(path)
+
+    assert action.nvtx_state()[0].push_pop_ranges() == ("step", "forward")
+    (found,) = action.rule_results_as_dicts()
+    assert found["rule_message"]["title"] == "Latency Issue"
+    assert found["speedup_estimation"]["speedup"] == 12.5
+
+
+@pytest.mark.parametrize(
+    ("workload", "kind"),
+    [(Workload.KERNEL, 0), (Workload.RANGE, 1), (Workload.CMDLIST, 2), (Workload.GRAPH, 3)],
+)
+def test_every_workload_comes_back(workload: Workload, kind: int, tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    write(path, [strange.launch("it", workload=workload)])
+    (action,) = load(path)
+
+    assert action.workload_type() == kind
+    assert action["gpu__time_duration.sum"].value() == 1e6
+
+
+def test_a_compressed_report_needs_no_library_to_write(tmp_path: Path):
+    path = tmp_path / "large.ncu-repz"
+    write(path, [strange.launch(f"k{i}", demangled="x" * 20_000) for i in range(20)])
+
+    assert path.stat().st_size > 2 * 128 * 1024  # more than one stored block
+    assert [action.name() for action in load(path)] == [f"k{i}" for i in range(20)]
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        write(path, [strange.launch()])
+    assert path.read_text() == "mine"
+
+    write(path, [strange.launch()], force=True)
+    assert len(load(path)) == 1
+
+
+needs_ncu = pytest.mark.skipif(NCU is None, reason="ROOFLINE_TEST_NCU names no ncu")
+
+
+def imported(path: Path, page: str) -> str:
+    done = run_quietly([str(NCU), "--import", str(path), "--page", page, "--csv"])
+    assert done is not None
+    assert done.code == 0, done.stderr
+    return done.stdout
+
+
+@needs_ncu
+@pytest.mark.parametrize("name", strange.WHOLE)
+def test_ncu_imports_what_is_whole(name: str, tmp_path: Path):
+    rows = imported(strange.write(tmp_path, name), "raw").splitlines()
+    if "\n" not in "".join(launch.demangled for launch in strange.WHOLE[name]):
+        assert len(rows) == 2 + len(strange.WHOLE[name])  # names, units, launches
+
+
+@needs_ncu
+def test_ncu_shows_sections(tmp_path: Path):
+    path = tmp_path / "a.ncu-rep"
+    section = Section(
+        identifier="SpeedOfLight", name="Speed", metrics={"gpu__time_duration.sum": "Duration"}
+    )
+    write(path, [strange.launch()], Capture(sections=(section,)))
+
+    assert '"Speed","Duration"' in imported(path, "details")
