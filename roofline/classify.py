@@ -27,6 +27,7 @@ BALANCE = 10.0
 _TIE = 0.5
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
+_COMPUTED = " over time and peak"
 _VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
 
 
@@ -119,7 +120,7 @@ def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
     found = []
     if measurement.dram_bytes is not None and report.dram_bytes_per_s:
         percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
-        found.append(_use("dram", Family.BANDWIDTH, percent, "DRAM bytes over time and peak"))
+        found.append(_use("dram", Family.BANDWIDTH, percent, f"DRAM bytes{_COMPUTED}"))
     tensor = 0.0
     for key, count in measurement.operations.items():
         peak = report.operations_per_s.get(key)
@@ -129,10 +130,10 @@ def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
         if key.startswith("tensor_"):
             tensor += percent
         elif key in _VECTOR_UNITS:
-            metric = f"{key} operations over time and peak"
+            metric = f"{key} operations{_COMPUTED}"
             found.append(_use(_VECTOR_UNITS[key], Family.COMPUTE, percent, metric))
     if tensor:
-        metric = "tensor operations over time and peak"
+        metric = f"tensor operations{_COMPUTED}"
         found.append(_use("tensor", Family.COMPUTE, tensor, metric))
     return found
 
@@ -193,7 +194,7 @@ def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
 
 def _at(duration_s: float | None, percent: float) -> float | None:
     """The duration if a unit were busy all the time; a bound never above what was measured."""
-    return None if duration_s is None else duration_s * min(percent, 100.0) / 100.0
+    return None if duration_s is None else duration_s * (min(percent, 100.0) / 100.0)
 
 
 def _doubts(
@@ -220,7 +221,7 @@ def _doubts(
         found.append((False, "the duration was not measured"))
     elif measurement.duration_s < _SHORT_S:
         found.append((False, "the kernel is shorter than 10 us: start and end weigh heavily"))
-    if not uses[0].metric.endswith("elapsed"):
+    if uses[0].metric.endswith(_COMPUTED):
         found.append((False, "the utilisation is computed, not counted"))
     codes = {note.code for note in measurement.notes}
     if codes & {"counters_nan", "unknown_unit"}:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from roofline.device import device_of
 from roofline.launch import Launch, Metrics
-from roofline.model import Dim3, Kind, Measurement, Missing, Note
+from roofline.model import Device, Dim3, Kind, Measurement, Missing, Note
 from roofline.opcodes import plain_mix
 from roofline.recipes import (
     DRAM_CLOCK,
@@ -41,6 +41,8 @@ from roofline.units import unit_uses
 _THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
 _HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
 _PACKED_ACTIVITY = ("FADD2", "FMUL2", "FFMA2")
+# Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
+_LOW_CLOCK = 0.8
 # Quantity -> the ncu option that collects it.
 FLAGS = {
     "duration": "--metrics gpu__time_duration.sum",
@@ -62,10 +64,15 @@ class _Reader:
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self.provenance: dict[str, str] = {}
+        self.notes: list[Note] = []
 
     def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
         reading = read(recipes, self.metrics)
         if reading is None:
+            return None
+        if reading.value < 0:
+            text = f"{quantity} is negative ({reading.value:.6g}, {reading.how}); not used"
+            self.notes.append(Note(code="negative_counter", text=text))
             return None
         self.provenance[quantity] = reading.how
         return reading.value
@@ -133,7 +140,14 @@ def measure(launch: Launch) -> Measurement:
         settings=launch.settings,
         peaks=peaks,
         provenance=reader.provenance,
-        notes=(*tensor.notes, *peak_notes, *_notes(metrics, launch.kind), *metrics.notes()),
+        notes=(
+            *tensor.notes,
+            *peak_notes,
+            *reader.notes,
+            *_notes(metrics, launch.kind),
+            *_clock_notes(device, dram_clock),
+            *metrics.notes(),
+        ),
     )
     return _with_missing(measurement)
 
@@ -226,9 +240,21 @@ def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
         "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"
     ):
         missed = 32 * (metrics.number("lts__t_sectors_lookup_miss.sum") or 0.0)
-        text = f"no DRAM counters; {missed:.4g} bytes missed L2, which is near DRAM but not DRAM"
+        text = f"no DRAM counters; {missed / 1e6:.4g} MB missed L2, which is near DRAM but not DRAM"
         notes.append(Note(code="no_dram_counters", text=text))
     return tuple(notes)
+
+
+def _clock_notes(device: Device, dram_clock_hz: float | None) -> tuple[Note, ...]:
+    """A DRAM clock far below the device's own is a sign of counters that barely ran."""
+    most = device.dram_clock_max_hz
+    if not dram_clock_hz or not most or dram_clock_hz > _LOW_CLOCK * most:
+        return ()
+    text = (
+        f"the DRAM clock reads {dram_clock_hz / 1e6:.0f} MHz of {most / 1e6:.0f}: on short kernels "
+        "this is an artefact, and the DRAM roof at it too low"
+    )
+    return (Note(code="dram_clock_low", text=text),)
 
 
 def _with_missing(measurement: Measurement) -> Measurement:

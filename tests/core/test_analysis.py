@@ -1,0 +1,65 @@
+import pytest
+
+import roofline
+from roofline.errors import InputError
+from roofline.model import Bound
+from tests import strange
+
+
+@pytest.mark.parametrize("name", strange.WHOLE)
+def test_every_launch_has_a_verdict_or_says_why_not(tmp_path, name):
+    analysis = roofline.analyze(strange.write(tmp_path, name))
+
+    assert len(analysis.results) == len(strange.WHOLE[name])
+    for result in analysis.results:
+        verdict = result.verdict
+        assert verdict.claim
+        if verdict.bound is Bound.UNKNOWN:
+            assert verdict.cause_text
+            assert verdict.missing
+
+
+def test_groups_cover_every_launch_once_and_shares_add_up(tmp_path):
+    analysis = roofline.analyze(strange.many(tmp_path / "many.ncu-rep", 105))
+
+    positions = sorted(i for group in analysis.groups for i in group.launches)
+    assert positions == list(range(105))
+    assert len(analysis.groups) == 10
+    assert sum(group.share for group in analysis.groups) == pytest.approx(1.0)
+    assert [g.total_s for g in analysis.groups] == sorted(
+        (g.total_s for g in analysis.groups), reverse=True
+    )
+
+
+def test_sources_are_last_parts_of_paths_and_told_apart(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        strange.write(tmp_path / folder, "range")
+
+    analysis = roofline.analyze(tmp_path)
+
+    assert [source.path for source in analysis.sources] == ["range.ncu-rep", "range.ncu-rep (2)"]
+
+
+def test_nothing_readable_is_an_error(tmp_path):
+    path = strange.write(tmp_path, "empty")
+
+    with pytest.raises(InputError):
+        roofline.analyze(path)
+    with pytest.raises(InputError, match="no kernels"):
+        roofline.analyze(path, on_error=lambda error: None)
+
+
+def test_thresholds_reach_the_rule(tmp_path):
+    path = strange.write(tmp_path, "two launches")
+
+    assert roofline.analyze(path).results[0].verdict.bound is not Bound.LATENCY
+    strict = roofline.analyze(path, latency_threshold=99.9)
+    assert strict.results[0].verdict.bound is Bound.LATENCY
+
+
+def test_the_public_names_are_there():
+    for name in roofline.__all__:
+        assert getattr(roofline, name) is not None
+    with pytest.raises(AttributeError):
+        _ = roofline.nonsense

@@ -1,0 +1,280 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.classify import judge
+from roofline.model import Bound, Confidence, Device, Note, Peaks, PeakSet, Stall, UnitUse
+from tests.makers import TOY_PEAKS, measurement, unit
+
+TOY = PeakSet(report=TOY_PEAKS)
+
+
+def judged(*units: UnitUse, peaks: PeakSet = TOY, options=None, **values):
+    given_values = {"operations": {}, "dram_bytes": None} | ({"units": units} if units else {})
+    given_values |= values
+    return judge(measurement(**given_values), peaks, **(options or {}))
+
+
+def test_a_busy_memory_unit_limits_by_bandwidth():
+    verdict = judged(unit("dram", 90.0), unit("l2", 40.0), unit("issue", 20.0))
+
+    assert (verdict.bound, verdict.limiter, verdict.limiter_percent) == ("bandwidth", "dram", 90.0)
+    assert verdict.confidence is Confidence.HIGH
+    # 1 ms at 90 % is 0.9 ms when DRAM is always busy, 0.4 ms until L2 is
+    assert verdict.floor_s == pytest.approx(0.9e-3)
+    assert (verdict.next_limiter, verdict.next_floor_s) == ("l2", pytest.approx(0.4e-3))
+
+
+def test_a_busy_pipe_limits_by_compute():
+    verdict = judged(unit("fp64", 85.0), unit("dram", 1.0), unit("l2", 2.0), unit("issue", 4.0))
+
+    assert (verdict.bound, verdict.limiter) == ("compute", "fp64")
+
+
+@pytest.mark.parametrize(("percent", "bound"), [(59.99, "latency"), (60.0, "bandwidth")])
+def test_below_sixty_percent_nothing_limits(percent, bound):
+    verdict = judged(unit("dram", percent), unit("l2", 10.0), unit("issue", 10.0))
+
+    assert verdict.bound == bound
+
+
+def test_latency_names_no_limiter_but_the_nearest_unit():
+    verdict = judged(unit("l2", 30.0), unit("dram", 25.0), unit("issue", 20.0))
+
+    assert verdict.limiter is None
+    assert verdict.nearest == "l2"
+    assert verdict.floor_s == pytest.approx(0.3e-3)
+
+
+@pytest.mark.parametrize(("threshold", "bound"), [(50.0, "bandwidth"), (70.0, "latency")])
+def test_the_threshold_is_an_option(threshold, bound):
+    verdict = judged(
+        unit("dram", 60.0),
+        unit("l2", 1.0),
+        unit("issue", 1.0),
+        options={"latency_threshold": threshold},
+    )
+
+    assert verdict.bound == bound
+
+
+@pytest.mark.parametrize(
+    ("issue", "balance", "co_limited"),
+    [(80.0, 10.0, True), (79.9, 10.0, False), (79.9, 11.0, True)],
+)
+def test_families_within_ten_points_are_co_limited(issue, balance, co_limited):
+    verdict = judged(
+        unit("dram", 90.0), unit("l2", 1.0), unit("issue", issue), options={"balance": balance}
+    )
+
+    assert verdict.co_limited is co_limited
+
+
+def test_latency_is_not_co_limited():
+    verdict = judged(unit("dram", 50.0), unit("l2", 1.0), unit("issue", 49.0))
+
+    assert verdict.co_limited is False
+
+
+@pytest.mark.parametrize(
+    ("values", "cause"),
+    [
+        ({"waves": 0.9}, "grid_too_small"),
+        ({"waves": 1.1}, "tail_effect"),
+        ({"waves": 10.2, "sm_active_percent": 50.0}, "imbalance"),
+        (
+            {"theoretical_occupancy_percent": 25.0, "occupancy_limiter": "registers"},
+            "occupancy_limited",
+        ),
+        ({"stalls": (Stall(reason="long_scoreboard", share=0.6),)}, "stall_long_scoreboard"),
+        (
+            {"theoretical_occupancy_percent": 100.0, "occupancy_percent": 40.0},
+            "occupancy_not_reached",
+        ),
+        ({}, None),
+        ({"waves": None}, None),
+    ],
+)
+def test_the_first_cause_that_the_evidence_supports(values, cause):
+    verdict = judged(unit("dram", 10.0), unit("l2", 5.0), unit("issue", 20.0), **values)
+
+    assert verdict.bound is Bound.LATENCY
+    assert verdict.cause == cause
+    assert verdict.cause_text
+
+
+def test_nothing_measured_is_unknown_with_the_flag_that_would_tell():
+    verdict = judged(units=())
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert [gap.flag for gap in verdict.missing if gap.quantity == "utilization"] == [
+        "--section SpeedOfLight"
+    ]
+
+
+def test_one_quiet_side_alone_is_not_called_latency():
+    verdict = judged(unit("dram", 30.0))
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert "30 %" in (verdict.cause_text or "")
+
+
+def test_one_busy_side_alone_decides_with_little_confidence():
+    verdict = judged(unit("dram", 85.0))
+
+    assert verdict.bound is Bound.BANDWIDTH
+    assert verdict.confidence is Confidence.LOW
+    assert "compute" in " ".join(verdict.confidence_reasons)
+
+
+def test_failed_counters_are_unknown():
+    nan = Note(code="counters_nan", text="")
+    verdict = judged(units=(), notes=(nan,))
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert "failed" in verdict.claim
+
+
+def test_a_pipe_that_stands_for_two_gives_way_to_the_one_that_is_busy():
+    verdict = judged(
+        unit("shared_pipe", 85.3), unit("fp64", 85.2), unit("issue", 5.0), unit("dram", 1.0)
+    )
+
+    assert verdict.limiter == "fp64"
+    assert verdict.next_limiter == "issue"
+
+
+def test_dram_is_computed_where_it_was_not_counted():
+    # 0.9 GB in 1 ms of 1 TB/s
+    verdict = judge(measurement(units=(unit("issue", 20.0), unit("l2", 5.0))), TOY)
+
+    assert verdict.limiter == "dram"
+    assert verdict.limiter_percent == pytest.approx(90.0)
+    assert "computed" in " ".join(verdict.confidence_reasons)
+
+
+def test_tensor_operations_over_peak_beat_the_pipe_counter():
+    # GeForce with FP32 accumulate: the pipe counter stops at 48 %, 95 % of the peak is reached
+    verdict = judge(
+        measurement(
+            operations={"tensor_bf16": 0.95 * 100e12 * 1e-3},
+            units=(unit("tensor", 48.0), unit("dram", 10.0), unit("l2", 5.0), unit("issue", 5.0)),
+        ),
+        TOY,
+    )
+
+    assert (verdict.bound, verdict.limiter) == ("compute", "tensor")
+    assert verdict.limiter_percent == pytest.approx(95.0)
+
+
+def test_mixed_precisions_are_weighed_by_time_at_peak():
+    # 2 TFLOP/s of 10 in FP32 (20 %), 3 of 5 in FP64 (60 %)
+    verdict = judge(measurement(operations={"fp32": 2e9, "fp64": 3e9}), TOY)
+
+    assert verdict.dominant == "fp64"
+    assert verdict.roof_percent == pytest.approx({"fp32": 20.0, "fp64": 60.0})
+    assert verdict.ridge == 5.0
+
+
+def test_the_ridge_is_context():
+    # 11.3 operations a byte lie left of the ridge at 22.4; issue slots limit all the same
+    peaks = PeakSet(
+        report=Peaks(
+            kind="report", source="", dram_bytes_per_s=6e11, operations_per_s={"fp32": 13.44e12}
+        )
+    )
+    verdict = judge(
+        measurement(
+            duration_s=3.1872e-5,
+            dram_bytes=4_265_088.0,
+            operations={"fp32": 48_232_449.0},
+            units=(unit("issue", 77.7), unit("l1", 46.4), unit("dram", 22.2)),
+        ),
+        peaks,
+    )
+
+    assert (verdict.bound, verdict.limiter, verdict.ridge_side) == ("compute", "issue", "memory")
+    assert "Left of the ridge" in (verdict.context or "")
+
+
+def test_a_busy_pipe_far_below_its_roof_lacks_fma():
+    # 2.65 of 5 TFLOP/s: 53 % of the roof with the pipe busy for 85 %
+    verdict = judge(
+        measurement(
+            operations={"fp64": 2.65e9},
+            units=(unit("fp64", 85.0), unit("issue", 4.0), unit("dram", 1.0), unit("l2", 1.0)),
+        ),
+        TOY,
+    )
+
+    assert "FMA" in (verdict.context or "")
+    assert "53 %" in (verdict.context or "")
+
+
+@pytest.mark.parametrize(
+    ("values", "confidence"),
+    [
+        ({}, Confidence.HIGH),
+        ({"duration_s": 5e-6}, Confidence.MEDIUM),
+        ({"units": (unit("dram", 65.0), unit("l2", 1.0), unit("issue", 1.0))}, Confidence.MEDIUM),
+        ({"units": (unit("dram", 110.0), unit("l2", 1.0), unit("issue", 1.0))}, Confidence.MEDIUM),
+        (
+            {
+                "duration_s": 5e-6,
+                "units": (unit("dram", 110.0), unit("l2", 106.0), unit("issue", 101.0)),
+            },
+            Confidence.LOW,
+        ),
+    ],
+)
+def test_confidence_has_reasons(values, confidence):
+    verdict = judged(**values)
+
+    assert verdict.confidence is confidence
+    assert bool(verdict.confidence_reasons) is (confidence is not Confidence.HIGH)
+
+
+def test_a_floor_is_never_above_the_duration():
+    verdict = judged(unit("dram", 120.0), unit("l2", 1.0), unit("issue", 1.0))
+
+    assert verdict.limiter_percent == 120.0
+    assert verdict.floor_s == 1e-3
+
+
+UNITS = ("dram", "l2", "l1", "lsu", "issue", "fma", "alu")
+percents = st.dictionaries(st.sampled_from(UNITS), st.floats(0, 130), min_size=1)
+
+
+@given(percents, st.floats(1e-6, 10.0))
+def test_every_verdict_is_whole(by_unit, duration):
+    units = tuple(
+        sorted((unit(n, p) for n, p in by_unit.items()), key=lambda u: (-u.percent, u.unit))
+    )
+    verdict = judged(*units, duration_s=duration)
+
+    assert verdict.claim
+    assert verdict.hint
+    assert verdict.bound is Bound.UNKNOWN or verdict.refute
+    for seconds in (verdict.floor_s, verdict.next_floor_s):
+        assert seconds is None or (math.isfinite(seconds) and seconds <= duration)
+    if verdict.bound in (Bound.BANDWIDTH, Bound.COMPUTE):
+        assert verdict.limiter_percent == max(by_unit.values())
+
+
+@given(percents, st.sampled_from([0.5, 2.0, 1024.0]))
+def test_a_verdict_does_not_depend_on_the_problem_size(by_unit, scale):
+    units = tuple(
+        sorted((unit(n, p) for n, p in by_unit.items()), key=lambda u: (-u.percent, u.unit))
+    )
+    small = judged(*units, duration_s=1e-3, dram_bytes=1e6, operations={"fp32": 1e6})
+    large = judged(
+        *units, duration_s=1e-3 * scale, dram_bytes=1e6 * scale, operations={"fp32": 1e6 * scale}
+    )
+
+    assert (small.bound, small.limiter) == (large.bound, large.limiter)
+
+
+def test_a_device_without_a_name_is_judged_too():
+    assert judged(unit("dram", 90.0), unit("l2", 1.0), unit("issue", 1.0), device=Device()).claim

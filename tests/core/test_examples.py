@@ -1,0 +1,67 @@
+"""The six examples that Nsight Compute ships, where they are: nothing here was computed by us."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import roofline
+
+FOLDER = os.environ.get("ROOFLINE_TEST_EXAMPLES")
+pytestmark = pytest.mark.skipif(not FOLDER, reason="ROOFLINE_TEST_EXAMPLES names no folder")
+
+
+def only(name: str) -> roofline.Result:
+    (path,) = Path(FOLDER or "").rglob(f"{name}.ncu-rep")
+    (result,) = roofline.analyze(path).results
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "bound", "limiter", "percent"),
+    [
+        ("addConstDouble", "bandwidth", "dram", 91),
+        ("addConstDouble3", "bandwidth", "dram", 88),
+        ("sobelDouble", "compute", "fp64", 85),
+        ("sobelFloat", "compute", "issue", 78),
+        ("transposeCoalesced", "bandwidth", "l1", 90),
+        ("transposeNoBankConflicts", "bandwidth", "dram", 89),
+    ],
+)
+def test_the_limiter_of_each_example(name, bound, limiter, percent):
+    verdict = only(name).verdict
+
+    assert (verdict.bound, verdict.limiter) == (bound, limiter)
+    assert round(verdict.limiter_percent) == percent
+
+
+def test_sobel_float_to_the_last_digit():
+    result = only("sobelFloat")
+    measured = result.measurement
+
+    assert measured.operations["fp32"] == 48_232_449.0
+    assert measured.operations["fp64"] == 0.0
+    assert measured.dram_bytes == 4_265_088.0
+    assert measured.dram_write_bytes == 69_376.0
+    assert measured.duration_s == 3.1872e-05
+    # left of the FP32 ridge, and yet not limited by memory
+    assert result.verdict.ridge_side == "memory"
+    assert result.verdict.roof_percent["fp32"] == pytest.approx(11.2, abs=0.1)
+
+
+def test_sobel_double_is_53_percent_of_its_roof_with_the_pipe_85_percent_busy():
+    result = only("sobelDouble")
+
+    assert result.measurement.operations["fp64"] == 77_555_713.0
+    assert result.verdict.roof_percent["fp64"] == pytest.approx(53, abs=1)
+    assert "FMA" in result.verdict.context
+
+
+def test_the_transposes_move_the_same_bytes_and_no_operations():
+    slow, fast = only("transposeCoalesced"), only("transposeNoBankConflicts")
+
+    assert slow.measurement.total_operations == 0.0
+    assert slow.measurement.dram_bytes == pytest.approx(534e6, rel=0.01)
+    assert fast.measurement.dram_bytes == pytest.approx(534e6, rel=0.01)
+    assert slow.measurement.duration_s == pytest.approx(1420.8e-6, rel=1e-3)
+    assert fast.measurement.duration_s == pytest.approx(997.6e-6, rel=1e-3)

@@ -1,0 +1,119 @@
+import shutil
+
+import pytest
+
+from roofline.errors import InputError
+from roofline.measure import measure
+from roofline.model import Kind
+from roofline.reader import expand, read
+from tests import strange
+
+
+@pytest.mark.parametrize("name", strange.BROKEN)
+def test_each_kind_of_broken_file_is_one_clear_error(tmp_path, name):
+    path = strange.write(tmp_path, name)
+
+    with pytest.raises(InputError) as caught:
+        list(read(path))
+
+    assert caught.value.exit_code == 3
+    assert path.name in str(caught.value)
+    assert caught.value.why
+
+
+def test_different_breaks_have_different_messages(tmp_path):
+    said = set()
+    for name in ("empty", "garbage", "cut by one byte", "no kernels", "sqlite"):
+        with pytest.raises(InputError) as caught:
+            list(read(strange.write(tmp_path, name)))
+        said.add(caught.value.why)
+
+    assert len(said) == 5
+
+
+@pytest.mark.parametrize("name", strange.WHOLE)
+def test_strange_but_whole_files_give_all_their_launches(tmp_path, name):
+    launches = list(read(strange.write(tmp_path, name)))
+
+    assert len(launches) == len(strange.WHOLE[name])
+    for launch in launches:
+        measured = measure(launch)
+        assert measured.name
+        assert measured.duration_s is None or measured.duration_s > 0
+
+
+def test_missing_and_unreadable_and_folder_are_told_apart(tmp_path):
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(InputError, match="No such file"):
+        list(read(tmp_path / "gone.ncu-rep"))
+    with pytest.raises(InputError, match="no reports in"):
+        list(read(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="no report matches"):
+        list(read(str(tmp_path / "*.ncu-rep")))
+
+
+def test_one_bad_file_among_many_does_not_lose_the_others(tmp_path):
+    strange.write(tmp_path, "empty")
+    strange.write(tmp_path, "two launches")
+    errors: list[InputError] = []
+
+    launches = list(read(tmp_path, on_error=errors.append))
+
+    assert [launch.name for launch in launches] == ["first", "second"]
+    assert len(errors) == 1
+
+
+def test_files_folders_and_patterns_together_read_each_file_once(tmp_path):
+    path = strange.write(tmp_path, "two launches")
+    inner = tmp_path / "deep" / "er"
+    inner.mkdir(parents=True)
+    shutil.copy(path, inner / "again.ncu-rep")
+
+    found = list(read(path, tmp_path, str(tmp_path / "*.ncu-rep")))
+
+    assert len(found) == 4
+    assert expand(str(tmp_path / "**" / "*.ncu-rep")) == sorted([path, inner / "again.ncu-rep"])
+
+
+def test_a_name_with_brackets_that_exists_is_a_file(tmp_path):
+    path = strange.write(tmp_path, "two launches").rename(tmp_path / "a[1].ncu-rep")
+
+    assert expand(path) == [path]
+
+
+def test_kinds_of_results(tmp_path):
+    launches = list(read(strange.write(tmp_path, "all kinds")))
+
+    assert [launch.kind for launch in launches] == [
+        Kind.KERNEL,
+        Kind.RANGE,
+        Kind.GRAPH,
+        Kind.KERNEL,
+    ]
+
+
+def test_processes_and_devices_and_nvtx(tmp_path):
+    assert [x.process for x in read(strange.write(tmp_path, "two processes"))] == [11, 12, 11]
+    devices = [measure(x).device.name for x in read(strange.write(tmp_path, "two GPUs"))]
+    assert devices[1] == "NVIDIA H100 80GB HBM3"
+    assert devices[0] != devices[1]
+    inside, outside = read(strange.write(tmp_path, "nested NVTX"))
+    assert inside.nvtx == ("step 3", "backward")
+    assert outside.nvtx == ()
+
+
+def test_progress_counts_files(tmp_path):
+    strange.write(tmp_path, "two launches")
+    strange.write(tmp_path, "range")
+    seen: list[tuple[int, int]] = []
+
+    list(read(tmp_path, on_progress=lambda done, total: seen.append((done, total))))
+
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_the_file_says_who_wrote_it(tmp_path):
+    launch = next(read(strange.write(tmp_path, "two launches")))
+
+    assert launch.ncu_version == "2024.1.1.0"
+    assert launch.settings["clock_control"] == "Base"

@@ -1,0 +1,134 @@
+"""Public reports, where they are: NVIDIA's own stored verdicts and identities hold."""
+
+import math
+
+import pytest
+
+from roofline.analysis import Judge, analyze_launches
+from roofline.errors import InputError
+from roofline.fold import fold
+from roofline.launch import Launch
+from roofline.measure import measure
+from roofline.model import Bound
+from roofline.opcodes import plain_mix
+from roofline.reader import read
+from roofline.registry import load
+from roofline.units import ELAPSED
+from tests.shared import REPORTS
+
+pytestmark = pytest.mark.skipif(not REPORTS, reason="no public reports beside the repository")
+THREADS = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
+
+
+@pytest.fixture(scope="module")
+def launches() -> list[Launch]:
+    return list(read(*REPORTS, on_error=lambda error: None))
+
+
+@pytest.fixture(scope="module")
+def results(launches):
+    return analyze_launches(launches, Judge(registry=load())).results
+
+
+def test_every_launch_has_a_verdict_or_the_reason_why_not(results):
+    for result in results:
+        if result.verdict.bound is Bound.UNKNOWN:
+            assert result.verdict.cause_text
+            assert result.verdict.missing
+        else:
+            assert result.verdict.claim
+            assert result.verdict.refute
+
+
+def test_latency_where_nvidia_says_so(launches, results):
+    """Both of NVIDIA's percentages under 60: our latency, on every launch that has both."""
+    compared = 0
+    for launch, result in zip(launches, results, strict=True):
+        sm = launch.metrics.number(f"sm__throughput{ELAPSED}")
+        memory = launch.metrics.number(f"gpu__compute_memory_throughput{ELAPSED}")
+        if sm is not None and memory is not None:
+            compared += 1
+            assert (result.verdict.bound is Bound.LATENCY) == (sm < 60 and memory < 60)
+            assert result.verdict.limiter_percent == pytest.approx(max(sm, memory), abs=0.5)
+    assert compared > 0
+
+
+NVIDIA = {
+    "Latency Issue": {"latency"},
+    "Small Grid": {"latency"},
+    "High Compute Throughput": {"compute"},
+    "High Memory Throughput": {"bandwidth"},
+    "High Throughput": {"bandwidth", "compute"},
+    "Balanced Throughput": {"bandwidth", "compute"},
+}
+
+
+def test_no_stored_verdict_of_nvidia_is_contradicted(launches, results):
+    compared = 0
+    for launch, result in zip(launches, results, strict=True):
+        title = launch.metrics.rules.get("SOLBottleneck")
+        if title in NVIDIA:
+            compared += 1
+            assert result.verdict.bound.value in NVIDIA[title], (launch.source, launch.name)
+            if title == "Small Grid":
+                assert result.verdict.cause == "grid_too_small"
+    assert compared > 0
+
+
+def test_read_plus_write_is_the_rate_times_the_time(launches):
+    compared = 0
+    for launch in launches:
+        rate = launch.metrics.number("dram__bytes.sum.per_second")
+        measured = measure(launch)
+        if rate and measured.dram_bytes and measured.duration_s:
+            compared += 1
+            assert measured.dram_bytes == pytest.approx(rate * measured.duration_s, rel=1e-6)
+    assert compared > 0
+
+
+def test_counters_and_opcode_mix_count_the_same_operations(launches):
+    compared = 0
+    for launch in launches:
+        mix, measured = launch.metrics.instances(THREADS), measure(launch)
+        for key in ("fp32", "fp64"):
+            how = measured.provenance.get(f"operations.{key}", "")
+            if mix and "mix" not in how and key in measured.operations:
+                compared += 1
+                assert measured.operations[key] == plain_mix(mix)[key]
+    assert compared > 0
+
+
+def test_all_amounts_are_finite(results):
+    for result in results:
+        measured = result.measurement
+        amounts = [measured.duration_s, measured.dram_bytes, measured.l1_bytes, measured.l2_bytes]
+        amounts += list(measured.operations.values())
+        assert all(a is None or (math.isfinite(a) and a >= 0) for a in amounts)
+
+
+def test_a_datasheet_bandwidth_is_near_the_reports(results):
+    """Two figures from different places: the report's counters, the registry."""
+    far = {
+        f"{m.device.name}: {m.peaks.dram_bytes_per_s:.4g} of {sheet.dram_bytes_per_s:.4g}"
+        for result in results
+        if (m := result.measurement).peaks.dram_bytes_per_s
+        and (sheet := result.peaks.datasheet) is not None
+        and sheet.dram_bytes_per_s
+        and "dram_clock_low" not in {note.code for note in m.notes}
+        and not 0.7 < m.peaks.dram_bytes_per_s / sheet.dram_bytes_per_s < 1.03
+    }
+    assert not far
+
+
+def test_folding_all_launches_of_a_file_keeps_the_time(launches):
+    measured = [measure(launch) for launch in launches]
+    timed = [m for m in measured if m.duration_s]
+
+    assert fold(timed).duration_s == pytest.approx(sum(m.duration_s for m in timed))
+
+
+def test_an_empty_report_is_its_own_error():
+    empty = [path for path in REPORTS if path.stat().st_size == 0]
+    for path in empty:
+        with pytest.raises(InputError, match="empty"):
+            list(read(path))

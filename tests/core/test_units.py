@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.model import Family
+from roofline.units import ELAPSED, UNIT_NAMES, unit_of, unit_uses
+from tests.metrics import PlainMetrics, breakdown
+
+MEMORY = "gpu__compute_memory_throughput"
+SM = "sm__throughput"
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "family"),
+    [
+        ("dram__cycles_active", "dram", "bandwidth"),
+        ("fbpa__dram_sectors", "dram", "bandwidth"),
+        ("lts__t_sectors", "l2", "bandwidth"),
+        ("lts__d_sectors_fill_sysmem", "sysmem", "bandwidth"),
+        ("syslts__t_sectors", "sysmem", "bandwidth"),
+        ("l1tex__data_pipe_lsu_wavefronts", "l1", "bandwidth"),
+        ("l1tex__lsuin_requests", "lsu", "bandwidth"),
+        ("l1tex__texin_sm2tex_req_cycles_active", "tex", "bandwidth"),
+        ("idc__request_cycles_active", "constant", "bandwidth"),
+        ("sm__mio_inst_issued", "lsu", "bandwidth"),
+        ("sm__inst_executed_pipe_lsu", "lsu", "bandwidth"),
+        ("sm__mem_tensor_cycles_active", "tensor_memory", "bandwidth"),
+        ("sm__pipe_tma_cycles_active", "tma", "bandwidth"),
+        ("gpu__compute_memory_access_throughput_internal_activity", "other_memory", "bandwidth"),
+        ("sm__issue_active", "issue", "compute"),
+        ("sm__inst_executed", "issue", "compute"),
+        ("sm__inst_executed_pipe_xu", "xu", "compute"),
+        ("sm__pipe_fmaheavy_cycles_active", "fma", "compute"),
+        ("sm__pipe_fp64_cycles_active", "fp64", "compute"),
+        ("sm__pipe_tensor_op_dmma_cycles_active", "tensor_fp64", "compute"),
+        ("sm__pipe_tc_cycles_active", "tensor", "compute"),
+        ("sm__pipe_aluheavy_cycles_active", "alu", "compute"),
+        ("sm__instruction_throughput_internal_activity", "other_compute", "compute"),
+    ],
+)
+def test_a_metric_belongs_to_a_unit(metric, unit, family):
+    assert unit_of(metric + ELAPSED) == (unit, Family(family))
+    assert unit in UNIT_NAMES
+
+
+def test_the_largest_member_speaks_for_its_unit():
+    metrics = PlainMetrics(
+        breakdown(MEMORY, {"dram__cycles_active": 22.2, "fbpa__dram_sectors": 18.9})
+        | breakdown(SM, {"sm__issue_active": 77.7, "sm__inst_executed": 77.3})
+    )
+
+    uses = unit_uses(metrics)
+
+    assert [(use.unit, use.percent) for use in uses] == [("issue", 77.7), ("dram", 22.2)]
+    assert uses[0].metric == "sm__issue_active" + ELAPSED
+
+
+def test_an_unknown_member_is_kept_on_the_side_it_came_from():
+    metrics = PlainMetrics(
+        breakdown(MEMORY, {"warp9__drive": 40.0}) | breakdown(SM, {"zz__thing": 30.0})
+    )
+
+    assert {(use.unit, use.family.value) for use in unit_uses(metrics)} == {
+        ("other_memory", "bandwidth"),
+        ("other_compute", "compute"),
+    }
+
+
+def test_without_breakdowns_members_are_found_by_name():
+    metrics = PlainMetrics({f"lts__t_sectors{ELAPSED}": 61.0, f"sm__issue_active{ELAPSED}": 10.0})
+
+    assert [(use.unit, use.percent) for use in unit_uses(metrics)] == [
+        ("l2", 61.0),
+        ("issue", 10.0),
+    ]
+
+
+def test_the_two_percentages_alone_are_used_as_they_are():
+    metrics = PlainMetrics({MEMORY + ELAPSED: 80.0, SM + ELAPSED: 20.0})
+
+    assert [use.unit for use in unit_uses(metrics)] == ["other_memory", "other_compute"]
+
+
+def test_nan_is_no_utilisation():
+    assert unit_uses(PlainMetrics({MEMORY + ELAPSED: None, SM + ELAPSED: None})) == ()
+
+
+def test_percentages_above_100_are_kept():
+    metrics = PlainMetrics(breakdown(MEMORY, {"dram__cycles_active": 108.5}))
+
+    assert unit_uses(metrics)[0].percent == 108.5
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["dram__a", "lts__b", "l1tex__c", "q__d"]), st.floats(0, 200), min_size=1
+    )
+)
+def test_the_busiest_unit_is_the_throughput(members):
+    metrics = PlainMetrics(breakdown(MEMORY, members))
+
+    assert unit_uses(metrics)[0].percent == metrics.number(MEMORY + ELAPSED)
