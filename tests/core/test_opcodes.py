@@ -115,7 +115,9 @@ def test_plain_operations_by_thread():
     assert found == {"fp32": 44.0, "fp64": 3.0, "fp16": 44.0, "bf16": 20.0}
 
 
-@given(st.dictionaries(st.sampled_from(["HMMA.16816.F32", "DMMA.884", "FFMA"]), st.integers(0, 10**9)))
+@given(
+    st.dictionaries(st.sampled_from(["HMMA.16816.F32", "DMMA.884", "FFMA"]), st.integers(0, 10**9))
+)
 def test_operations_are_linear_in_executions(executions):
     once = tensor_mix({k: float(v) for k, v in executions.items()}).operations
     twice = tensor_mix({k: 2.0 * v for k, v in executions.items()}).operations
