@@ -15,6 +15,10 @@ from roofline.render.console import NARROWEST, bar, bound, hanging, to_text
 
 _INDENT = 2
 _BAR = 10
+_STALLS = 6
+_SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"  # said once, not behind every metric
+_IDLE = 0.1  # units less busy than this are listed in one line
 
 # Attribute of a Measurement -> its key in the provenance, and how its value is shown.
 _QUANTITIES: dict[str, tuple[str, Callable[[float | None], str]]] = {
@@ -31,10 +35,10 @@ _QUANTITIES: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "waves": ("waves", numbers.plain),
     "occupancy_percent": ("occupancy", numbers.percent),
     "theoretical_occupancy_percent": ("theoretical_occupancy", numbers.percent),
-    "registers_per_thread": ("registers", numbers.plain),
+    "registers_per_thread": ("registers", numbers.exact),
     "shared_memory_bytes": ("shared_memory", numbers.size),
     "sm_active_percent": ("sm_active", numbers.percent),
-    "passes": ("passes", numbers.plain),
+    "passes": ("passes", numbers.exact),
 }
 
 
@@ -56,13 +60,13 @@ def render(
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
         ("Claim", _claim(result.verdict)),
         ("Rule", iter([_text(rule)])),
-        ("Utilisation, % of peak over elapsed time", _units(result.measurement)),
+        (f"Utilisation in % of peak ({_ELAPSED})", _units(result.measurement)),
         ("Numbers", _numbers(result.measurement)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(result.measurement)),
         ("What would refute this", _lines([result.verdict.refute])),
         ("Try first", _try(result)),
-        ("What that could buy at most", _lines([sentences.bounds(result)])),
+        ("What that could buy", _lines([sentences.bounds(result)])),
         ("Not worth the time", _bullets(result.verdict.avoid)),
         ("How sure", _sure(result.verdict)),
         ("Not measured", _gaps(result)),
@@ -81,7 +85,7 @@ def _title(group: Group) -> Iterator[RenderableType]:
     m = group.result.measurement
     yield Text(names.short(m.demangled or m.name, 100), style="bold")
     if m.demangled and m.demangled != m.name:
-        yield Text(names.printable(m.demangled), style="dim")
+        yield Text(names.middle(names.printable(m.demangled), _SIGNATURE), style="dim")
     where = m.device.name or "unknown GPU"
     yield Text(
         f"{sentences.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
@@ -106,7 +110,8 @@ def _claim(v: Verdict) -> Iterator[RenderableType]:
     head = bound(v.bound) + Text(f": {limited}" if limited else "")
     head += Text(", co-limited" if v.co_limited else "") + Text(f" (confidence {v.confidence})")
     yield _text(head)
-    yield from _lines([v.claim, v.cause_text, v.context])
+    cause = None if v.cause_text is None or v.cause_text in v.claim else v.cause_text
+    yield from _lines([v.claim, cause, v.context])
 
 
 def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
@@ -133,20 +138,24 @@ def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
 def _units(m: Measurement) -> Iterator[RenderableType]:
     if not m.units:
         return
-    table = _grid()
-    for use in sorted(m.units, key=_use, reverse=True):
+    table = _grid(5)
+    ranked = sorted(m.units, key=_use, reverse=True)
+    for use in (u for u in ranked if u.percent >= _IDLE):
         table.add_row(
             names.unit(use.unit),
             Text(bar(use.percent, _BAR), style="cyan"),
             Text(_percent(use.percent), justify="right"),
             str(use.family),
-            Text(names.printable(use.metric), style="dim"),
+            Text(names.printable(use.metric).removesuffix(_ELAPSED), style="dim"),
         )
-    yield _indented(table)
+    if table.row_count:
+        yield _indented(table)
+    idle = ", ".join(names.unit(u.unit) for u in ranked if u.percent < _IDLE)
+    yield from _lines([f"under {_IDLE} %: {idle}" if idle else None])
 
 
 def _numbers(m: Measurement) -> Iterator[RenderableType]:
-    table = _grid()
+    table = _grid(3)
     for name, (key, show) in _QUANTITIES.items():
         value = getattr(m, name)
         if value is not None:
@@ -173,25 +182,29 @@ def _numbers(m: Measurement) -> Iterator[RenderableType]:
 
 def _peaks(result: Result) -> Iterator[RenderableType]:
     kinds = result.peaks.of_kind()
-    table = _grid()
-    table.add_row("", *(Text(p.kind, style="bold") for p in kinds), Text("reached", style="bold"))
-    for name in ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s"):
+    table = _grid(len(kinds) + 3)
+    heads = ("", *(p.kind for p in kinds), "reached", "the report's comes from")
+    table.add_row(*(Text(head, style="bold") for head in heads))
+    how = result.peaks.report.how
+    for level in ("dram", "l2", "l1"):
+        name = f"{level}_bytes_per_s"
         values = [getattr(p, name) for p in kinds]
         if any(value is not None for value in values):
             reached = numbers.bandwidth(getattr(result.measurement, name, None))
-            table.add_row(names.quantity(name), *map(numbers.bandwidth, values), reached)
+            shown = map(numbers.bandwidth, values)
+            table.add_row(names.quantity(name), *shown, reached, _dim(how.get(level, "")))
     roofs = result.verdict.roof_percent
     keys = [k for k in result.measurement.operations if any(k in p.operations_per_s for p in kinds)]
     for key in keys:
         unit = names.operation_unit(key)
         values = [p.operations_per_s.get(key) for p in kinds]
         cells = (numbers.rate(value, unit) for value in values)
-        table.add_row(names.operation(key), *cells, numbers.percent(roofs.get(key)))
+        reached = numbers.percent(roofs.get(key))
+        table.add_row(names.operation(key), *cells, reached, _dim(how.get(key, "")))
     if table.row_count > 1:
         yield _indented(table)
     for peaks in kinds:
-        spec = f", {result.peaks.spec}" if peaks.kind == "datasheet" and result.peaks.spec else ""
-        yield _bullet(f"{peaks.kind}: {names.printable(peaks.source)}{spec}")
+        yield _bullet(f"{peaks.kind}: {names.printable(peaks.source)}")
     v = result.verdict
     if v.ridge is not None and v.dominant:
         side = f"; this kernel is on the {v.ridge_side} side" if v.ridge_side else ""
@@ -204,8 +217,8 @@ def _peaks(result: Result) -> Iterator[RenderableType]:
 def _stalls(m: Measurement) -> Iterator[RenderableType]:
     if not m.stalls:
         return
-    table = _grid()
-    for stall in m.stalls[:6]:
+    table = _grid(2)
+    for stall in m.stalls[:_STALLS]:
         table.add_row(names.words(stall.reason), Text(numbers.share(stall.share), justify="right"))
     yield _indented(table)
 
@@ -250,11 +263,19 @@ def _percent(value: float) -> str:
 def _origin(m: Measurement, *keys: str) -> Text:
     """How a quantity was read: the first of ``keys`` that the provenance knows."""
     found = next((m.provenance[key] for key in keys if key in m.provenance), "")
-    return Text(names.printable(found), style="dim")
+    return _dim(found)
 
 
-def _grid() -> Table:
-    return Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+def _dim(text: str) -> Text:
+    return Text(names.printable(text), style="dim")
+
+
+def _grid(columns: int) -> Table:
+    """A table without heads; the last column, the longest, is folded, never cut."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for place in range(columns):
+        table.add_column(no_wrap=place < columns - 1, overflow="fold")
+    return table
 
 
 def _indented(table: Table) -> RenderableType:
