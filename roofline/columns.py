@@ -17,8 +17,8 @@ Type = Literal["text", "integer", "number", "flag"]
 # Units that have a column each; the largest member of each unit, in percent of peak.
 UNIT_KEYS = (
     *("dram", "l2", "l1", "lsu", "tex", "constant", "sysmem", "nvlink", "pcie", "c2c", "tma"),
-    *("other_memory", "issue", "fma", "alu", "fp64", "fp16", "xu", "tensor", "tensor_fp64"),
-    *("uniform", "branch", "other_compute"),
+    *("tensor_memory", "other_memory", "issue", "fma", "alu", "fp64", "fp16", "xu", "tensor"),
+    *("tensor_fp64", "shared_pipe", "uniform", "branch", "other_compute"),
 )
 STALLS = 3  # how many stall reasons have columns
 

@@ -55,22 +55,28 @@ def _analyze_and_answer(
     reports: tuple[Path, ...], request: Request, specs: Path | None, peaks: Path | None
 ) -> int:
     """Show what could be read and say what could not; the number of failures."""
+    from roofline.achieved import load_achieved
     from roofline.analysis import analyze
 
+    achieved = None if peaks is None else load_achieved(peaks)
     failures: list[InputError] = []
-    with reading() as tell:
-        analysis = analyze(
-            *reports,
-            specs=specs,
-            achieved=peaks,
-            latency_threshold=request.latency_threshold,
-            balance=request.balance,
-            on_error=failures.append,
-            on_progress=tell,
-        )
+    try:
+        with reading() as tell:
+            analysis = analyze(
+                *reports,
+                specs=specs,
+                achieved=achieved,
+                latency_threshold=request.latency_threshold,
+                balance=request.balance,
+                on_error=failures.append,
+                on_progress=tell,
+            )
+    except InputError as error:  # nothing could be read; the failures say why, if there are any
+        failures = failures or [error]
+        analysis = None
     for failure in failures:
         click.echo(f"roofline: {failure}", err=True)
-    if analysis.results:
+    if analysis is not None:
         answer(analysis, request)
     return len(failures)
 

@@ -137,7 +137,8 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
 
     found = matching(part.analysis, wanted)
     if not found:
-        raise UsageError(f"no kernel matches {wanted!r}", hint=_nearest(part.analysis, wanted))
+        hint = f"--explain {_nearest(part.analysis, wanted)}"
+        raise UsageError(f"no kernel matches {wanted!r}", hint=hint)
     return explain.render(
         found[0],
         others=found[1:],
@@ -151,7 +152,8 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
 def _nothing(analysis: Analysis, choice: Choice) -> UsageError:
     if choice.kernel is not None and not matching(analysis, choice.kernel.pattern):
         wanted = choice.kernel.pattern
-        return UsageError(f"no kernel matches {wanted!r}", hint=_nearest(analysis, wanted))
+        hint = f"--kernel {_nearest(analysis, wanted)}"
+        return UsageError(f"no kernel matches {wanted!r}", hint=hint)
     devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
     if choice.device is not None:
         hint = f"--device with a part of one of these: {', '.join(devices)}"
@@ -160,12 +162,13 @@ def _nothing(analysis: Analysis, choice: Choice) -> UsageError:
 
 
 def _nearest(analysis: Analysis, wanted: str) -> str:
-    """The names that look most like ``wanted``, else the first few."""
+    """The name that looks most like ``wanted``, and a few more."""
     names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
     word = re.sub(r"\W+", "", wanted)
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.4) or names[:3]
-    more = "" if len(names) <= len(close) else f" ({len(names)} kernels in all)"
-    return f"one of {', '.join(close)}{more}"
+    others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
+    more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
+    return f"{close[0]}{others}{more}"
 
 
 def _draw(analysis: Analysis, path: Path, request: Request) -> None:

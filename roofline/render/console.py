@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Bound, Confidence
+from roofline.render.names import printable
 
 NARROWEST = 60
+INDENT = 2  # of what stands under a heading
 
 # Bound -> colour; the word is always there too. Told apart by the colour-blind, light and dark.
 BOUND_STYLES = {
@@ -62,3 +64,26 @@ def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(Text(" " * indent + lead), text if isinstance(text, Text) else Text(text))
     return grid
+
+
+def line(text: str | Text) -> RenderableType:
+    """A set-in line of a section."""
+    return hanging("", text, indent=INDENT)
+
+
+def lines(texts: Sequence[str | None]) -> Iterator[RenderableType]:
+    """A line for each text that is there."""
+    for text in texts:
+        if text:
+            yield line(text)
+
+
+def bullet(text: str) -> RenderableType:
+    """A line with a dash."""
+    return hanging("- ", text, indent=INDENT)
+
+
+def bullets(texts: Sequence[str]) -> Iterator[RenderableType]:
+    """A line with a dash for each text."""
+    for text in texts:
+        yield bullet(printable(text))

@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Bound, Group, Measurement, Result, Verdict
-from roofline.render import names, numbers, sentences, summary
-from roofline.render.console import NARROWEST, bar, bound, hanging, to_text
+from roofline.render import evidence, names, numbers, sentences, summary
+from roofline.render.console import (
+    INDENT,
+    NARROWEST,
+    bound,
+    bullet,
+    bullets,
+    hanging,
+    line,
+    lines,
+    to_text,
+)
 
-_INDENT = 2
-_BAR = 10
-
-# Attribute of a Measurement -> its key in the provenance, and how its value is shown.
-_QUANTITIES: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "duration_s": ("duration", numbers.duration),
-    "dram_read_bytes": ("dram_read_bytes", numbers.size),
-    "dram_write_bytes": ("dram_write_bytes", numbers.size),
-    "dram_bytes": ("dram_bytes", numbers.size),
-    "dram_bytes_per_s": ("", numbers.bandwidth),
-    "l2_bytes": ("l2_bytes", numbers.size),
-    "l1_bytes": ("l1_bytes", numbers.size),
-    "arithmetic_intensity": ("", numbers.plain),
-    "sm_clock_hz": ("sm_clock", numbers.clock),
-    "dram_clock_hz": ("dram_clock", numbers.clock),
-    "waves": ("waves", numbers.plain),
-    "occupancy_percent": ("occupancy", numbers.percent),
-    "theoretical_occupancy_percent": ("theoretical_occupancy", numbers.percent),
-    "registers_per_thread": ("registers", numbers.plain),
-    "shared_memory_bytes": ("shared_memory", numbers.size),
-    "sm_active_percent": ("sm_active", numbers.percent),
-    "passes": ("passes", numbers.plain),
-}
+_SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
 
 
 def render(
@@ -55,25 +41,28 @@ def render(
     rule = _rule(result.verdict, result.measurement, latency_threshold, balance)
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
         ("Claim", _claim(result.verdict)),
-        ("Rule", iter([_text(rule)])),
-        ("Utilisation, % of peak over elapsed time", _units(result.measurement)),
-        ("Numbers", _numbers(result.measurement)),
-        ("Peaks", _peaks(result)),
-        ("Stalled warps", _stalls(result.measurement)),
-        ("What would refute this", _lines([result.verdict.refute])),
+        ("Rule", iter([line(rule)])),
+        (
+            f"Utilisation in % of peak ({evidence.ELAPSED})",
+            evidence.units_table(result.measurement),
+        ),
+        ("Numbers", evidence.numbers_table(result.measurement)),
+        ("Peaks", evidence.peaks_table(result)),
+        ("Stalled warps", evidence.stalls_table(result.measurement)),
+        ("What would refute this", lines([result.verdict.refute])),
         ("Try first", _try(result)),
-        ("What that could buy at most", _lines([sentences.bounds(result)])),
-        ("Not worth the time", _bullets(result.verdict.avoid)),
+        ("What that could buy", lines([sentences.bounds(result)])),
+        ("Not worth the time", bullets(result.verdict.avoid)),
         ("How sure", _sure(result.verdict)),
         ("Not measured", _gaps(result)),
-        ("Notes", _bullets([n.text for n in result.measurement.notes])),
+        ("Notes", bullets([n.text for n in result.measurement.notes])),
         ("Matching kernels too", _others(others)),
     )
     parts: list[RenderableType] = list(_title(group))
     for title, body in sections:
-        lines = list(body)
-        if lines:
-            parts += [Text(f"\n{title}", style="bold"), *lines]
+        below = list(body)
+        if below:
+            parts += [Text(f"\n{title}", style="bold"), *below]
     return to_text(parts, width=max(width, NARROWEST), color=color)
 
 
@@ -81,7 +70,7 @@ def _title(group: Group) -> Iterator[RenderableType]:
     m = group.result.measurement
     yield Text(names.short(m.demangled or m.name, 100), style="bold")
     if m.demangled and m.demangled != m.name:
-        yield Text(names.printable(m.demangled), style="dim")
+        yield Text(names.middle(names.printable(m.demangled), _SIGNATURE), style="dim")
     where = m.device.name or "unknown GPU"
     yield Text(
         f"{sentences.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
@@ -105,8 +94,9 @@ def _claim(v: Verdict) -> Iterator[RenderableType]:
     limited = sentences.limited_by(v)
     head = bound(v.bound) + Text(f": {limited}" if limited else "")
     head += Text(", co-limited" if v.co_limited else "") + Text(f" (confidence {v.confidence})")
-    yield _text(head)
-    yield from _lines([v.claim, v.cause_text, v.context])
+    yield line(head)
+    cause = None if v.cause_text is None or v.cause_text in v.claim else v.cause_text
+    yield from lines([v.claim, cause, v.context])
 
 
 def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
@@ -116,165 +106,49 @@ def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
         return (
             "The busiest unit decides. No unit's utilisation was measured, so nothing is claimed."
         )
-    busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_percent(nearest.percent)}"
+    busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_exactly(nearest.percent)}"
     if v.bound is Bound.LATENCY:
         return f"{busiest} is under {threshold:g} % (--latency-threshold): latency."
-    rival = max((u for u in m.units if u.family != nearest.family), key=_use, default=None)
+    rival = max(
+        (u for u in m.units if u.family != nearest.family),
+        key=lambda use: use.percent,
+        default=None,
+    )
     text = f"{busiest}, not under {threshold:g} % (--latency-threshold), is {nearest.family}"
     if rival is None:
         return f"{text}; nothing of the other family was measured."
     near = "within" if v.co_limited else "not within"
     return (
         f"{text}. The busiest of {rival.family}, {names.unit(rival.unit)} at "
-        f"{_percent(rival.percent)}, is {near} {balance:g} points of it (--balance)."
+        f"{_exactly(rival.percent)}, is {near} {balance:g} points of it (--balance)."
     )
-
-
-def _units(m: Measurement) -> Iterator[RenderableType]:
-    if not m.units:
-        return
-    table = _grid()
-    for use in sorted(m.units, key=_use, reverse=True):
-        table.add_row(
-            names.unit(use.unit),
-            Text(bar(use.percent, _BAR), style="cyan"),
-            Text(_percent(use.percent), justify="right"),
-            str(use.family),
-            Text(names.printable(use.metric), style="dim"),
-        )
-    yield _indented(table)
-
-
-def _numbers(m: Measurement) -> Iterator[RenderableType]:
-    table = _grid()
-    for name, (key, show) in _QUANTITIES.items():
-        value = getattr(m, name)
-        if value is not None:
-            table.add_row(names.quantity(name), show(value), _origin(m, key))
-    for key, count in m.operations.items():
-        kept = f" into {m.accumulate[key].upper()}" if key in m.accumulate else ""
-        general = "operations.tensor" if key.startswith("tensor") else ""
-        table.add_row(
-            f"{names.operation(key)} operations{kept}",
-            numbers.exact(count),
-            _origin(m, f"operations.{key}", general),
-        )
-    for ran in m.unmeasured:
-        table.add_row(f"{names.operation(ran)} operations", "ran, not counted", "")
-    if m.occupancy_limiter:
-        table.add_row(
-            names.quantity("occupancy_limiter"),
-            names.words(m.occupancy_limiter),
-            _origin(m, "occupancy_limiter"),
-        )
-    if table.row_count:
-        yield _indented(table)
-
-
-def _peaks(result: Result) -> Iterator[RenderableType]:
-    kinds = result.peaks.of_kind()
-    table = _grid()
-    table.add_row("", *(Text(p.kind, style="bold") for p in kinds), Text("reached", style="bold"))
-    for name in ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s"):
-        values = [getattr(p, name) for p in kinds]
-        if any(value is not None for value in values):
-            reached = numbers.bandwidth(getattr(result.measurement, name, None))
-            table.add_row(names.quantity(name), *map(numbers.bandwidth, values), reached)
-    roofs = result.verdict.roof_percent
-    keys = [k for k in result.measurement.operations if any(k in p.operations_per_s for p in kinds)]
-    for key in keys:
-        unit = names.operation_unit(key)
-        values = [p.operations_per_s.get(key) for p in kinds]
-        cells = (numbers.rate(value, unit) for value in values)
-        table.add_row(names.operation(key), *cells, numbers.percent(roofs.get(key)))
-    if table.row_count > 1:
-        yield _indented(table)
-    for peaks in kinds:
-        spec = f", {result.peaks.spec}" if peaks.kind == "datasheet" and result.peaks.spec else ""
-        yield _bullet(f"{peaks.kind}: {names.printable(peaks.source)}{spec}")
-    v = result.verdict
-    if v.ridge is not None and v.dominant:
-        side = f"; this kernel is on the {v.ridge_side} side" if v.ridge_side else ""
-        unit = names.operation_unit(v.dominant)
-        yield _bullet(
-            f"ridge for {names.operation(v.dominant)}: {numbers.plain(v.ridge)} {unit}/B{side}"
-        )
-
-
-def _stalls(m: Measurement) -> Iterator[RenderableType]:
-    if not m.stalls:
-        return
-    table = _grid()
-    for stall in m.stalls[:6]:
-        table.add_row(names.words(stall.reason), Text(numbers.share(stall.share), justify="right"))
-    yield _indented(table)
 
 
 def _try(result: Result) -> Iterator[RenderableType]:
     v = result.verdict
     steps = v.try_first or ((v.hint,) if v.hint else ())
     for place, step in enumerate(steps, 1):
-        yield hanging(f"{place}. ", step, indent=_INDENT)
+        yield hanging(f"{place}. ", step, indent=INDENT)
 
 
 def _sure(v: Verdict) -> Iterator[RenderableType]:
-    yield _text(f"{v.confidence}" + (", because" if v.confidence_reasons else ""))
-    yield from _bullets(v.confidence_reasons)
+    yield line(f"{v.confidence}" + (", because" if v.confidence_reasons else ""))
+    yield from bullets(v.confidence_reasons)
 
 
 def _gaps(result: Result) -> Iterator[RenderableType]:
     for missing in summary.missing_of(result):
-        yield _bullet(f"{names.quantity(missing.quantity)}: collect with {missing.flag}")
+        yield bullet(f"{names.quantity(missing.quantity)}: collect with {missing.flag}")
 
 
 def _others(others: Sequence[Group]) -> Iterator[RenderableType]:
     for group in others:
         m = group.result.measurement
-        yield _bullet(
+        yield bullet(
             f"{names.short(m.demangled or m.name, 70)}  {sentences.geometry(m)}  "
             f"{numbers.duration(group.total_s)}"
         )
 
 
-# --- pieces -----------------------------------------------------------------------------------
-
-
-def _use(use: object) -> float:
-    return getattr(use, "percent", 0.0)
-
-
-def _percent(value: float) -> str:
+def _exactly(value: float) -> str:
     return numbers.percent(value, places=1)
-
-
-def _origin(m: Measurement, *keys: str) -> Text:
-    """How a quantity was read: the first of ``keys`` that the provenance knows."""
-    found = next((m.provenance[key] for key in keys if key in m.provenance), "")
-    return Text(names.printable(found), style="dim")
-
-
-def _grid() -> Table:
-    return Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-
-
-def _indented(table: Table) -> RenderableType:
-    return Padding(table, (0, 0, 0, _INDENT))
-
-
-def _text(text: str | Text) -> RenderableType:
-    return hanging("", text, indent=_INDENT)
-
-
-def _lines(texts: Sequence[str | None]) -> Iterator[RenderableType]:
-    for text in texts:
-        if text:
-            yield _text(text)
-
-
-def _bullet(text: str) -> RenderableType:
-    return hanging("- ", text, indent=_INDENT)
-
-
-def _bullets(texts: Sequence[str]) -> Iterator[RenderableType]:
-    for text in texts:
-        yield _bullet(names.printable(text))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from roofline.choose import Chosen, chosen
 from roofline.columns import Row, rows
 from roofline.model import Analysis, Measurement
-from roofline.render import names, numbers, sentences, summary
+from roofline.render import names, numbers, sentences
 
 ROWS = 10  # more than that nobody reads in a pull request
 _HEADER = ("#", "kernel", "count", "time", "share", "limited by", "busiest units", "FLOP/B", "sure")
@@ -29,7 +29,8 @@ def render(
         lines += ["", f"... and {sentences.plural(len(all_rows) - len(shown), noun)} more"]
     lines += _hints(shown[:hints])
     lines += ["", f"<sub>{sentences.UNDER_PROFILER}</sub>"]
-    lines += _footnotes(part, shown, noun)
+    footnotes = list(sentences.footnotes(part, [row.result for row in shown]))
+    lines += ["", *(f"- {escaped(line)}" for line in footnotes)] if footnotes else []
     return "\n".join(lines) + "\n"
 
 
@@ -81,18 +82,6 @@ def _hints(shown: Sequence[Row]) -> Iterator[str]:
     for rank, row in telling:
         hint, most = row.result.verdict.hint, sentences.bounds(row.result)
         yield f"{rank}. {escaped(hint)}" + (f" ({escaped(most)})" if most else "")
-
-
-def _footnotes(part: Chosen, shown: Sequence[Row], noun: str) -> list[str]:
-    results = [row.result for row in shown]
-    said = [sentences.gap(gap, len(results), noun) for gap in summary.gaps(results)]
-    said += [sentences.note(note, len(results), noun) for note in summary.notes(results)]
-    said += [
-        f"{names.last_part(source.path)}: {told.text}"
-        for source in part.analysis.sources
-        for told in source.notes
-    ]
-    return ["", *(f"- {escaped(line)}" for line in said)] if said else []
 
 
 def _line(cells: Sequence[str]) -> str:

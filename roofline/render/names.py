@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from roofline.model import Dim3
+from roofline.render.cpp import ELLIPSIS, Name, parse
 from roofline.render.numbers import ABSENT
-
-ELLIPSIS = "…"
-NAMELESS = "(no name)"
 
 # Unit key of the JSON -> what people call it. A key that is not here is shown as it is.
 UNITS = {
@@ -25,6 +22,7 @@ UNITS = {
     "pcie": "PCIe",
     "c2c": "C2C",
     "tma": "TMA",
+    "tensor_memory": "tensor memory",
     "other_memory": "other memory",
     "issue": "issue slots",
     "fma": "FMA pipe",
@@ -34,6 +32,7 @@ UNITS = {
     "xu": "XU pipe",
     "tensor": "tensor pipe",
     "tensor_fp64": "FP64 tensor pipe",
+    "shared_pipe": "shared pipe",
     "uniform": "uniform pipe",
     "branch": "branches",
     "other_compute": "other compute",
@@ -124,7 +123,7 @@ def short(name: str, width: int = 40) -> str:
     Return type, parameters and namespaces go first, then the insides of template arguments, then
     the arguments from the last one on, then the middle of the name.
     """
-    parsed = _parse(_bare(printable(name).strip()))
+    parsed = parse(printable(name).strip())
     for text in _forms(parsed, width):
         if len(text) <= width:
             return text
@@ -159,28 +158,10 @@ def middle(text: str, width: int) -> str:
 
 def base(name: str) -> str:
     """The bare function name: no namespaces, template arguments, parameters or return type."""
-    return _parse(_bare(printable(name).strip())).head
+    return parse(printable(name).strip()).head
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """``head<args>tail``; ``args`` is ``None`` where there are no template arguments."""
-
-    head: str
-    args: tuple[_Name, ...] | None = None
-    tail: str = ""
-
-    def text(self, depth: int | None = None) -> str:
-        """All of it, or with template arguments of more than ``depth`` levels cut out."""
-        if self.args is None:
-            return self.head
-        if depth == 0 and self.args:
-            return f"{self.head}<{ELLIPSIS}>{self.tail}"
-        deeper = None if depth is None else depth - 1
-        return f"{self.head}<{', '.join(a.text(deeper) for a in self.args)}>{self.tail}"
-
-
-def _forms(name: _Name, width: int) -> Iterable[str]:
+def _forms(name: Name, width: int) -> Iterable[str]:
     yield name.text()
     yield name.text(1)
     if name.args:
@@ -189,7 +170,7 @@ def _forms(name: _Name, width: int) -> Iterable[str]:
     yield name.head
 
 
-def _leading_arguments(name: _Name, args: tuple[_Name, ...], width: int) -> Iterable[str]:
+def _leading_arguments(name: Name, args: tuple[Name, ...], width: int) -> Iterable[str]:
     for kept in range(len(args) - 1, 0, -1):
         yield f"{name.head}<{', '.join(a.text(0) for a in args[:kept])}, {ELLIPSIS}>"
     room = width - len(name.head) - 2 - (3 if len(args) > 1 else 0)
@@ -200,7 +181,7 @@ def _leading_arguments(name: _Name, args: tuple[_Name, ...], width: int) -> Iter
 
 def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
     """Forms of names with one ``short`` form that begin shortly before the first difference."""
-    texts = [_parse(_bare(printable(name).strip())).text() for name in names]
+    texts = [parse(printable(name).strip()).text() for name in names]
     common = next(
         (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
         min(map(len, texts)),
@@ -224,70 +205,3 @@ def _word_start(text: str, position: int) -> int:
 
 def _cut_end(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + ELLIPSIS
-
-
-# --- reading a demangled name -----------------------------------------------------------------
-
-_OPEN, _CLOSE = "<([{", ">)]}"
-_TRAILER = re.compile(r"(?:\s*\[(?:clone|with)\b[^\[\]]*\]|\s+const|\s*&)+$")
-_CAST = re.compile(r"\((?:[A-Za-z_][\w:]*\s?)+\)(?=-?\d)")
-_SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)
-
-
-def _bare(signature: str) -> str:
-    """Without parameters and return type."""
-    text = _TRAILER.sub("", signature) or NAMELESS
-    if text.endswith(")"):
-        opening = _opening(text)
-        if opening > 0 and not text[:opening].endswith(("operator", "::")):
-            text = text[:opening]
-    space = max((i for i, c, depth in _levels(text) if c == " " and depth == 0), default=-1)
-    return text[space + 1 :] or text
-
-
-def _opening(text: str) -> int:
-    """The place of the bracket that the last character closes; -1 where there is none."""
-    depth = 0
-    for i in range(len(text) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(text[i], 0)
-        if depth == 0:
-            return i
-    return -1
-
-
-def _levels(text: str) -> Iterable[tuple[int, str, int]]:
-    """Each character with its place and how deep in brackets it is; brackets count as inside."""
-    stack: list[str] = []
-    for i, c in enumerate(text):
-        comparison = c in "<>" and stack and stack[-1] == "("  # (a > b) in an argument
-        arrow = c == ">" and i > 0 and text[i - 1] == "-"
-        if c in _OPEN and not comparison:
-            stack.append(c)
-        yield i, c, len(stack)
-        if c in _CLOSE and stack and not comparison and not arrow:
-            stack.pop()
-
-
-def _split(text: str, separator: str) -> list[str]:
-    """``text`` cut at each ``separator`` outside of brackets."""
-    parts, start = [], 0
-    for i, _, depth in _levels(text):
-        if depth == 0 and i >= start and text.startswith(separator, i):
-            parts.append(text[start:i])
-            start = i + len(separator)
-    return [*parts, text[start:]]
-
-
-def _parse(text: str) -> _Name:
-    pieces = [piece.strip() for piece in _split(text, "::")]
-    last = pieces[-1] or text
-    begin = next((i for i, c, depth in _levels(last) if c == "<" and depth == 1), -1)
-    end = next(
-        (i for i, c, depth in _levels(last) if c == ">" and depth == 1 and i > begin),
-        -1,
-    )
-    if begin <= 0 or end < 0:
-        return _Name(_SUFFIX.sub(r"\1", _CAST.sub("", last)))
-    inside = last[begin + 1 : end].strip()
-    args = tuple(_parse(arg.strip()) for arg in _split(inside, ",")) if inside else ()
-    return _Name(last[:begin].strip(), args, last[end + 1 :].strip())

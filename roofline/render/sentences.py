@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from roofline.choose import Chosen, speedup
-from roofline.model import Bound, Measurement, Result, Verdict
-from roofline.render import names, numbers
+from roofline.model import Bound, Kind, Measurement, Result, Verdict
+from roofline.render import names, numbers, summary
 from roofline.render.summary import DeviceUse, Remark, Span, devices
 
-UNDER_PROFILER = (
-    "Times are under the profiler (its clocks, its cache flushes). Shares are of the time "
-    "profiled, not of a step or a program."
-)
+UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
+_LISTED = 4  # more results than that are counted, not listed
 
 
 def head(part: Chosen) -> Iterator[str]:
@@ -52,9 +50,14 @@ def totals(part: Chosen) -> str:
         if len(sources) == 1
         else f" in {plural(len(sources), 'file')}"
     )
+    spent = (
+        "time not measured"
+        if part.total_s is None
+        else f"{numbers.duration(part.total_s)} under the profiler"
+    )
     return (
         f"{plural(part.total_launches, 'launch')} of {plural(part.total_groups, 'kernel')}, "
-        f"{numbers.duration(part.total_s)} under the profiler,{where}"
+        f"{spent},{where}"
     )
 
 
@@ -71,38 +74,43 @@ def scope(part: Chosen) -> str:
 
 def limited_by(verdict: Verdict) -> str:
     """The unit or the cause: "issue slots", "grid too small"; empty where neither is known."""
-    if verdict.bound is Bound.LATENCY:
-        return names.words(verdict.cause or "")
-    return names.unit(verdict.limiter)
+    if verdict.limiter is not None:
+        return names.unit(verdict.limiter)
+    if verdict.cause is not None:
+        return names.words(verdict.cause)
+    return "cause unknown" if verdict.bound is Bound.LATENCY else ""
 
 
 def bounds(result: Result) -> str:
-    """What relief could buy at most: "at most 1.29x (2.48 ms) at the issue slots, ..."."""
+    """What relief could buy at most: "at most 1.29x (2.48 ms) at 100 % of issue slots; ..."."""
     v = result.verdict
     if v.floor_s is None:
         return ""
     text = f"at most {_bound(result, v.floor_s)} at 100 % of {names.unit(v.nearest) or 'its limit'}"
     if v.next_floor_s is not None:
-        beyond = f"; beyond it {names.unit(v.next_limiter)} limits" if v.next_limiter else "; then"
-        text += f"{beyond} at {_bound(result, v.next_floor_s)}"
+        following = names.unit(v.next_limiter) or "the next limit"
+        text += f"; beyond that {following} at {_bound(result, v.next_floor_s)}"
     return text
 
 
-def gap(remark: Remark, of: int, noun: str) -> str:
-    """A quantity that was not measured and how to collect it."""
-    where = _where(remark, of, noun)
-    return f"{names.quantity(remark.code)} not measured{where}: collect with {remark.text}"
-
-
-def note(remark: Remark, of: int, noun: str) -> str:
-    """A note, and on how many results where not on all."""
-    return f"{names.printable(remark.text)}{_where(remark, of, noun)}"
+def footnotes(part: Chosen, results: Sequence[Result]) -> Iterator[str]:
+    """Gaps and how to close them, and notes, each said once; "#2" is the second of ``results``."""
+    gaps = summary.gaps(results)
+    if gaps:
+        listed = ", ".join(f"{names.quantity(g.code)}{_where(g, len(results))}" for g in gaps)
+        flags = summary.command(gap.text for gap in gaps)
+        yield f"Not measured: {listed}. To collect: {flags}"
+    for note in summary.notes(results):
+        yield f"{names.printable(note.text)}{_where(note, len(results))}"
+    for source in part.analysis.sources:
+        for note_ in source.notes:
+            yield f"{names.last_part(source.path)}: {names.printable(note_.text)}"
 
 
 def geometry(m: Measurement) -> str:
     """Grid and block: "64x64 / 256"; empty for ranges and graphs."""
     if m.grid is None and m.block is None:
-        return str(m.kind)
+        return "" if m.kind is Kind.KERNEL else str(m.kind)
     return f"{names.dims(m.grid)} / {names.dims(m.block)}"
 
 
@@ -112,8 +120,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{ending}"
 
 
-def _where(remark: Remark, of: int, noun: str) -> str:
-    return "" if remark.count == of else f" ({remark.count:,} of {plural(of, noun)})"
+def _where(remark: Remark, of: int) -> str:
+    if len(remark.places) == of:
+        return ""
+    if len(remark.places) > _LISTED:
+        return f" ({len(remark.places):,} of {of:,})"
+    return f" ({', '.join(f'#{place + 1}' for place in remark.places)})"
 
 
 def _bound(result: Result, floor_s: float) -> str:
@@ -122,4 +134,7 @@ def _bound(result: Result, floor_s: float) -> str:
 
 def _clocks(span: Span) -> str:
     low, high = (numbers.clock(value) for value in span)
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    same_unit = low.split()[-1] == high.split()[-1]
+    return f"{low.split()[0] if same_unit else low} to {high}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from roofline.model import Analysis, Device, Missing, Note, Result
+from roofline.model import Analysis, Device, Missing, Result
 
 Span = tuple[float, float]
 
@@ -22,11 +22,14 @@ class DeviceUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """A note or a gap, said once: the first text of its code and how many results have it."""
+    """A note or a gap, said once: the first text of its code, and which results have it.
+
+    ``places`` are positions among the results asked about.
+    """
 
     code: str
     text: str
-    count: int
+    places: tuple[int, ...]
 
 
 def devices(analysis: Analysis) -> tuple[DeviceUse, ...]:
@@ -52,30 +55,44 @@ def missing_of(result: Result) -> tuple[Missing, ...]:
 
 
 def gaps(results: Sequence[Result]) -> tuple[Remark, ...]:
-    """Quantities not measured, the flag that collects each, and on how many results."""
-    return _once((m.quantity, m.flag) for r in results for m in missing_of(r))
+    """Quantities not measured, with the ncu flag that collects each as text."""
+    return _once(
+        (place, missing.quantity, missing.flag)
+        for place, result in enumerate(results)
+        for missing in missing_of(result)
+    )
 
 
 def notes(results: Sequence[Result]) -> tuple[Remark, ...]:
     """Notes of the results, one a code."""
-    return _once(_codes(n for r in results for n in _each_once(r.measurement.notes)))
+    return _once(
+        (place, note.code, note.text)
+        for place, result in enumerate(results)
+        for note in result.measurement.notes
+    )
 
 
-def _each_once(notes_: Sequence[Note]) -> Iterable[Note]:
-    return {note.code: note for note in reversed(notes_)}.values()
+def command(flags: Iterable[str]) -> str:
+    """One ncu command line of several flags, each given once, metrics in one list."""
+    metrics: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for flag in flags:
+        name, _, value = flag.partition(" ")
+        if name == "--metrics":
+            metrics |= dict.fromkeys(value.split(","))
+        else:
+            others[flag] = None
+    listed = [f"--metrics {','.join(metrics)}"] if metrics else []
+    return " ".join(["ncu", *others, *listed])
 
 
-def _codes(notes_: Iterable[Note]) -> Iterable[tuple[str, str]]:
-    return ((note.code, note.text) for note in notes_)
-
-
-def _once(pairs: Iterable[tuple[str, str]]) -> tuple[Remark, ...]:
+def _once(found: Iterable[tuple[int, str, str]]) -> tuple[Remark, ...]:
     texts: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for code, text in pairs:
+    places: dict[str, dict[int, None]] = {}
+    for place, code, text in found:
         texts.setdefault(code, text)
-        counts[code] = counts.get(code, 0) + 1
-    return tuple(Remark(code=c, text=texts[c], count=counts[c]) for c in texts)
+        places.setdefault(code, {})[place] = None
+    return tuple(Remark(code=c, text=texts[c], places=tuple(places[c])) for c in texts)
 
 
 def _span(values: Iterable[float | None]) -> Span | None:

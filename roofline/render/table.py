@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from rich.text import Text
 from roofline.choose import Chosen, chosen
 from roofline.columns import Row, rows
 from roofline.model import Analysis, Bound, UnitUse
-from roofline.render import names, numbers, sentences, summary
+from roofline.render import names, numbers, sentences
 from roofline.render.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
 
 ROWS = 20  # shown where the caller does not say how many
@@ -26,7 +26,9 @@ _GAP = 2
 class _Layout:
     """All that depends on the width: letters for names and bars, and which columns there are."""
 
+    rank: int
     kernel: int
+    limited: int
     unit: int
     bar: int
     stacks: int  # pairs of units beside each other
@@ -82,7 +84,8 @@ def _parts(
     if not shown:
         yield Text("Nothing matches.")
         return
-    layout = _layout(width, many_sources=len(part.analysis.sources) > 1, launches=launches)
+    many_sources = len(part.analysis.sources) > 1
+    layout = _layout(width, len(shown), many_sources=many_sources, launches=launches)
     texts = names.short_all((r.result.measurement.demangled for r in shown), layout.kernel)
     lines = [_Line(i + 1, texts[i], row) for i, row in enumerate(shown)]
     yield _table(lines, layout)
@@ -90,7 +93,7 @@ def _parts(
         what = "launch" if launches else "kernel"
         yield Text(f"... and {sentences.plural(left_out, what)} more: --top N shows N", style="dim")
     yield from _hints(lines)
-    yield from _footnotes(part, shown, "launch" if launches else "kernel")
+    yield from _footnotes(part, shown)
 
 
 def _table(lines: Sequence[_Line], layout: _Layout) -> Table:
@@ -108,16 +111,16 @@ def _table(lines: Sequence[_Line], layout: _Layout) -> Table:
 # --- columns ----------------------------------------------------------------------------------
 
 
-def _layout(width: int, *, many_sources: bool, launches: bool) -> _Layout:
+def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) -> _Layout:
     """The widest layout that leaves enough for kernel names."""
     wide, broad = width >= 96, width >= 140
-    unit, bar_width = (11, 8 if width >= 110 else 6) if wide else (9, 4)
-    stacks = 2 if broad else 1
     layout = _Layout(
+        rank=len(str(rows_shown)) + 1,
         kernel=0,
-        unit=unit,
-        bar=bar_width,
-        stacks=stacks,
+        limited=(21 if width >= 110 else 16) if wide else 14,  # longer causes take two lines
+        unit=(12 if broad else 11) if wide else 9,
+        bar=(8 if width >= 110 else 6) if wide else 4,
+        stacks=2 if broad else 1,
         sure=wide,
         rates=broad,
         many_sources=many_sources,
@@ -125,16 +128,7 @@ def _layout(width: int, *, many_sources: bool, launches: bool) -> _Layout:
     )
     others = [c.width for c in _columns(layout) if c.cell is not _kernel]
     kernel = width - sum(others) - _GAP * len(others)
-    return _Layout(
-        kernel=min(max(kernel, 12), 72),
-        unit=unit,
-        bar=bar_width,
-        stacks=stacks,
-        sure=wide,
-        rates=broad,
-        many_sources=many_sources,
-        launches=launches,
-    )
+    return replace(layout, kernel=min(max(kernel, 12), 72))
 
 
 def _columns(layout: _Layout) -> list[_Column]:
@@ -143,10 +137,10 @@ def _columns(layout: _Layout) -> list[_Column]:
     second = "index grid / block" if layout.launches else "count grid / block"
     intensity = "FLOP/B" if layout.sure else "FLOP/B\nsure"
     columns = [
-        _Column("#", 3, _rank, "right"),
+        _Column("#", layout.rank, _rank, "right"),
         _Column(f"{what}\n{second}", layout.kernel, _kernel),
         _Column("time\nshare", 8, _time, "right"),
-        _Column("limited by", 16, _limited),
+        _Column("limited by", layout.limited, _limited),
         _Column("busiest units\n% of peak", units_width, _first_units),
     ]
     if layout.stacks > 1:
@@ -239,31 +233,30 @@ def _sure(line: _Line, _layout: _Layout) -> Text:
 
 
 def _hints(lines: Sequence[_Line]) -> Iterator[RenderableType]:
-    telling = [line for line in lines[:HINTS] if line.row.result.verdict.hint]
-    if telling:
-        yield Text("\nWhat to do about the top", style="bold")
-    for line in telling:
-        v = line.row.result.verdict
-        yield hanging(f"{line.rank:>3}  ", _hint(line.name, v.hint))
-        most = sentences.bounds(line.row.result)
-        if most:
-            yield hanging("     ", Text(most, style="dim"))
+    """The hints of the top rows; one that several share is given once."""
+    shared: dict[str, list[_Line]] = {}
+    for line in lines[:HINTS]:
+        if line.row.result.verdict.hint:
+            shared.setdefault(line.row.result.verdict.hint, []).append(line)
+    if shared:
+        yield Text("\nWhere to start", style="bold")
+    ranks = {hint: ", ".join(str(line.rank) for line in same) for hint, same in shared.items()}
+    lead = max(map(len, ranks.values()), default=0) + 2
+    for hint, same in shared.items():
+        called = ", ".join(dict.fromkeys(line.name for line in same))
+        yield hanging(f"{ranks[hint]:>{lead}}  ", Text(f"{called}: ", style="bold") + Text(hint))
+        for line in same:
+            most = sentences.bounds(line.row.result)
+            which = f"#{line.rank}: " if len(same) > 1 else ""
+            if most:
+                yield hanging("", Text(f"{which}{most}", style="dim"), indent=lead + 2)
 
 
-def _hint(name: str, hint: str) -> Text:
-    return Text(f"{name}: ", style="bold") + Text(hint)
-
-
-def _footnotes(part: Chosen, shown: Sequence[Row], noun: str) -> Iterator[RenderableType]:
+def _footnotes(part: Chosen, shown: Sequence[Row]) -> Iterator[RenderableType]:
     results = [row.result for row in shown]
     yield Text()
     if any(r.verdict.co_limited for r in results):
-        yield hanging("* ", "co-limited: memory and compute are about equally near", indent=0)
+        yield hanging("* ", "co-limited: memory and compute are about equally near")
     yield Text(sentences.UNDER_PROFILER, style="dim")
-    for gap in summary.gaps(results):
-        yield hanging("- ", sentences.gap(gap, len(results), noun))
-    for note in summary.notes(results):
-        yield hanging("- ", sentences.note(note, len(results), noun))
-    for source in part.analysis.sources:
-        for told in source.notes:
-            yield hanging("- ", f"{names.last_part(source.path)}: {names.printable(told.text)}")
+    for footnote in sentences.footnotes(part, results):
+        yield hanging("- ", footnote)

@@ -1,0 +1,65 @@
+"""Ceilings that were measured on a device by microbenchmarks, kept in a TOML file."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from roofline.errors import InputError
+from roofline.model import PRECISIONS, Peaks
+
+_RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
+
+
+def load_achieved(path: Path) -> Peaks:
+    """Read measured ceilings: bytes per second, and operations per second by operation key.
+
+    ```toml
+    device = "NVIDIA H200"
+    dram_bytes_per_s = 4.2e12
+    [operations_per_s]
+    tensor_bf16 = 6.9e14
+    ```
+
+    Raises:
+        InputError: the file cannot be read, is not TOML, or holds something else.
+
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"cannot read measured ceilings from {path}", why=why) from error
+    operations = data.get("operations_per_s", {})
+    if not isinstance(operations, dict):
+        raise _wrong(path, "operations_per_s is not a table")
+    unknown = [key for key in operations if key not in PRECISIONS]
+    if unknown:
+        raise _wrong(path, f"{unknown[0]!r} is no operation key", hint=", ".join(PRECISIONS[:14]))
+    rates = {name: _rate(path, name, data[name]) if name in data else None for name in _RATES}
+    by_key = {key: _rate(path, key, value) for key, value in operations.items()}
+    if not by_key and not any(rates.values()):
+        raise _wrong(path, "it holds no ceiling", hint="dram_bytes_per_s = 1.0e12, for example")
+    device = data.get("device")
+    source = f"measured on {device} ({path.name})" if isinstance(device, str) else path.name
+    return Peaks(
+        kind="achieved",
+        source=source,
+        dram_bytes_per_s=rates["dram_bytes_per_s"],
+        l2_bytes_per_s=rates["l2_bytes_per_s"],
+        l1_bytes_per_s=rates["l1_bytes_per_s"],
+        operations_per_s=by_key,
+    )
+
+
+def _rate(path: Path, name: str, value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
+        raise _wrong(path, f"{name} is {value!r}, not a number above 0")
+    return float(value)
+
+
+def _wrong(path: Path, why: str, *, hint: str | None = None) -> InputError:
+    return InputError(f"{path} holds no measured ceilings", why=why, hint=hint)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.choose import Choice, choose
+from roofline.columns import columns
+from roofline.model import Missing, Note, Stall
+from roofline.render.csv import render
+from tests.makers import analysis, measurement, result, unit, verdict
+
+
+def parsed(view, *, launches: bool = False) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(render(view, launches=launches))))
+
+
+def test_a_kernel_is_a_row_with_si_values():
+    (row,) = parsed(
+        analysis(
+            result(
+                measurement(
+                    "k",
+                    source="/home/someone/toy.ncu-rep",
+                    stalls=(Stall(reason="barrier", share=0.5),),
+                    notes=(Note(code="clock_locked", text="locked"),),
+                    missing=(Missing(quantity="waves", flag="--section X"),),
+                )
+            )
+        )
+    )
+
+    assert row["source"] == "toy.ncu-rep"
+    assert row["launches"] == "1"
+    assert float(row["total_s"]) == 1e-3
+    assert float(row["dram_bytes"]) == 0.9e9
+    assert float(row["utilization_dram_percent"]) == 90.0
+    assert row["utilization_fp64_percent"] == ""
+    assert float(row["operations_fp32"]) == 75e6
+    assert row["operations_fp64"] == ""
+    assert (row["grid_x"], row["grid_y"], row["block_x"]) == ("100", "1", "256")
+    assert row["co_limited"] == "false"
+    assert (row["stall_1"], row["stall_1_share"], row["stall_2"]) == ("barrier", "0.5", "")
+    assert float(row["peak_report_dram_bytes_per_s"]) == 1e12
+    assert float(row["peak_report_dominant_operations_per_s"]) == 10e12
+    assert row["peak_datasheet_dram_bytes_per_s"] == ""
+    assert (row["notes"], row["missing"]) == ("clock_locked", "waves")
+
+
+def test_launches_come_in_the_order_asked_for():
+    both = analysis(result(measurement("a")), result(measurement("b", duration_s=9e-3)))
+
+    rows = parsed(choose(both, Choice(launches=True)), launches=True)
+
+    assert [r["name"] for r in rows] == ["b", "a"]
+    assert [float(r["share"]) for r in rows] == pytest.approx([0.9, 0.1])
+    assert "total_s" not in rows[0]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(1)\nx"])
+def test_nothing_is_a_formula(name):
+    (row,) = parsed(analysis(result(measurement(name))))
+
+    assert row["name"] == "'" + name.replace("\n", " ")
+
+
+def test_nan_is_an_empty_cell_and_over_100_stays():
+    strange = measurement(waves=math.nan, units=(unit("dram", 123.0),))
+
+    (row,) = parsed(analysis(result(strange)))
+
+    assert row["waves"] == ""
+    assert row["utilization_dram_percent"] == "123.0"
+
+
+@given(st.text(), st.text())
+def test_any_text_is_one_row(name, hint):
+    (row,) = parsed(analysis(result(measurement(name), verdict(hint=hint))))
+
+    assert row["bound"] == "bandwidth"
+    assert "\n" not in row["name"] + row["hint"]
+
+
+def test_names_of_columns_are_one_of_a_kind():
+    for launches in (False, True):
+        names = [column.name for column in columns(launches=launches)]
+        assert len(names) == len(set(names))
