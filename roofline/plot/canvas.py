@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,9 @@ from matplotlib.patches import Rectangle
 from matplotlib.transforms import Affine2D
 
 from roofline.model import Bound
-from roofline.plot import names
 from roofline.plot.labels import Box
 from roofline.plot.style import DPI, FONT, MARKERS, SMALL_PX, TEXT_PX, Theme
+from roofline.render import names
 
 
 class Ruler:
@@ -35,14 +36,22 @@ class Ruler:
         size_of = self._renderer.get_text_width_height_descent
         return float(size_of(text, font, False)[0])
 
-    def name(self, name: str, room: float, size: float = TEXT_PX) -> str:
-        """The longest short form of a kernel's name that is at most ``room`` wide."""
-        limit = max(int(room / (0.5 * size)), 4)
-        text = names.shorten(name, limit)
-        while limit > 4 and self.width(text, size) > room:
-            limit -= 1
-            text = names.shorten(name, limit)
-        return text
+    def names(
+        self, full: Sequence[tuple[str, str]], room: float, size: float = TEXT_PX
+    ) -> list[str]:
+        """The longest short forms of kernel names, each with its detail, that fit into ``room``.
+
+        Names that would look the same show where they differ.
+        """
+        fitted: dict[int, str] = {}
+        for limit in range(max(int(room / (0.52 * size)), 8), 2, -1):
+            texts = names.short_all([name for name, _ in full], limit)
+            for position, (text, (_, detail)) in enumerate(zip(texts, full, strict=True)):
+                if position not in fitted and self.width(text + detail, size) <= room:
+                    fitted[position] = text + detail
+            if len(fitted) == len(full):
+                break
+        return [fitted.get(position, names.ELLIPSIS) for position in range(len(full))]
 
     def clip(self, text: str, room: float, size: float = TEXT_PX) -> str:
         """``text`` with its middle left out where it is wider than ``room``."""
@@ -157,6 +166,27 @@ class Canvas:
         )
         artist.set_gid(gid)
         self.figure.add_artist(artist)
+
+    def arrow(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        color: str,
+        shrink: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        """An arrow; ``shrink`` is what it keeps from its start and its end."""
+        length = math.hypot(end[0] - start[0], end[1] - start[1])
+        along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
+        tail = (start[0] + shrink[0] * along[0], start[1] + shrink[0] * along[1])
+        tip = (end[0] - shrink[1] * along[0], end[1] - shrink[1] * along[1])
+        self.line([tail[0], tip[0]], [tail[1], tip[1]], color, linewidth=1.3, zorder=4.7)
+        for side in (0.45, -0.45):
+            turned = (
+                along[0] * math.cos(side) - along[1] * math.sin(side),
+                along[0] * math.sin(side) + along[1] * math.cos(side),
+            )
+            wing = (tip[0] - 7 * turned[0], tip[1] - 7 * turned[1])
+            self.line([tip[0], wing[0]], [tip[1], wing[1]], color, linewidth=1.3, zorder=4.7)
 
 
 # A shape's width for the same area as a circle of width 1.

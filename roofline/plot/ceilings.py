@@ -34,30 +34,33 @@ def _roof(key: str, heights: Iterable[tuple[str, float | None]]) -> Roof | None:
     return Roof(key=key, rates={kind: rates[kind] for kind in KINDS if kind in rates})
 
 
-def memory_roofs(results: Sequence[Result], *, specs: bool) -> Iterable[Roof]:
-    """The roof of each memory level; ``specs`` takes the datasheet's in. Results by time."""
+def memory_roofs(results: Sequence[Result], *, datasheet: bool) -> Iterable[Roof]:
+    """The roof of each memory level; ``results`` by time, longest first."""
     for level in LEVELS:
         roof = _roof(
             level,
-            ((p.kind, getattr(p, f"{level}_bytes_per_s")) for p in _peaks(results, specs=specs)),
+            (
+                (p.kind, getattr(p, f"{level}_bytes_per_s"))
+                for p in _peaks(results, datasheet=datasheet)
+            ),
         )
         if roof is not None:
             yield roof
 
 
-def ceilings(results: Sequence[Result], *, specs: bool) -> Iterable[Roof]:
+def ceilings(results: Sequence[Result], *, datasheet: bool) -> Iterable[Roof]:
     """A ceiling for each precision that is really used, with the peaks of those that use it."""
     for key in PRECISIONS:
         users = [r for r in results if r.measurement.operations.get(key, 0.0) > 0]
         roof = _roof(
-            key, ((p.kind, p.operations_per_s.get(key)) for p in _peaks(users, specs=specs))
+            key, ((p.kind, p.operations_per_s.get(key)) for p in _peaks(users, datasheet=datasheet))
         )
         if roof is not None:
             yield roof
 
 
-def _peaks(results: Sequence[Result], *, specs: bool) -> Iterable[Peaks]:
+def _peaks(results: Sequence[Result], *, datasheet: bool) -> Iterable[Peaks]:
     for result in results:
         for peaks in result.peaks.of_kind():
-            if specs or peaks.kind != "datasheet":
+            if datasheet or peaks.kind != "datasheet":
                 yield peaks

@@ -13,7 +13,7 @@ from roofline.plot import roofs, words
 from roofline.plot.canvas import Canvas, Ruler
 from roofline.plot.labels import Anchor, Box, place
 from roofline.plot.scale import Scale, limits
-from roofline.plot.scene import Mark, Panel, Place
+from roofline.plot.scene import Mark, Panel, Place, mark_id
 from roofline.plot.style import SMALL_PX, TEXT_PX
 from roofline.plot.words import LEVELS
 from roofline.render import numbers
@@ -58,13 +58,23 @@ def radius(share: float | None) -> float:
     return min(max(17.0 * math.sqrt(share or 0.0), 4.0), 15.0)
 
 
-def lay_out(panel: Panel, width: float, height: float, ruler: Ruler) -> Chart | None:
-    """Place everything of a panel's chart; ``None`` where no kernel belongs on one."""
+def lay_out(
+    panel: Panel,
+    width: float,
+    height: float,
+    ruler: Ruler,
+    *,
+    more: Sequence[tuple[float, float]] = (),
+) -> Chart | None:
+    """Place everything of a panel's chart; ``None`` where no kernel belongs on one.
+
+    ``more`` are further points, in data coordinates, that it must have room for.
+    """
     inner, outer = panel.at(Place.CHART), panel.at(Place.INFINITE)
     if not inner and not outer:
         return None
     ranges = limits(
-        [(x, m.y) for m in inner for x in _intensities(m, panel)],
+        [*more, *((x, m.y) for m in inner for x in _intensities(m, panel))],
         [m.y for m in outer],
         panel.memory,
         panel.ceilings,
@@ -81,6 +91,7 @@ def lay_out(panel: Panel, width: float, height: float, ruler: Ruler) -> Chart | 
     around = [_around(x, y, radius(m.share)) for m, x, y in places]
     roof_labels = roofs.labels(panel, drawn, scale, ruler, around)
     taken = [box for label in roof_labels for box in label.boxes]
+    taken += [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
     if panel.levels:
         taken += [
             Box(x - 8, y - 5, x + 8, y + 16)
@@ -134,17 +145,18 @@ def _label(
         )
 
     if len(places) <= NAMES_UP_TO:
-        spots = attempt([_name_label(m, ruler, len(places)) for m, _, _ in places], None)
+        spots = attempt(_name_labels([m for m, _, _ in places], ruler), None)
         if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in spots):
             return spots, False
     digits = [str(m.rank) for m, _, _ in places]
     return attempt(digits, max(ruler.width(d) for d in digits) + 3), True
 
 
-def _name_label(mark: Mark, ruler: Ruler, of: int) -> str:
-    name = ruler.name(mark.name, _NAME_ROOM)
-    share = words.share(mark.share)
-    return f"{name}  {share}" if share and of > 1 else name
+def _name_labels(marks: Sequence[Mark], ruler: Ruler) -> list[str]:
+    texts = ruler.names([(m.name, m.detail) for m in marks], _NAME_ROOM)
+    if len(marks) == 1:
+        return texts
+    return [f"{t}  {words.share(m.share)}".rstrip() for t, m in zip(texts, marks, strict=True)]
 
 
 def _points(line: roofs.Line, scale: Scale) -> list[tuple[float, float]]:
@@ -175,7 +187,7 @@ def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:
             spot.y,
             spot.mark.result.verdict.bound,
             spot.radius,
-            gid=f"kernel-{panel_number}-{spot.mark.rank}",
+            gid=mark_id(panel_number, spot.mark),
             zorder=5,
         )
     for spot in chart.spots:

@@ -11,9 +11,9 @@ from roofline.model import Bound, Family, Result, UnitUse
 from roofline.plot import words
 from roofline.plot.canvas import Block, Canvas, Ruler
 from roofline.plot.labels import Box
-from roofline.plot.scene import Mark, Panel, Place
+from roofline.plot.scene import Mark, Panel, Place, mark_id
 from roofline.plot.style import HEADING_PX, SMALL_PX, TEXT_PX
-from roofline.render import numbers
+from roofline.render import names
 
 ROWS = 30
 _ROW, _HEAD, _AXIS = 34.0, 30.0, 30.0
@@ -66,9 +66,11 @@ def _draw(
     top = max(100.0, highest)
     per_percent = (bars.x1 - bars.x0) / (top * 1.02)
     _scale(canvas, bars, top, per_percent, threshold)
-    for row, mark in enumerate(shown):
+    left = _PAD + 20
+    texts = ruler.names([(m.name, m.detail) for m in shown], bars.x0 - _PAD - left)
+    for row, (mark, name) in enumerate(zip(shown, texts, strict=True)):
         middle = bars.y1 - _ROW * (row + 0.5)
-        _name(canvas, mark, middle, bars.x0 - _PAD, ruler, number)
+        _name(canvas, mark, name, left, middle, number)
         _bars(canvas, mark, middle, bars, per_percent, ruler)
         _text(canvas, mark, middle, Box(bars.x1 + 18, 0, width - _PAD, 0), ruler)
     if more:
@@ -98,30 +100,18 @@ def _scale(canvas: Canvas, bars: Box, top: float, per_percent: float, threshold:
     )
 
 
-def _name(
-    canvas: Canvas, mark: Mark, middle: float, right: float, ruler: Ruler, number: int
-) -> None:
+def _name(canvas: Canvas, mark: Mark, name: str, left: float, middle: float, number: int) -> None:
     canvas.mark(
         _PAD + 7,
         middle,
         mark.result.verdict.bound,
         5.5,
-        gid=f"kernel-{number}-{mark.rank}",
+        gid=mark_id(number, mark),
         zorder=5,
     )
-    left = _PAD + 20
-    canvas.text(left, middle + 7, ruler.name(mark.name, right - left))
-    canvas.text(left, middle - 8, time_text(mark), fontsize=SMALL_PX, color="muted")
-
-
-def time_text(mark: Mark) -> str:
-    """How long, how often and which share: "31.9 µs in 4 launches, 12 % of the time"."""
-    parts = [numbers.duration(mark.total_s) if mark.total_s else "duration not measured"]
-    if mark.count > 1:
-        parts[0] += f" in {mark.count} launches"
-    if mark.share is not None and mark.total_s:
-        parts.append(f"{words.share(mark.share)} of the time")
-    return ", ".join(parts)
+    canvas.text(left, middle + 7, name)
+    text = words.time(mark.total_s, mark.count, mark.share)
+    canvas.text(left, middle - 8, text, fontsize=SMALL_PX, color="muted")
 
 
 def _bars(
@@ -140,7 +130,7 @@ def _bars(
             continue
         end = bars.x0 + max(unit.percent * per_percent, 1.0)
         canvas.box(Box(bars.x0, low, end, low + _BAR), bound.value, zorder=2)
-        text = f"{words.unit(unit.unit)} {words.percent(unit.percent)}"
+        text = f"{names.unit(unit.unit)} {words.percent(unit.percent)}"
         room = ruler.width(text, SMALL_PX) + 8
         inside = end + room > bars.x1
         canvas.text(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from roofline.choose import Chosen
 from roofline.model import Analysis, Bound
-from roofline.plot import chart, margin, words
+from roofline.plot import chart, details, margin, words
 from roofline.plot.canvas import Block, Canvas, Ruler
 from roofline.plot.chart import Chart
+from roofline.plot.picture import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, Scene, compose
 from roofline.plot.style import KINDS, RC, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
 
@@ -21,22 +23,41 @@ _PAD = 14.0
 _ROW = 18.0
 
 
-def draw(analysis: Analysis, options: Options | None = None) -> Figure:
+def draw(view: Analysis | Chosen, options: Options | None = None) -> Figure:
     """Draw everything that was analysed as a figure of 72 dots an inch: a point is a pixel."""
+    return picture(view, options).figure
+
+
+def picture(view: Analysis | Chosen, options: Options | None = None) -> Picture:
+    """The same with tooltips and the table of the HTML page."""
     options = options or Options()
+    scene = compose(view, options)
     with rc_context(RC):
-        return arrange(compose(analysis, options), options)
+        figure = arrange(scene, options)
+    return Picture(
+        figure=figure,
+        title=scene.title,
+        theme=options.theme,
+        tips=details.tips(scene),
+        table=details.table(scene),
+    )
 
 
 def arrange(scene: Scene, options: Options) -> Figure:
     """Lay out and draw a scene; call with the style's settings in force."""
-    ruler, width = Ruler(), float(options.width_px)
+    ruler = Ruler()
     blocks = _blocks(scene, options, ruler, CHART_PX)
     missing = (options.height_px or 0) - sum(b.height for b in blocks)
     charts = sum(bool(p.at(Place.CHART, Place.INFINITE)) for p in scene.panels)
     if options.height_px is not None and charts:
         height = max(CHART_PX + missing / charts, LEAST_CHART_PX)
         blocks = _blocks(scene, options, ruler, height)
+    return stack(blocks, options)
+
+
+def stack(blocks: Sequence[Block], options: Options) -> Figure:
+    """Draw blocks below each other on a figure that holds them."""
+    width = float(options.width_px)
     total = max(sum(b.height for b in blocks), float(options.height_px or 0))
     canvas = Canvas.new(THEMES[options.theme], width, total)
     top = total
@@ -60,7 +81,7 @@ def _panel_blocks(
     panel: Panel, number: int, options: Options, ruler: Ruler, chart_px: float
 ) -> list[Block]:
     width = float(options.width_px)
-    blocks = [text_block(f"{panel.device} · {'; '.join(panel.facts)}", width, ruler)]
+    blocks = [text_block(panel.device, width, ruler)]
     planned = chart.lay_out(panel, width, chart_px, ruler)
     if planned is not None:
         blocks.append(Block(chart_px, partial(_draw_chart, planned, number)))
@@ -97,12 +118,12 @@ def text_block(text: str, width: float, ruler: Ruler) -> Block:
 LegendItem = tuple[str, Callable[[Canvas, float, float], None]]
 
 
-def legend_items(scene: Scene) -> list[LegendItem]:
-    """An entry for each verdict and each kind of roof that the picture has."""
-    marks = [m for p in scene.panels for m in p.marks]
+def legend_items(scene: Scene, more: Iterable[Bound] = ()) -> list[LegendItem]:
+    """An entry for each verdict (and ``more``) and each kind of roof that the picture has."""
+    bounds = {m.result.verdict.bound for p in scene.panels for m in p.marks} | set(more)
     items: list[LegendItem] = []
     for bound in Bound:
-        if any(m.result.verdict.bound is bound for m in marks):
+        if bound in bounds:
             name = "unknown" if bound is Bound.UNKNOWN else f"{bound}-bound"
             items.append((name, partial(_legend_mark, bound)))
     roofs = [r for p in scene.panels for r in (*p.memory, *p.ceilings)]
@@ -151,11 +172,12 @@ def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
     rows = -(-len(shown) // columns)
     height = _ROW * rows + 14 + (16 if len(marks) > len(shown) else 0)
     column = (width - 2 * _PAD) / columns
+    texts = ruler.names([(m.name, m.detail) for m in shown], column - 104)
 
     def draw(canvas: Canvas) -> None:
         for i, mark in enumerate(shown):
             x, y = _PAD + column * (i // rows), height - 12 - _ROW * (i % rows)
-            _key_row(canvas, mark, x, y, column - 12, ruler)
+            _key_row(canvas, mark, texts[i], x, y)
         if len(marks) > len(shown):
             text = f"and {len(marks) - len(shown)} more"
             canvas.text(_PAD, 8, text, fontsize=SMALL_PX, color="muted")
@@ -163,24 +185,23 @@ def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
     return Block(height, draw)
 
 
-def _key_row(canvas: Canvas, mark: Mark, x: float, y: float, room: float, ruler: Ruler) -> None:
+def _key_row(canvas: Canvas, mark: Mark, name: str, x: float, y: float) -> None:
     canvas.text(x + 20, y, str(mark.rank), ha="right", color="muted", va="center_baseline")
     canvas.mark(x + 32, y, mark.result.verdict.bound, 4.5)
     share = words.share(mark.share)
     canvas.text(x + 84, y, share, ha="right", color="muted", va="center_baseline")
-    name = ruler.name(mark.name, room - 92)
     canvas.text(x + 92, y, name, va="center_baseline")
 
 
 def footer(scene: Scene) -> list[str]:
     """What must be said below every picture."""
     charts = any(p.at(Place.CHART, Place.INFINITE) for p in scene.panels)
-    lines = ["Measured under the profiler; times without it differ."]
+    lines = list(scene.notes)
     if charts:
-        lines[0] += " The area of a mark goes with its share of the time."
+        lines.insert(0, "The area of a mark goes with its share of the time.")
     if any(p.at(Place.INFINITE) for p in scene.panels):
         lines.append("∞: operations without any DRAM byte.")
-    return lines + list(scene.notes)
+    return lines
 
 
 def footer_block(texts: Sequence[str], width: float, ruler: Ruler) -> Block:

@@ -13,7 +13,7 @@ from roofline.plot.labels import Box
 from roofline.plot.scale import Limits, Scale, ceiling_line, memory_line
 from roofline.plot.scene import Panel
 from roofline.plot.style import KINDS, SMALL_PX
-from roofline.render import numbers
+from roofline.render import names, numbers
 
 _LINE_PX = 13.0  # height of a label's line
 _STEP_PX = 18.0  # between two places tried along a roof
@@ -96,7 +96,7 @@ def label_text(roof: Roof, *, is_memory: bool) -> str:
     def height(rate: float) -> str:
         return numbers.bandwidth(rate) if is_memory else words.rate(roof.key, rate)
 
-    name = words.LEVELS[roof.key] if is_memory else words.precision(roof.key)
+    name = words.LEVELS[roof.key] if is_memory else names.operation(roof.key)
     text = f"{name} {height(roof.rates[roof.main])}"
     if roof.main != "report":
         text += f" {roof.main}"

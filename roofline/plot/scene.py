@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roofline.model import Analysis, Device, Measurement, Result
-from roofline.plot import names
+from roofline.choose import Chosen, chosen
+from roofline.model import Analysis, Measurement, Result
 from roofline.plot.ceilings import Roof, ceilings, memory_roofs
-from roofline.render import numbers
+from roofline.render import names, sentences, summary
 
-NAME_LIMIT = 120  # characters that any place of the picture could show
 LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
 
 
@@ -27,35 +27,38 @@ class Place(StrEnum):
 class Options:
     """How to draw; lengths in pixels.
 
-    ``height_px`` is the least height: a picture grows where its rows need more. ``top`` draws the
-    kernels with the most time only. ``levels`` adds the points of L2 and L1; ``None`` does so for
-    up to ``LEVELS_UP_TO`` kernels. ``latency_threshold`` is the line in the utilisation bars, in
-    percent.
+    ``height_px`` is what the chart is stretched or (down to a readable height) shrunk for; rows
+    and keys take what they need. ``levels`` adds the points of L2 and L1; ``None`` does so for up
+    to ``LEVELS_UP_TO`` kernels. ``datasheet`` draws the datasheet's roofs. ``latency_threshold``
+    is the line in the utilisation bars, in percent.
     """
 
     theme: str = "light"
     title: str | None = None
     width_px: int = 900
     height_px: int | None = None
-    top: int | None = None
     launches: bool = False
     levels: bool | None = None
-    specs: bool = True
+    datasheet: bool = True
     latency_threshold: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A kernel (or launch) in the picture; ``rank`` counts from 1 by time within its panel."""
+    """A kernel (or launch) in the picture; ``rank`` counts from 1 by time within its panel.
+
+    ``detail`` tells it from others with the same name; ``why`` says what keeps it off the chart.
+    """
 
     rank: int
     name: str
+    detail: str
     result: Result
     total_s: float | None
     share: float | None
     count: int
     place: Place
-    why: str = ""
+    why: str
 
     @property
     def x(self) -> float:
@@ -72,7 +75,7 @@ class Mark:
         return rate
 
     def level_intensity(self, level: str) -> float | None:
-        """Operations per byte of a cache level, where its bytes are measured."""
+        """Operations per byte of a memory level, where its bytes are measured."""
         m = self.result.measurement
         level_bytes = {"dram": m.dram_bytes, "l2": m.l2_bytes, "l1": m.l1_bytes}[level]
         return m.total_operations / level_bytes if m.total_operations and level_bytes else None
@@ -86,7 +89,6 @@ class Panel:
     marks: tuple[Mark, ...]
     memory: tuple[Roof, ...]
     ceilings: tuple[Roof, ...]
-    facts: tuple[str, ...]
     levels: bool
 
     def at(self, *places: Place) -> tuple[Mark, ...]:
@@ -103,26 +105,24 @@ class Scene:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    result: Result
-    total_s: float | None
-    share: float | None
-    count: int
+def compose(view: Analysis | Chosen, options: Options) -> Scene:
+    """Arrange what was analysed, nothing left out; what a filter left out is noted."""
+    part = chosen(view)
+    by_device: dict[tuple[object, ...], list[Mark]] = {}
+    for mark in sorted(_marks(part, options), key=lambda m: -(m.total_s or 0.0)):
+        device = mark.result.measurement.device
+        key = device.name, device.compute_capability, device.sm_count
+        by_device.setdefault(key, []).append(mark)
+    return Scene(
+        title=names.printable(options.title or _title(part.analysis)),
+        panels=tuple(_panel(marks, options) for marks in by_device.values()),
+        notes=tuple(_notes(part)),
+    )
 
 
-def compose(analysis: Analysis, options: Options) -> Scene:
-    """Arrange what was analysed: nothing is left out, except below ``options.top``, and noted."""
-    items = sorted(_items(analysis, options), key=lambda i: -(i.total_s or 0.0))
-    shown = items if options.top is None else items[: options.top]
-    by_device: dict[tuple[object, ...], list[_Item]] = {}
-    for item in shown:
-        by_device.setdefault(_device_key(item.result.measurement.device), []).append(item)
-    panels = tuple(_panel(group, options) for group in by_device.values())
-    notes = [*_dropped(items[len(shown) :])]
-    for source in analysis.sources:
-        notes += [f"{source.path}: {note.text}" for note in source.notes]
-    return Scene(title=options.title or _title(analysis), panels=panels, notes=tuple(notes))
+def mark_id(panel: int, mark: Mark) -> str:
+    """The id of a mark in the SVG; panels count from 1."""
+    return f"kernel-{panel}-{mark.rank}"
 
 
 def place_of(m: Measurement) -> tuple[Place, str]:
@@ -132,117 +132,93 @@ def place_of(m: Measurement) -> tuple[Place, str]:
     if not m.operations:
         return Place.MARGIN, "operations not measured"
     if not m.total_operations:
-        return Place.MARGIN, "no floating-point or tensor operations"
+        return Place.MARGIN, "no FP or tensor operations"
     if m.dram_bytes is None:
         return Place.MARGIN, "DRAM bytes not measured"
     return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
 
 
-def _items(analysis: Analysis, options: Options) -> Iterable[_Item]:
-    if not options.launches:
-        for group in analysis.groups:
-            yield _Item(group.result, group.total_s, group.share, len(group.launches))
+def _marks(part: Chosen, options: Options) -> Iterable[Mark]:
+    if options.launches:
+        for position in part.order:
+            result = part.analysis.results[position]
+            yield _mark(result, result.measurement.duration_s, part.shares[position], 1)
         return
-    whole = sum(r.measurement.duration_s or 0.0 for r in analysis.results)
-    for result in analysis.results:
-        seconds = result.measurement.duration_s
-        share = None if seconds is None or not whole else seconds / whole
-        yield _Item(result, seconds, share, 1)
+    for group in part.analysis.groups:
+        yield _mark(group.result, group.total_s, group.share, len(group.launches))
 
 
-def _panel(items: Sequence[_Item], options: Options) -> Panel:
-    marks = _marks(items)
-    on_chart = [m.result for m in marks if m.place is not Place.MARGIN]
+def _mark(result: Result, total_s: float | None, share: float | None, count: int) -> Mark:
+    measured = result.measurement
+    place, why = place_of(measured)
+    return Mark(
+        rank=0,
+        name=measured.demangled or measured.name,
+        detail="",
+        result=result,
+        total_s=total_s,
+        share=share,
+        count=count,
+        place=place,
+        why=why,
+    )
+
+
+def _panel(marks: Sequence[Mark], options: Options) -> Panel:
+    details = tell_apart([m.name for m in marks], [m.result.measurement for m in marks])
+    ranked = tuple(
+        replace(mark, rank=rank, detail=detail)
+        for rank, (mark, detail) in enumerate(zip(marks, details, strict=True), start=1)
+    )
+    on_chart = [m.result for m in ranked if m.place is not Place.MARGIN]
     levels = options.levels
     if levels is None:
         levels = len(on_chart) <= LEVELS_UP_TO
     return Panel(
-        device=_device_text(items[0].result.measurement.device),
-        marks=marks,
-        memory=tuple(memory_roofs(on_chart, specs=options.specs)),
-        ceilings=tuple(ceilings(on_chart, specs=options.specs)),
-        facts=_facts(marks),
+        device=_device(marks),
+        marks=ranked,
+        memory=tuple(memory_roofs(on_chart, datasheet=options.datasheet)),
+        ceilings=tuple(ceilings(on_chart, datasheet=options.datasheet)),
         levels=levels,
     )
 
 
-def _marks(items: Sequence[_Item]) -> tuple[Mark, ...]:
-    measured = [i.result.measurement for i in items]
-    labels = names.tell_apart(
-        [names.shorten(m.demangled or m.name, NAME_LIMIT) for m in measured],
-        [(_geometry(m), f"#{m.index}") for m in measured],
+def tell_apart(signatures: Sequence[str], measured: Sequence[Measurement]) -> tuple[str, ...]:
+    """What to add to equal names: their grids and blocks, else their places in the files."""
+
+    def repeated(keys: Sequence[tuple[str, ...]]) -> list[bool]:
+        counts = Counter(keys)
+        return [counts[key] > 1 for key in keys]
+
+    geometry = [sentences.geometry(m) for m in measured]
+    same_name = repeated([(name,) for name in signatures])
+    same_both = repeated(list(zip(signatures, geometry, strict=True)))
+    return tuple(
+        "" if not twice else f" #{m.index}" if still else f" ({shape})"
+        for twice, still, shape, m in zip(same_name, same_both, geometry, measured, strict=True)
     )
-    marks = []
-    for rank, (item, label) in enumerate(zip(items, labels, strict=True), start=1):
-        place, why = place_of(item.result.measurement)
-        marks.append(
-            Mark(
-                rank=rank,
-                name=label,
-                result=item.result,
-                total_s=item.total_s,
-                share=item.share,
-                count=item.count,
-                place=place,
-                why=why,
-            )
-        )
-    return tuple(marks)
 
 
-def _facts(marks: Sequence[Mark]) -> tuple[str, ...]:
-    measured = [m.result.measurement for m in marks]
-    clocks = [
-        f"{name} {_span(values)}"
-        for name, values in (
-            ("SM", [m.sm_clock_hz for m in measured if m.sm_clock_hz]),
-            ("DRAM", [m.dram_clock_hz for m in measured if m.dram_clock_hz]),
-        )
-        if values
-    ]
-    if not clocks:
-        return ("clocks not in the report",)
-    text = "clocks " + ", ".join(clocks)
-    if any(" to " in clock for clock in clocks):
-        text += " (roofs: those of the kernel with the most time)"
-    return (text,)
+def _device(marks: Sequence[Mark]) -> str:
+    results = tuple(m.result for m in marks)
+    used = summary.devices(Analysis(sources=(), results=results, groups=()))
+    text = sentences.device(used[0])
+    if any(m.result.measurement.sm_clock_hz != results[0].measurement.sm_clock_hz for m in marks):
+        text += "; roofs at the clocks of the kernel with the most time"
+    return text
 
 
-def _span(values: Sequence[float]) -> str:
-    low, high = numbers.clock(min(values)), numbers.clock(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
-def _dropped(items: Sequence[_Item]) -> Iterable[str]:
-    if items:
-        share = sum(i.share or 0.0 for i in items)
-        yield f"Not drawn: {len(items)} more kernels with {100 * share:.2g} % of the time."
+def _notes(part: Chosen) -> Iterable[str]:
+    yield sentences.UNDER_PROFILER
+    scope = sentences.scope(part)
+    if scope:
+        yield f"{scope}."
+    for source in part.analysis.sources:
+        for note in source.notes:
+            yield f"{names.last_part(source.path)}: {note.text}"
 
 
 def _title(analysis: Analysis) -> str:
-    paths = [source.path for source in analysis.sources]
-    return (
-        "Roofline"
-        if not paths
-        else "Roofline of " + ", ".join(paths[:3]) + ("…" * (paths[3:] != []))
-    )
-
-
-def _device_key(device: Device) -> tuple[object, ...]:
-    return device.name, device.compute_capability, device.sm_count
-
-
-def _device_text(device: Device) -> str:
-    parts = [device.name or "device not named in the report"]
-    if device.compute_capability:
-        parts.append(f"compute capability {device.compute_capability}")
-    if device.sm_count:
-        parts.append(f"{device.sm_count} SMs")
-    return " · ".join(parts)
-
-
-def _geometry(m: Measurement) -> str:
-    def dims(d: tuple[int, int, int] | None) -> str:
-        return "?" if d is None else "x".join(str(n) for n in d if n != 1) or "1"
-
-    return "" if m.grid is None and m.block is None else f"({dims(m.grid)} by {dims(m.block)})"
+    paths = [names.last_part(source.path) for source in analysis.sources]
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"Roofline of {', '.join(paths[:3])}{more}" if paths else "Roofline"
