@@ -53,11 +53,11 @@ class Ruler:
                 break
         return [fitted.get(position, names.ELLIPSIS) for position in range(len(full))]
 
-    def clip(self, text: str, room: float, size: float = TEXT_PX) -> str:
+    def clip(self, text: str, room: float, size: float = TEXT_PX, *, bold: bool = False) -> str:
         """``text`` with its middle left out where it is wider than ``room``."""
         limit = len(text)
         clipped = text
-        while limit > 1 and self.width(clipped, size) > room:
+        while limit > 1 and self.width(clipped, size, bold=bold) > room:
             limit -= 1
             clipped = names.middle(text, limit)
         return clipped
@@ -113,8 +113,9 @@ class Canvas:
     def text(self, x: float, y: float, text: str, **style: Any) -> None:
         """One line of text; ``style`` is matplotlib's, the colour a role of the theme."""
         given: dict[str, Any] = {"fontsize": TEXT_PX, "va": "center", "color": "ink"} | style
-        if given.pop("backed", False):  # lines behind the text must not run through it
-            face = self.theme.background
+        backed = given.pop("backed", None)
+        if backed:  # lines behind the text must not run through it
+            face = self.theme.roles()[backed]
             given["bbox"] = {"facecolor": face, "alpha": 0.8, "linewidth": 0, "pad": 0.5}
         given["color"] = self.theme.roles()[given["color"]]
         self.figure.text(x, y, text, transform=self.pixels, **given)

@@ -35,7 +35,7 @@ def _roof(key: str, heights: Iterable[tuple[str, float | None]]) -> Roof | None:
 
 
 def memory_roofs(results: Sequence[Result], *, datasheet: bool) -> Iterable[Roof]:
-    """The roof of each memory level; ``results`` by time, longest first."""
+    """The roof of DRAM, and of L2 and L1 where the reports measure them; longest result first."""
     for level in LEVELS:
         roof = _roof(
             level,
@@ -44,7 +44,10 @@ def memory_roofs(results: Sequence[Result], *, datasheet: bool) -> Iterable[Roof
                 for p in _peaks(results, datasheet=datasheet)
             ),
         )
-        if roof is not None:
+        if roof is None:
+            continue
+        measured = any(getattr(r.measurement, f"{level}_bytes") is not None for r in results)
+        if measured or level == "dram" or "report" in roof.rates:
             yield roof
 
 

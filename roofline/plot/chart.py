@@ -9,13 +9,12 @@ from typing import Any
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from roofline.plot import roofs, words
+from roofline.plot import levels, roofs, words
 from roofline.plot.canvas import Canvas, Ruler
 from roofline.plot.labels import Anchor, Box, place
 from roofline.plot.scale import Scale, limits
 from roofline.plot.scene import Mark, Panel, Place, mark_id
 from roofline.plot.style import SMALL_PX, TEXT_PX
-from roofline.plot.words import LEVELS
 from roofline.render import numbers
 
 LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
@@ -88,17 +87,13 @@ def lay_out(
     if edge is not None:
         places += [(m, (edge.x0 + edge.x1) / 2, scale.y(m.y)) for m in outer]
     places.sort(key=lambda p: p[0].rank)
-    around = [_around(x, y, radius(m.share)) for m, x, y in places]
-    roof_labels = roofs.labels(panel, drawn, scale, ruler, around)
-    taken = [box for label in roof_labels for box in label.boxes]
-    taken += [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
+    small = [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
     if panel.levels:
-        taken += [
-            Box(x - 8, y - 5, x + 8, y + 16)
-            for m, _, y in places
-            for _, x in _level_places(m, scale)
-        ]
-    spots, numbered = _label(places, scale, edge, drawn, taken, ruler)
+        small += [box for m, _, y in places for box in levels.boxes(m, scale, y)]
+    around = [_around(x, y, radius(m.share)) for m, x, y in places]
+    roof_labels = roofs.labels(panel, drawn, scale, ruler, [*around, *small])
+    taken = [*small, *(box for label in roof_labels for box in label.boxes)]
+    spots, numbered = _label(places, scale, edge, drawn, taken, ruler, with_levels=panel.levels)
     return Chart(
         panel=panel,
         width=width,
@@ -117,8 +112,8 @@ def _around(x: float, y: float, reach: float) -> Box:
 
 
 def _intensities(mark: Mark, panel: Panel) -> list[float]:
-    levels = ("dram", "l2", "l1") if panel.levels else ("dram",)
-    return [x for x in map(mark.level_intensity, levels) if x is not None]
+    shown = ("dram", "l2", "l1") if panel.levels else ("dram",)
+    return [x for x in map(mark.level_intensity, shown) if x is not None]
 
 
 def _label(
@@ -128,10 +123,14 @@ def _label(
     drawn: Sequence[roofs.Line],
     taken: Sequence[Box],
     ruler: Ruler,
+    *,
+    with_levels: bool,
 ) -> tuple[tuple[Spot, ...], bool]:
     """Label with names if all fit near their marks, else with numbers for a key below."""
     area = Box(scale.area.x0, scale.area.y0, (edge or scale.area).x1, scale.area.y1)
     along = [point for line in drawn for point in _points(line, scale)]
+    if with_levels:
+        along += [(x, y) for m, start, y in places for x in levels.line(m, scale, start)]
 
     def attempt(texts: Sequence[str], width: float | None) -> tuple[Spot, ...]:
         anchors = [
@@ -179,7 +178,7 @@ def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:
     roofs.draw(canvas, chart.lines, chart.roof_labels, chart.scale, end)
     if chart.panel.levels:
         for spot in chart.spots:
-            _levels(canvas, spot, chart.scale)
+            levels.draw(canvas, spot.mark, chart.scale, (spot.x, spot.y), spot.radius)
     # Large marks first, so that small ones are not hidden under them.
     for spot in sorted(chart.spots, key=lambda s: -s.radius):
         canvas.mark(
@@ -217,36 +216,6 @@ def _axes(canvas: Canvas, chart: Chart) -> None:
     label: dict[str, Any] = {"color": canvas.theme.muted, "fontsize": SMALL_PX + 0.5}
     ax.set_xlabel(f"Operations per {byte}", **label)
     ax.set_ylabel("Operations per second", **label)
-
-
-def _levels(canvas: Canvas, spot: Spot, scale: Scale) -> None:
-    """Small marks at the intensity of L2 and L1, on a line through the kernel's own mark."""
-    places = _level_places(spot.mark, scale)
-    if not places:
-        return
-    color = spot.mark.result.verdict.bound.value
-    xs = [spot.x, *(x for _, x in places)]
-    canvas.line([min(xs), max(xs)], [spot.y] * 2, color, linewidth=1.0, alpha=0.6, zorder=3)
-    for level, x in places:
-        face = canvas.theme.background
-        canvas.mark(
-            x,
-            spot.y,
-            spot.mark.result.verdict.bound,
-            3.5,
-            markerfacecolor=face,
-            markeredgecolor=canvas.theme.roles()[color],
-            markeredgewidth=1.2,
-            zorder=4,
-        )
-        canvas.text(
-            x, spot.y + 9, LEVELS[level], ha="center", fontsize=SMALL_PX - 1.5, color="muted"
-        )
-
-
-def _level_places(mark: Mark, scale: Scale) -> list[tuple[str, float]]:
-    found = [(level, mark.level_intensity(level)) for level in ("l2", "l1")]
-    return [(level, scale.x(value)) for level, value in found if value is not None]
 
 
 def _draw_label(canvas: Canvas, spot: Spot) -> None:

@@ -88,7 +88,7 @@ def _scale(canvas: Canvas, bars: Box, top: float, per_percent: float, threshold:
         canvas.text(x, bars.y0 - 10, f"{percent} %", ha="center", fontsize=SMALL_PX, color="muted")
     x = bars.x0 + threshold * per_percent
     canvas.line(
-        [x, x], [bars.y0, bars.y1 + 5], "ink", linewidth=1.1, linestyle=(0, (4, 2)), zorder=2.5
+        [x, x], [bars.y0, bars.y1 + 5], "ink", linewidth=1.1, linestyle=(0, (4, 2)), zorder=1.5
     )
     canvas.text(
         x,
@@ -141,6 +141,7 @@ def _bars(
             color="background" if inside else "ink",
             ha="right" if inside else "left",
             va="center_baseline",
+            backed=None if inside else "panel",
             zorder=3,
         )
 

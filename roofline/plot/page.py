@@ -99,7 +99,7 @@ def _draw_chart(planned: Chart, number: int, canvas: Canvas) -> None:
 
 def title_block(title: str, width: float, ruler: Ruler) -> Block:
     """The title in one line."""
-    text = ruler.clip(title, width - 2 * _PAD, TITLE_PX * 1.08)
+    text = ruler.clip(title, width - 2 * _PAD, TITLE_PX, bold=True)
     return Block(38, lambda canvas: canvas.text(_PAD, 16, text, fontsize=TITLE_PX, weight="bold"))
 
 
@@ -198,7 +198,11 @@ def footer(scene: Scene) -> list[str]:
     charts = any(p.at(Place.CHART, Place.INFINITE) for p in scene.panels)
     lines = list(scene.notes)
     if charts:
-        lines.insert(0, "The area of a mark goes with its share of the time.")
+        clocks = {m.result.measurement.sm_clock_hz for p in scene.panels for m in p.marks}
+        first = "The area of a mark goes with its share of the time."
+        if len(clocks) > len(scene.panels):
+            first += " Roofs are at the clocks of the kernel with the most time."
+        lines.insert(0, first)
     if any(p.at(Place.INFINITE) for p in scene.panels):
         lines.append("∞: operations without any DRAM byte.")
     return lines

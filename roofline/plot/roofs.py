@@ -74,13 +74,18 @@ def labels(
     """A label for each roof, clear of the other labels and, where there is room, of marks."""
     placed: list[RoofLabel] = []
     taken: list[Box] = []
-    for roof, is_memory in [(r, False) for r in panel.ceilings] + [(r, True) for r in panel.memory]:
-        own = [x for x in drawn if x.key == roof.key and x.is_memory == is_memory]
-        own.sort(key=lambda line: line.kind != roof.main)
+    for roofs, is_memory in _groups(panel):
+        main = roofs[0].main
+        own = [x for x in drawn if x.key == roofs[0].key and x.is_memory == is_memory]
+        own.sort(key=lambda line: line.kind != main)
         if not own:
             continue
-        text = label_text(roof, is_memory=is_memory)
-        tries = list(_tries(own, text, ruler.width(text, SMALL_PX), scale, is_memory=is_memory))
+        texts = [label_text(roofs, is_memory=is_memory, full=full) for full in (True, False)]
+        tries = [
+            t
+            for text in texts
+            for t in _tries(own, text, ruler.width(text, SMALL_PX), scale, is_memory=is_memory)
+        ]
         free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
         clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
         best = next(iter(clear or free), None)
@@ -90,16 +95,31 @@ def labels(
     return tuple(placed)
 
 
-def label_text(roof: Roof, *, is_memory: bool) -> str:
-    """Name a roof with its height: "DRAM 603 GB/s (datasheet 640 GB/s)"."""
+def _groups(panel: Panel) -> Iterable[tuple[list[Roof], bool]]:
+    """What gets one label: ceilings of the same heights together, each memory roof alone."""
+    same: dict[tuple[tuple[str, float], ...], list[Roof]] = {}
+    for roof in panel.ceilings:
+        same.setdefault(tuple(roof.rates.items()), []).append(roof)
+    yield from ((roofs, False) for roofs in same.values())
+    yield from (([roof], True) for roof in panel.memory)
+
+
+def label_text(roofs: Sequence[Roof], *, is_memory: bool, full: bool = True) -> str:
+    """Name a roof with its height: "DRAM 603 GB/s (datasheet 640 GB/s)".
+
+    ``roofs`` have the same height; without ``full`` the other kinds of peak are left out.
+    """
+    roof = roofs[0]
 
     def height(rate: float) -> str:
         return numbers.bandwidth(rate) if is_memory else words.rate(roof.key, rate)
 
-    name = words.LEVELS[roof.key] if is_memory else names.operation(roof.key)
+    name = ", ".join(words.LEVELS[r.key] if is_memory else names.operation(r.key) for r in roofs)
     text = f"{name} {height(roof.rates[roof.main])}"
     if roof.main != "report":
         text += f" {roof.main}"
+    if not full:
+        return text
     others = [f"{kind} {height(r)}" for kind, r in roof.rates.items() if kind != roof.main]
     return text + (f" ({', '.join(others)})" if others else "")
 
@@ -121,7 +141,7 @@ def _tries(
         angle = math.atan2(end[1] - start[1], end[0] - start[0])
         length = math.hypot(end[0] - start[0], end[1] - start[1])
         if is_memory:
-            firsts = [8 + _STEP_PX * i for i in range(int(max(length - width, 0) // _STEP_PX) + 1)]
+            firsts = [8 + _STEP_PX * i for i in range(int((length - width) // _STEP_PX))]
         else:  # named at the right end; the text may begin left of the ridge
             firsts = [length - width - 8 - _STEP_PX * i for i in range(20)]
         for first in firsts:
@@ -164,7 +184,7 @@ def _at(
 
 def _is_free(boxes: Sequence[Box], area: Box, taken: Sequence[Box]) -> bool:
     return all(b.inside(area) for b in boxes) and not any(
-        b.overlaps(t, 1.0) for b in boxes for t in taken
+        b.overlaps(t, 3.0) for b in boxes for t in taken
     )
 
 
@@ -197,6 +217,6 @@ def draw(
             va="bottom",
             rotation=label.degrees,
             rotation_mode="anchor",
-            backed=True,
+            backed="background",
             zorder=2.5,
         )

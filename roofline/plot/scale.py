@@ -49,19 +49,20 @@ def limits(
     memory: Sequence[Roof],
     ceilings: Sequence[Roof],
 ) -> Limits:
-    """Room for every point, every ridge of the DRAM roof and every ceiling, and for the labels.
+    """Room for every point, every ridge of the DRAM roof, all ceilings, and the labels.
 
     ``heights`` are rates without an intensity. At least one point or height is given.
     """
     tops = [rate for roof in ceilings for rate in roof.rates.values()]
-    dram = [rate for roof in memory if roof.key == "dram" for rate in roof.rates.values()]
-    xs = [x for x, _ in points] + [top / dram[0] for top in tops for _ in dram[:1]]
+    xs = [x for x, _ in points]
+    xs += [max(tops) / roof.rates[roof.main] for roof in memory if tops]
+    xs += [top / roof.rates[roof.main] for roof in memory if roof.key == "dram" for top in tops]
     ys = [y for _, y in points] + [*heights]
     if not xs:
         xs = [1.0]
     y1 = max(ys + tops) * 3
     y0 = min(min(ys) / 3, y1 / 1e3)
-    x0, x1 = min(xs) / 6, max(xs) * 12
+    x0, x1 = min(xs) / 6, max(xs) * 10
     if x1 / x0 < 1e3:
         x0 = x1 / 1e3
     return Limits(x0, x1, y0, y1)

@@ -83,7 +83,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One device: its kernels by time, the roofs they run against, and what must be said."""
+    """One device with its kernels by time and the roofs that they run against."""
 
     device: str
     marks: tuple[Mark, ...]
@@ -113,9 +113,10 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
         device = mark.result.measurement.device
         key = device.name, device.compute_capability, device.sm_count
         by_device.setdefault(key, []).append(mark)
+    panels = tuple(_panel(marks, options) for marks in by_device.values())
     return Scene(
-        title=names.printable(options.title or _title(part.analysis)),
-        panels=tuple(_panel(marks, options) for marks in by_device.values()),
+        title=names.printable(options.title or _title(part.analysis, panels)),
+        panels=panels,
         notes=tuple(_notes(part)),
     )
 
@@ -202,10 +203,7 @@ def tell_apart(signatures: Sequence[str], measured: Sequence[Measurement]) -> tu
 def _device(marks: Sequence[Mark]) -> str:
     results = tuple(m.result for m in marks)
     used = summary.devices(Analysis(sources=(), results=results, groups=()))
-    text = sentences.device(used[0])
-    if any(m.result.measurement.sm_clock_hz != results[0].measurement.sm_clock_hz for m in marks):
-        text += "; roofs at the clocks of the kernel with the most time"
-    return text
+    return sentences.device(used[0])
 
 
 def _notes(part: Chosen) -> Iterable[str]:
@@ -218,7 +216,9 @@ def _notes(part: Chosen) -> Iterable[str]:
             yield f"{names.last_part(source.path)}: {note.text}"
 
 
-def _title(analysis: Analysis) -> str:
+def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:
+    on_chart = any(p.at(Place.CHART, Place.INFINITE) for p in panels)
+    what = "Roofline" if on_chart else "Utilisation"
     paths = [names.last_part(source.path) for source in analysis.sources]
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return f"Roofline of {', '.join(paths[:3])}{more}" if paths else "Roofline"
+    return f"{what} of {', '.join(paths[:3])}{more}" if paths else what
