@@ -74,9 +74,12 @@ def check(request: Request) -> None:
             f"--explain is for reading, not for {request.format}",
             hint=f"--kernel {request.explain} --format json holds the same evidence",
         )
-    for path in (request.file, request.plot):
-        if path is not None:
-            refuse_overwrite(path, force=request.force)
+    if request.file is not None:
+        refuse_overwrite(request.file, force=request.force)
+    if request.plot is not None:
+        from roofline.plot import check_path
+
+        check_path(request.plot, force=request.force)
     if request.plot is not None and request.plot == request.file:
         raise UsageError(f"--plot and --output both name {request.plot}", hint="two names")
 
@@ -90,7 +93,7 @@ def answer(analysis: Analysis, request: Request) -> None:
     """
     part = choose(analysis, request.choice)
     if not part.analysis.results:
-        raise _nothing(analysis, request.choice)
+        raise nothing_left(analysis, request.choice)
     if request.format == "parquet" and request.file is not None:
         from roofline.frame import write_parquet
 
@@ -99,7 +102,7 @@ def answer(analysis: Analysis, request: Request) -> None:
     else:
         _write(_text(part, request), request)
     if request.plot is not None:
-        _draw(part.analysis, request.plot, request)
+        _draw(part, request.plot, request)
 
 
 def _text(part: Chosen, request: Request) -> Iterable[str]:
@@ -149,7 +152,8 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
     )
 
 
-def _nothing(analysis: Analysis, choice: Choice) -> UsageError:
+def nothing_left(analysis: Analysis, choice: Choice) -> UsageError:
+    """The error for a choice that nothing of ``analysis`` meets."""
     if choice.kernel is not None and not matching(analysis, choice.kernel.pattern):
         wanted = choice.kernel.pattern
         hint = f"--kernel {_nearest(analysis, wanted)}"
@@ -171,10 +175,11 @@ def _nearest(analysis: Analysis, wanted: str) -> str:
     return f"{close[0]}{others}{more}"
 
 
-def _draw(analysis: Analysis, path: Path, request: Request) -> None:
-    from roofline.plot import draw, save
+def _draw(part: Chosen, path: Path, request: Request) -> None:
+    from roofline.plot import Options, picture, save
 
-    save(draw(analysis), path, force=request.force)
+    drawing = Options(launches=request.choice.launches, latency_threshold=request.latency_threshold)
+    save(picture(part, drawing), path, force=request.force)
 
 
 # --- where it goes ----------------------------------------------------------------------------

@@ -1,0 +1,236 @@
+"""The roofline itself: log-log axes, roofs, marks and their labels, laid out before it is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from roofline.plot import levels, roofs, words
+from roofline.plot.canvas import Canvas, Ruler
+from roofline.plot.labels import Anchor, Box, place
+from roofline.plot.scale import Scale, limits
+from roofline.plot.scene import Mark, Panel, Place, mark_id
+from roofline.plot.style import SMALL_PX, TEXT_PX
+from roofline.render import numbers
+
+LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
+EDGE = 44.0  # width of the strip of infinite intensity
+NAMES_UP_TO = 10  # marks that are labelled with names; more get numbers and a key
+_NAME_ROOM = 210.0
+_FAR = 70.0  # a name farther from its mark than this is worse than a number
+_LABEL_HEIGHT = 14.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A mark with its place and its label, in pixels within the chart."""
+
+    mark: Mark
+    x: float
+    y: float
+    radius: float
+    text: str
+    box: Box | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A laid-out chart; the origin of its pixels is its lower left corner."""
+
+    panel: Panel
+    width: float
+    height: float
+    scale: Scale
+    edge: Box | None
+    lines: tuple[roofs.Line, ...]
+    roof_labels: tuple[roofs.RoofLabel, ...]
+    spots: tuple[Spot, ...]
+    numbered: bool
+
+
+def radius(share: float | None) -> float:
+    """The size of a mark: its area goes with the share of the time, within what can be seen."""
+    return min(max(17.0 * math.sqrt(share or 0.0), 4.0), 15.0)
+
+
+def lay_out(
+    panel: Panel,
+    width: float,
+    height: float,
+    ruler: Ruler,
+    *,
+    more: Sequence[tuple[float, float]] = (),
+) -> Chart | None:
+    """Place everything of a panel's chart; ``None`` where no kernel belongs on one.
+
+    ``more`` are further points, in data coordinates, that it must have room for.
+    """
+    inner, outer = panel.at(Place.CHART), panel.at(Place.INFINITE)
+    if not inner and not outer:
+        return None
+    ranges = limits(
+        [*more, *((x, m.y) for m in inner for x in _intensities(m, panel))],
+        [m.y for m in outer],
+        panel.memory,
+        panel.ceilings,
+    )
+    right = width - RIGHT - (EDGE if outer else 0.0)
+    area = Box(LEFT, BOTTOM, right, height - TOP)
+    scale = Scale(ranges, area)
+    edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if outer else None
+    drawn = roofs.lines(panel, ranges)
+    places = [(m, scale.x(m.x), scale.y(m.y)) for m in inner]
+    if edge is not None:
+        places += [(m, (edge.x0 + edge.x1) / 2, scale.y(m.y)) for m in outer]
+    places.sort(key=lambda p: p[0].rank)
+    small = [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
+    if panel.levels:
+        small += [box for m, _, y in places for box in levels.boxes(m, scale, y)]
+    around = [_around(x, y, radius(m.share)) for m, x, y in places]
+    roof_labels = roofs.labels(panel, drawn, scale, ruler, [*around, *small])
+    taken = [*small, *(box for label in roof_labels for box in label.boxes)]
+    spots, numbered = _label(places, scale, edge, drawn, taken, ruler, with_levels=panel.levels)
+    return Chart(
+        panel=panel,
+        width=width,
+        height=height,
+        scale=scale,
+        edge=edge,
+        lines=drawn,
+        roof_labels=roof_labels,
+        spots=spots,
+        numbered=numbered,
+    )
+
+
+def _around(x: float, y: float, reach: float) -> Box:
+    return Box(x - reach, y - reach, x + reach, y + reach)
+
+
+def _intensities(mark: Mark, panel: Panel) -> list[float]:
+    shown = ("dram", "l2", "l1") if panel.levels else ("dram",)
+    return [x for x in map(mark.level_intensity, shown) if x is not None]
+
+
+def _label(
+    places: Sequence[tuple[Mark, float, float]],
+    scale: Scale,
+    edge: Box | None,
+    drawn: Sequence[roofs.Line],
+    taken: Sequence[Box],
+    ruler: Ruler,
+    *,
+    with_levels: bool,
+) -> tuple[tuple[Spot, ...], bool]:
+    """Label with names if all fit near their marks, else with numbers for a key below."""
+    area = Box(scale.area.x0, scale.area.y0, (edge or scale.area).x1, scale.area.y1)
+    along = [point for line in drawn for point in _points(line, scale)]
+    if with_levels:
+        along += [(x, y) for m, start, y in places for x in levels.line(m, scale, start)]
+
+    def attempt(texts: Sequence[str], width: float | None) -> tuple[Spot, ...]:
+        anchors = [
+            Anchor(x, y, radius(m.share), width or ruler.width(t) + 2, _LABEL_HEIGHT)
+            for (m, x, y), t in zip(places, texts, strict=True)
+        ]
+        boxes = place(anchors, area, taken=taken, lines=along)
+        return tuple(
+            Spot(mark=m, x=x, y=y, radius=radius(m.share), text=text, box=box)
+            for (m, x, y), text, box in zip(places, texts, boxes, strict=True)
+        )
+
+    if len(places) <= NAMES_UP_TO:
+        spots = attempt(_name_labels([m for m, _, _ in places], ruler), None)
+        if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in spots):
+            return spots, False
+    digits = [str(m.rank) for m, _, _ in places]
+    return attempt(digits, max(ruler.width(d) for d in digits) + 3), True
+
+
+def _name_labels(marks: Sequence[Mark], ruler: Ruler) -> list[str]:
+    texts = ruler.names([(m.name, m.detail) for m in marks], _NAME_ROOM)
+    if len(marks) == 1:
+        return texts
+    return [f"{t}  {words.share(m.share)}".rstrip() for t, m in zip(texts, marks, strict=True)]
+
+
+def _points(line: roofs.Line, scale: Scale) -> list[tuple[float, float]]:
+    (x0, y0), (x1, y1) = line.ends
+    start, end = (scale.x(x0), scale.y(y0)), (scale.x(x1), scale.y(y1))
+    steps = max(int(math.hypot(end[0] - start[0], end[1] - start[1]) // 10), 1)
+    return [
+        (
+            start[0] + (end[0] - start[0]) * i / steps,
+            start[1] + (end[1] - start[1]) * i / steps,
+        )
+        for i in range(steps + 1)
+    ]
+
+
+def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:
+    """Draw a chart with its lower left corner at the canvas's origin."""
+    _axes(canvas, chart)
+    end = (chart.edge or chart.scale.area).x1
+    roofs.draw(canvas, chart.lines, chart.roof_labels, chart.scale, end)
+    if chart.panel.levels:
+        for spot in chart.spots:
+            levels.draw(canvas, spot.mark, chart.scale, (spot.x, spot.y), spot.radius)
+    # Large marks first, so that small ones are not hidden under them.
+    for spot in sorted(chart.spots, key=lambda s: -s.radius):
+        canvas.mark(
+            spot.x,
+            spot.y,
+            spot.mark.result.verdict.bound,
+            spot.radius,
+            gid=mark_id(panel_number, spot.mark),
+            zorder=5,
+        )
+    for spot in chart.spots:
+        _draw_label(canvas, spot)
+
+
+def _axes(canvas: Canvas, chart: Chart) -> None:
+    if chart.edge is not None:
+        canvas.box(chart.edge, "panel", zorder=0)
+        middle = (chart.edge.x0 + chart.edge.x1) / 2
+        canvas.text(middle, BOTTOM - 12, "∞", ha="center", color="muted", fontsize=TEXT_PX)
+    ax = canvas.axes(chart.scale.area)
+    ax.set_zorder(-1)
+    bounds = chart.scale.limits
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlim(bounds.x0, bounds.x1)
+    ax.set_ylim(bounds.y0, bounds.y1)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(base=10, numticks=12))
+        axis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: numbers.plain(x, digits=1)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: numbers.si(y, "", digits=1)))
+    ax.grid(True, which="major", color=canvas.theme.grid, linewidth=0.8)
+    ax.set_axisbelow(True)
+    byte = "byte of the level (large marks: DRAM)" if chart.panel.levels else "DRAM byte"
+    label: dict[str, Any] = {"color": canvas.theme.muted, "fontsize": SMALL_PX + 0.5}
+    ax.set_xlabel(f"Operations per {byte}", **label)
+    ax.set_ylabel("Operations per second", **label)
+
+
+def _draw_label(canvas: Canvas, spot: Spot) -> None:
+    if spot.box is None:
+        return
+    end = spot.box.nearest(spot.x, spot.y)
+    if spot.box.distance(spot.x, spot.y) > spot.radius + 5:
+        canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
+    canvas.box(spot.box, "background", alpha=0.75, zorder=4.5)
+    canvas.text(
+        (spot.box.x0 + spot.box.x1) / 2,
+        (spot.box.y0 + spot.box.y1) / 2,
+        spot.text,
+        ha="center",
+        va="center_baseline",
+        fontsize=TEXT_PX,
+        zorder=7,
+    )

@@ -1,0 +1,169 @@
+"""Where labels go: boxes in pixels that touch neither each other nor the edge. Pure geometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_DIRECTIONS = tuple(
+    (math.cos(math.radians(a)), math.sin(math.radians(a)))
+    for a in (0, 180, 45, 135, 315, 225, 90, 270, 22, 158, 338, 202, 67, 113, 293, 247)
+)
+_RINGS = (3.0, 9.0, 16.0, 24.0, 34.0, 46.0, 60.0, 76.0, 94.0, 114.0, 138.0, 166.0, 200.0)
+_GAP = 2.0  # between two labels
+# What an ugly place costs, in pixels of distance that one would go to avoid it.
+_ON_MARK, _ON_LINE, _ON_LEADER = 60.0, 6.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, y upwards."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    def overlaps(self, other: Box, gap: float = 0.0) -> bool:
+        """Whether the two are nearer than ``gap``."""
+        return (
+            self.x0 < other.x1 + gap
+            and other.x0 < self.x1 + gap
+            and self.y0 < other.y1 + gap
+            and other.y0 < self.y1 + gap
+        )
+
+    def inside(self, area: Box) -> bool:
+        """Whether nothing of this box is outside of ``area``."""
+        return (
+            self.x0 >= area.x0 and self.x1 <= area.x1 and self.y0 >= area.y0 and self.y1 <= area.y1
+        )
+
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """The point of the box that is nearest to (x, y)."""
+        return min(max(x, self.x0), self.x1), min(max(y, self.y0), self.y1)
+
+    def distance(self, x: float, y: float) -> float:
+        """From (x, y) to the nearest point of the box."""
+        near_x, near_y = self.nearest(x, y)
+        return math.hypot(near_x - x, near_y - y)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A mark that wants a label of ``width`` x ``height``; ``radius`` is the mark's own."""
+
+    x: float
+    y: float
+    radius: float
+    width: float
+    height: float
+
+
+def place(
+    anchors: Sequence[Anchor],
+    area: Box,
+    *,
+    taken: Sequence[Box] = (),
+    lines: Sequence[tuple[float, float]] = (),
+) -> tuple[Box | None, ...]:
+    """A box for each anchor, the first served first; ``None`` where the area is full.
+
+    No box overlaps another, one of ``taken``, or leaves ``area``. Marks, leaders and ``lines``
+    (points along roofs) are avoided where there is room. The same input gives the same answer.
+    """
+    marks = [Box(a.x - a.radius, a.y - a.radius, a.x + a.radius, a.y + a.radius) for a in anchors]
+    line_boxes = [Box(x, y, x, y) for x, y in lines]
+    placed: list[Box | None] = []
+    hard = list(taken)
+    for anchor in anchors:
+        box = _around(anchor, area, hard, marks, line_boxes) or _anywhere(anchor, area, hard)
+        placed.append(box)
+        if box is not None:
+            hard.append(box)
+    return _untangle(anchors, placed)
+
+
+def _around(
+    anchor: Anchor,
+    area: Box,
+    hard: Sequence[Box],
+    marks: Sequence[Box],
+    lines: Sequence[Box],
+) -> Box | None:
+    best: Box | None = None
+    best_cost = math.inf
+    for ring in _RINGS:
+        if ring >= best_cost:  # no farther ring can be cheaper
+            break
+        for order, (dx, dy) in enumerate(_DIRECTIONS):
+            box = _beside(anchor, ring, dx, dy)
+            if not box.inside(area) or any(box.overlaps(h, _GAP) for h in hard):
+                continue
+            cost = ring + 0.4 * order
+            cost += _ON_MARK * sum(box.overlaps(m, 1.0) for m in marks)
+            cost += _ON_LINE * sum(box.overlaps(p) for p in lines)
+            cost += _ON_LEADER * _crossed(anchor, box, hard)
+            if cost < best_cost:
+                best, best_cost = box, cost
+    return best
+
+
+def _beside(anchor: Anchor, ring: float, dx: float, dy: float) -> Box:
+    """The box whose nearest edge or corner is ``ring`` away from the mark's edge."""
+    reach = anchor.radius + ring
+    x, y = anchor.x + reach * dx, anchor.y + reach * dy
+    left = x - anchor.width * (0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * dx)))
+    low = y - anchor.height * (0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * dy)))
+    return Box(left, low, left + anchor.width, low + anchor.height)
+
+
+def _crossed(anchor: Anchor, box: Box, labels: Sequence[Box]) -> int:
+    """How many labels a straight leader from the mark to ``box`` would run through."""
+    end_x, end_y = box.nearest(anchor.x, anchor.y)
+    steps = max(int(math.hypot(end_x - anchor.x, end_y - anchor.y) // 5), 1)
+    path = [
+        (anchor.x + (end_x - anchor.x) * i / steps, anchor.y + (end_y - anchor.y) * i / steps)
+        for i in range(1, steps)
+    ]
+    return sum(any(b.x0 < x < b.x1 and b.y0 < y < b.y1 for x, y in path) for b in labels)
+
+
+def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
+    """The free place of a grid over the whole area that is nearest to the mark."""
+    step_x, step_y = max(anchor.width / 2, 4.0), anchor.height + _GAP
+    best: Box | None = None
+    best_distance = math.inf
+    y = area.y0
+    while y + anchor.height <= area.y1:
+        x = area.x0
+        while x + anchor.width <= area.x1:
+            box = Box(x, y, x + anchor.width, y + anchor.height)
+            distance = box.distance(anchor.x, anchor.y)
+            if distance < best_distance and not any(box.overlaps(h, _GAP) for h in hard):
+                best, best_distance = box, distance
+            x += step_x
+        y += step_y
+    return best
+
+
+def _untangle(anchors: Sequence[Anchor], placed: Sequence[Box | None]) -> tuple[Box | None, ...]:
+    """Exchange boxes of equal size while that makes the leaders shorter; they then do not cross."""
+    boxes = list(placed)
+    changed = True
+    while changed:
+        changed = False
+        for i, first in enumerate(anchors):
+            for j in range(i + 1, len(anchors)):
+                second, a, b = anchors[j], boxes[i], boxes[j]
+                if a is None or b is None:
+                    continue
+                if (first.width, first.height) != (second.width, second.height):
+                    continue
+                now = a.distance(first.x, first.y) + b.distance(second.x, second.y)
+                then = b.distance(first.x, first.y) + a.distance(second.x, second.y)
+                if then < now - 1e-6:
+                    boxes[i], boxes[j] = b, a
+                    changed = True
+    return tuple(boxes)

@@ -1,0 +1,56 @@
+"""What a picture says of a kernel, in the few words that there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from roofline.model import Bound, Result, Verdict
+from roofline.render import names, numbers, sentences
+
+LEVELS: Mapping[str, str] = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+
+
+def rate(key: str, operations_per_s: float) -> str:
+    """A rate of one precision: integers are no floating-point operations."""
+    return numbers.rate(operations_per_s, names.operation_unit(key))
+
+
+def percent(value: float) -> str:
+    """A percentage as it is, over 100 too."""
+    return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %"
+
+
+def share(value: float | None) -> str:
+    """A share of the time (0 to 1) in percent; "" where it is not known."""
+    return "" if value is None else percent(100 * value)
+
+
+def verdict(judged: Verdict) -> str:
+    """The verdict in a few words: "compute: issue slots 78 %"."""
+    limit = sentences.limited_by(judged)
+    text = f"{judged.bound}: {limit}" if limit else str(judged.bound)
+    if judged.bound is Bound.LATENCY or judged.limiter_percent is None or not limit:
+        return text
+    return f"{text} {percent(judged.limiter_percent)}"
+
+
+def rates(result: Result) -> str:
+    """What was achieved, as far as it was measured: "712 GB/s DRAM, 3.1 TFLOP/s"."""
+    m = result.measurement
+    parts = []
+    if m.dram_bytes_per_s is not None:
+        parts.append(f"{numbers.bandwidth(m.dram_bytes_per_s)} DRAM")
+    if m.operations_per_s:
+        most = max(m.operations, key=lambda key: m.operations[key])
+        parts.append(rate(most, m.operations_per_s))
+    return ", ".join(parts)
+
+
+def time(total_s: float | None, count: int, of_all: float | None) -> str:
+    """How long, how often and which share: "31.9 µs in 4 launches, 12 % of the time"."""
+    if not total_s:
+        return "duration not measured"
+    text = numbers.duration(total_s)
+    if count > 1:
+        text += f" in {sentences.plural(count, 'launch')}"
+    return text if of_all is None else f"{text}, {share(of_all)} of the time"
