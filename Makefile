@@ -32,7 +32,7 @@ unit: $(VENV)/.installed  ## tests
 	$(BIN)/python -m pytest
 
 samples: $(VENV)/.installed  ## write the sample reports again
-	$(BIN)/python sample_reports/generate.py
+	$(BIN)/python -m sample_reports.generate
 
 clean:  ## remove what make made
 	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

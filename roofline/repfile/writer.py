@@ -26,6 +26,7 @@ from roofline.repfile.schema import (
 Scalar = float | int | str
 _SPEEDUPS = {"local": 1, "global": 2}
 _MESSAGES = {"ok": 1, "warning": 2, "error": 3, "optimization": 4}
+_DEVICE = "device__attribute_"
 _LARGEST_STORED_BLOCK = 128 * 1024
 
 
@@ -97,7 +98,8 @@ class Launch:
 class Capture:
     """What the report says about how it came to be.
 
-    ``created_s`` is Unix time; ``settings`` has the keys of ``schema.SETTINGS``.
+    ``created_s`` is Unix time; ``settings`` has the keys of ``schema.SETTINGS``;
+    ``devices`` are the attributes of each GPU as its launches have them.
     """
 
     comment: str = ""
@@ -105,6 +107,7 @@ class Capture:
     settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     created_s: int = 0
     sections: tuple[Section, ...] = ()
+    devices: tuple[Mapping[str, Scalar], ...] = ()
     version: int = VERSION
 
 
@@ -192,10 +195,20 @@ def _session(capture: Capture, process: Process) -> bytes:
             wire.uint(Session.PROCESS, process.id),
             wire.uint(Session.CREATED, capture.created_s),
             wire.text(Session.COMMENT, capture.comment),
+            *(_device(number, device) for number, device in enumerate(capture.devices)),
             *versions,
             wire.message(Session.SETTINGS, settings),
         ],
     )
+
+
+def _device(number: int, attributes: Mapping[str, Scalar]) -> bytes:
+    rows = [
+        wire.message(3, [wire.text(1, name.removeprefix(_DEVICE)), _value(2, value)])
+        for name, value in attributes.items()
+    ]
+    name = str(attributes.get(f"{_DEVICE}display_name", ""))
+    return wire.message(Session.DEVICES, [wire.uint(1, number), wire.text(2, name), *rows])
 
 
 def _result(launch: Launch, index: int, names: dict[str, int], capture: Capture) -> bytes:

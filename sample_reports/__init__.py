@@ -1,0 +1,1 @@
+"""Sample reports: computed from the tables in this folder, not captured on a GPU."""
