@@ -34,7 +34,9 @@ def find(device: Device, specs: Sequence[Spec]) -> Found:
     part = mig_slice(device.name) if device.name else None
     if part is None:
         return _find_whole(device, specs)
-    whole = _find_whole(replace(device, name=part.base), specs, shape=False)
+    # The slice's SMs, bus and memory are not those of the GPU that it is cut from.
+    base = replace(device, name=part.base, sm_count=None, dram_bus_bits=None, memory_bytes=None)
+    whole = _find_whole(base, specs, shape=False)
     if whole.spec is None:
         return replace(whole, notes=(*whole.notes, _note("mig_slice", "It is a MIG slice.")))
     return _sliced(whole, device, part.memory_gb)
