@@ -1,4 +1,4 @@
-"""Where the folder of real public reports is, if it is anywhere; it is no part of the project."""
+"""Where the folder of real public reports and timelines is, if anywhere; no part of the project."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 # "NVIDIA A100-PCIE-40GB MIG 1g.5gb", "..., MIG 1g.5gb", "NVIDIA-H100-NVL-MIG-1g.12gb".
 _MIG = re.compile(r"^(?P<base>.+?),?[\s-]+MIG[\s-]+(?P<compute>\d+)g\.(?P<memory>\d+)gb\b.*$", re.I)
+_NEAR = 0.6  # of SequenceMatcher's ratio: one or two letters off in a short name
 _BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|gpu)\b")
 
 
@@ -58,16 +59,18 @@ def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
     """Names that ``text`` may have been meant for, best first."""
     from difflib import SequenceMatcher  # only needed once something is already wrong
 
-    wanted = loose(text)
+    typed, wanted = text.casefold(), loose(text)
     if not wanted:
         return ()
     scored = []
     for name in names:
         have = loose(name)
-        words = set(wanted.split())
-        score = SequenceMatcher(None, wanted, have).ratio()
-        if words <= set(have.split()):
+        score = max(
+            SequenceMatcher(None, wanted, have).ratio(),
+            SequenceMatcher(None, typed, name.casefold()).ratio(),
+        )
+        if set(wanted.split()) <= set(have.split()):
             score += 1
-        if score >= 0.6:
+        if score >= _NEAR:
             scored.append((-score, len(have), name))
     return tuple(dict.fromkeys(name for _, _, name in sorted(scored)))[:limit]

@@ -180,6 +180,7 @@ def parse_architectures(
             compute_capability=capability,
             title=table.need("title", str),
             sparse=table.rates("sparse", operations),
+            mma_sync_sparse=table.rates("mma_sync_sparse", operations),
             at_boost_clock=table.words("at_boost_clock"),
             note=table.take("note", str),
             sources=table.origins,

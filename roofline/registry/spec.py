@@ -31,9 +31,9 @@ class Source:
 class Architecture:
     """What one SM of a compute capability does in a clock; an FMA is two operations.
 
-    ``dense``, ``half_rate`` and ``mma_sync`` are operations a clock and SM, ``sparse`` the factor
-    over dense. A key ending in ``_fp16acc`` accumulates in FP16. ``sources`` maps "dense.fp64"
-    and the like to source keys.
+    ``dense``, ``half_rate`` and ``mma_sync`` are operations a clock and SM, ``sparse`` and
+    ``mma_sync_sparse`` factors over those. A key ending in ``_fp16acc`` accumulates in FP16.
+    ``sources`` maps "dense.fp64" and the like to source keys.
     """
 
     compute_capability: str
@@ -42,6 +42,7 @@ class Architecture:
     half_rate: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     mma_sync: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     sparse: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    mma_sync_sparse: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     at_boost_clock: tuple[str, ...] = ()
     l1_bytes_per_clock: float | None = None
     l1_bytes_per_sm: float | None = None
@@ -129,8 +130,8 @@ class Spec:
 
         Args:
             accumulate: tensor key -> "fp32" or "fp16"; FP32 where it is silent.
-            tensor_path: "mma_sync" gives what Hopper does without wgmma; rates that nobody has
-                stated for that path are left out.
+            tensor_path: "mma_sync" gives what Hopper and Blackwell do without wgmma and tcgen05;
+                rates that nobody has stated for that path are left out.
 
         """
         return dict(self._rates(accumulate, tensor_path))
@@ -138,20 +139,21 @@ class Spec:
     def _rates(
         self, accumulate: Mapping[str, str], tensor_path: str | None
     ) -> Iterator[tuple[str, float]]:
-        everything = self.all_rates()
-        slow = self.architecture.mma_sync if tensor_path == "mma_sync" else NOTHING
+        everything, part = self.all_rates(), self.architecture
+        slow = part.mma_sync if tensor_path == "mma_sync" else NOTHING
         for key, rate in everything.items():
             if key.endswith(FP16_ACCUMULATE):
                 continue
             if accumulate.get(key) == "fp16":
                 rate = everything.get(key + FP16_ACCUMULATE, rate)
+            sparse = part.sparse
             if slow and key.startswith("tensor_") and key != "tensor_fp64":
-                if key in slow:
-                    yield key, min(rate, slow[key])
-                continue
+                if key not in slow:
+                    continue
+                rate, sparse = min(rate, slow[key]), part.mma_sync_sparse
             yield key, rate
-            if key in self.architecture.sparse:
-                yield key + SPARSE, rate * self.architecture.sparse[key]
+            if key in sparse:
+                yield key + SPARSE, rate * sparse[key]
 
     def clock_hz(self, key: str) -> float | None:
         """The clock that the vendor's figure for an operation key goes with.

@@ -95,7 +95,7 @@ def test_a_sparse_peak_is_only_there_where_a_vendor_states_it() -> None:
         assert sparse <= stated
         for key in sparse:
             source = spec.architecture.sources[f"sparse.{key.removesuffix('_sparse')}"]
-            assert REGISTRY.sources[source].kind in ("vendor", "quoted")
+            assert REGISTRY.sources[source].kind in ("vendor", "quoted", "measured")
 
 
 def test_rates_and_peaks_speak_of_known_operations_only() -> None:
