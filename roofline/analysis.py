@@ -80,8 +80,7 @@ def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
     for launch in launches:
         label = labels.of(launch.source)
         sources[label] = sources.get(label, 0) + 1
-        measured = measure(launch)
-        results.append(rule(replace(measured, source=label)))
+        results.append(rule(measure(launch, source=label)))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(

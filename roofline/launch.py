@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,8 +31,8 @@ class Metrics(Protocol):
     def rules(self) -> Mapping[str, str]:
         """NVIDIA's own stored verdicts, rule identifier -> title."""
 
-    def names(self) -> Iterable[str]:
-        """All metric names: slow, for tools that look at everything."""
+    def names(self) -> Collection[str]:
+        """All metric names."""
 
     def notes(self) -> tuple[Note, ...]:
         """What was found wrong while reading so far."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from roofline.device import device_of
 from roofline.launch import Launch, Metrics
@@ -57,6 +56,8 @@ FLAGS = {
     "sm_clock": "--section SpeedOfLight",
 }
 
+_MISSING = {quantity: Missing(quantity=quantity, flag=flag) for quantity, flag in FLAGS.items()}
+
 
 class _Reader:
     """Applies recipes and remembers how each quantity was read."""
@@ -78,7 +79,7 @@ class _Reader:
         return reading.value
 
 
-def measure(launch: Launch) -> Measurement:
+def measure(launch: Launch, source: str | None = None) -> Measurement:
     """Measure one launch: every quantity by the most trusted recipe that its metrics allow.
 
     Durations in seconds, amounts in bytes and operations, clocks in Hz, percentages of peak over
@@ -102,8 +103,25 @@ def measure(launch: Launch) -> Measurement:
     reasons, stall_how = stalls(metrics)
     if stall_how:
         reader.provenance["stalls"] = stall_how
-    measurement = Measurement(
-        source=launch.source,
+    duration_s, units = _duration(reader), unit_uses(metrics)
+    waves, theoretical = (
+        reader.get("waves", WAVES),
+        reader.get("theoretical_occupancy", THEORETICAL_OCCUPANCY),
+    )
+    gaps = {
+        "duration": duration_s is None,
+        "utilization": not units,
+        "dram_bytes": dram_bytes is None,
+        "operations": not operations,
+        "operations.tensor": "tensor" in unmeasured,
+        "operations.fp16": "fp16" in unmeasured,
+        "stalls": not reasons,
+        "occupancy": theoretical is None,
+        "launch": waves is None and launch.kind is Kind.KERNEL,
+        "sm_clock": sm_clock is None,
+    }
+    return Measurement(
+        source=source or launch.source,
         range=launch.range,
         index=launch.index,
         kind=launch.kind,
@@ -112,7 +130,7 @@ def measure(launch: Launch) -> Measurement:
         grid=_dim3(metrics, "grid"),
         block=_dim3(metrics, "block"),
         device=device,
-        duration_s=_duration(reader),
+        duration_s=duration_s,
         dram_bytes=dram_bytes,
         dram_read_bytes=read_bytes,
         dram_write_bytes=write_bytes,
@@ -124,10 +142,10 @@ def measure(launch: Launch) -> Measurement:
         unmeasured=unmeasured,
         sm_clock_hz=sm_clock,
         dram_clock_hz=dram_clock,
-        units=unit_uses(metrics),
-        waves=reader.get("waves", WAVES),
+        units=units,
+        waves=waves,
         occupancy_percent=reader.get("occupancy", OCCUPANCY),
-        theoretical_occupancy_percent=reader.get("theoretical_occupancy", THEORETICAL_OCCUPANCY),
+        theoretical_occupancy_percent=theoretical,
         occupancy_limiter=_occupancy_limiter(metrics),
         registers_per_thread=reader.get("registers", REGISTERS),
         shared_memory_bytes=reader.get("shared_memory", SHARED_MEMORY),
@@ -140,6 +158,7 @@ def measure(launch: Launch) -> Measurement:
         settings=launch.settings,
         peaks=peaks,
         provenance=reader.provenance,
+        missing=_missing(gaps),
         notes=(
             *tensor.notes,
             *peak_notes,
@@ -149,7 +168,6 @@ def measure(launch: Launch) -> Measurement:
             *metrics.notes(),
         ),
     )
-    return _with_missing(measurement)
 
 
 def _duration(reader: _Reader) -> float | None:
@@ -257,18 +275,5 @@ def _clock_notes(device: Device, dram_clock_hz: float | None) -> tuple[Note, ...
     return (Note(code="dram_clock_low", text=text),)
 
 
-def _with_missing(measurement: Measurement) -> Measurement:
-    gaps = {
-        "duration": measurement.duration_s is None,
-        "utilization": not measurement.units,
-        "dram_bytes": measurement.dram_bytes is None,
-        "operations": not measurement.operations,
-        "operations.tensor": "tensor" in measurement.unmeasured,
-        "operations.fp16": "fp16" in measurement.unmeasured,
-        "stalls": not measurement.stalls,
-        "occupancy": measurement.theoretical_occupancy_percent is None,
-        "launch": measurement.waves is None and measurement.kind is Kind.KERNEL,
-        "sm_clock": measurement.sm_clock_hz is None,
-    }
-    missing = tuple(Missing(quantity=q, flag=FLAGS[q]) for q, gap in gaps.items() if gap)
-    return replace(measurement, missing=missing)
+def _missing(gaps: Mapping[str, bool]) -> tuple[Missing, ...]:
+    return tuple(_MISSING[quantity] for quantity, gap in gaps.items() if gap)

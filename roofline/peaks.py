@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from roofline.model import Measurement, Note, Peaks, PeakSet
+from roofline.model import Device, Measurement, Note, Peaks, PeakSet
 from roofline.registry import Registry
 
 
@@ -16,12 +18,12 @@ def peak_set(
     Where the report has no peak rate of a precision, the registry's operations a cycle and SM are
     taken at the report's own SM clock; ``Peaks.how`` says so.
     """
-    found = registry.find(measurement.device)
-    report = measurement.peaks
-    if found.spec is None:
-        return PeakSet(report=report, achieved=achieved), found.notes
-    spec, sms = found.spec, measurement.device.sm_count
-    rates = spec.rates(measurement.accumulate, measurement.tensor_path)
+    report, sms = measurement.peaks, measurement.device.sm_count
+    accumulate = tuple(sorted(measurement.accumulate.items()))
+    known = _known(registry, measurement.device, accumulate, measurement.tensor_path)
+    if known.key is None:
+        return PeakSet(report=report, achieved=achieved), known.notes
+    rates = known.rates
     if measurement.sm_clock_hz and sms:
         filled = {
             key: rate * sms * measurement.sm_clock_hz
@@ -34,8 +36,37 @@ def peak_set(
             operations_per_s={**filled, **report.operations_per_s},
             how={**how, **report.how},
         )
-    datasheet = spec.peaks(measurement.accumulate, measurement.tensor_path, sm_count=sms)
     return (
-        PeakSet(report=report, datasheet=datasheet, achieved=achieved, spec=spec.key),
-        found.notes,
+        PeakSet(report=report, datasheet=known.datasheet, achieved=achieved, spec=known.key),
+        known.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What the registry has on one device, for one kind of tensor instructions."""
+
+    key: str | None
+    rates: Mapping[str, float]
+    datasheet: Peaks | None
+    notes: tuple[Note, ...]
+
+
+@lru_cache(maxsize=256)
+def _known(
+    registry: Registry,
+    device: Device,
+    accumulate: tuple[tuple[str, str], ...],
+    tensor_path: str | None,
+) -> _Known:
+    """The registry's answer; the launches of a report ask the same again and again."""
+    found = registry.find(device)
+    if found.spec is None:
+        return _Known(key=None, rates={}, datasheet=None, notes=found.notes)
+    spec, by_key = found.spec, dict(accumulate)
+    return _Known(
+        key=spec.key,
+        rates=spec.rates(by_key, tensor_path),
+        datasheet=spec.peaks(by_key, tensor_path, sm_count=device.sm_count),
+        notes=found.notes,
     )

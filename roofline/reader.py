@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -161,43 +161,62 @@ def _nvtx(action: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
+@cache
+def _numeric_kinds() -> frozenset[int]:
+    from ncu_report import IMetric
+
+    return frozenset(
+        (
+            IMetric.ValueKind_FLOAT,
+            IMetric.ValueKind_DOUBLE,
+            IMetric.ValueKind_UINT32,
+            IMetric.ValueKind_UINT64,
+        )
+    )
+
+
 class ActionMetrics:
     """The metrics of one result, read when asked for and converted to SI."""
 
     def __init__(self, action: Any) -> None:
         self._action = action
+        # Most names that are asked for are absent; asking a set is cheaper than asking the action.
+        self._names = frozenset(action.metric_names())
         self._unknown_units: dict[str, str] = {}
 
     def number(self, name: str) -> float | None:
         """See ``launch.Metrics``."""
-        metric = self._action.metric_by_name(name)
-        if metric is None:
+        if name not in self._names:
             return None
-        value = metric.value()
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        metric = self._action.metric_by_name(name)
+        if metric.kind() not in _numeric_kinds():
+            return None
+        value = metric.as_double()
+        if not math.isfinite(value):
             return None
         unit = metric.unit()
         if not unit:
             unit = _IMPLIED.get(name.partition(".")[0], "")
-        converted = to_si(float(value), unit)
+        converted = to_si(value, unit)
         if converted is None:
             self._unknown_units[unit] = name
         return converted
 
     def text(self, name: str) -> str | None:
         """See ``launch.Metrics``."""
-        metric = self._action.metric_by_name(name)
-        value = None if metric is None else metric.value()
+        value = self._action.metric_by_name(name).value() if name in self._names else None
         return value if isinstance(value, str) else None
 
     def has(self, name: str) -> bool:
         """See ``launch.Metrics``."""
-        return self._action.metric_by_name(name) is not None
+        return name in self._names
 
     def instances(self, name: str) -> Mapping[str, float]:
         """See ``launch.Metrics``."""
+        if name not in self._names:
+            return {}
         metric = self._action.metric_by_name(name)
-        if metric is None or not metric.has_correlation_ids():
+        if not metric.has_correlation_ids():
             return {}
         identities = metric.correlation_ids()
         found: dict[str, float] = {}
@@ -213,9 +232,9 @@ class ActionMetrics:
         line = self._action.sass_by_pc(int(address)) if address.isdigit() else None
         return line or None
 
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> frozenset[str]:
         """See ``launch.Metrics``."""
-        return tuple(self._action.metric_names())
+        return self._names
 
     @cached_property
     def rules(self) -> Mapping[str, str]:

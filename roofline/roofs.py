@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from roofline.launch import Metrics
 from roofline.model import Device, Note, Peaks
 from roofline.recipes import DURATION, SECTOR_BYTES, WRITEBACK_BYTES, Recipe, read
@@ -148,16 +150,21 @@ def _operations(
         rows += _INTO_FP16
     for source, key in rows:
         for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse")):
-            _tensor_peak(metrics, f"{source}{half}", key + suffix, per_cycle, how)
+            _tensor_peak(metrics, source + half, key + suffix, per_cycle, how)
     for source, key in _NEVER_SPARSE:
         _tensor_peak(metrics, source, key, per_cycle, how)
     return {key: rate * clock_hz for key, rate in per_cycle.items()}
 
 
+@cache
+def _peak_name(source: str) -> str:
+    return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
+
+
 def _tensor_peak(
     metrics: Metrics, source: str, key: str, per_cycle: dict[str, float], how: dict[str, str]
 ) -> None:
-    name = f"sm__ops_path_tensor_{source}.sum.peak_sustained"
+    name = _peak_name(source)
     rate = metrics.number(name)
     if rate:
         per_cycle[key] = rate

@@ -20,16 +20,20 @@ _SPELLINGS = (
     ("warp-state ratios", "smsp__average_warp_latency_issue_stalled_{}.ratio"),
     ("warp samples", "smsp__pcsamp_warps_issue_stalled_{}"),
 )
+# Per spelling: how it is said, and metric name -> reason.
+_TABLES = tuple(
+    (how, tuple((spelling.format(r), r) for r in REASONS)) for how, spelling in _SPELLINGS
+)
 _SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
 _NO_STALLS = ("selected", "not_selected")
 
 
 def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
     """Stall reasons with their shares of all stalls, largest first, and how they were read."""
-    for how, spelling in _SPELLINGS:
+    for how, names in _TABLES:
         found: dict[str, float] = {}
-        for reason in REASONS:
-            value = metrics.number(spelling.format(reason))
+        for metric, reason in names:
+            value = metrics.number(metric)
             if value is not None:
                 name = _SAME.get(reason, reason)
                 found[name] = found.get(name, 0.0) + value

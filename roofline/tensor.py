@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from roofline.launch import Metrics
 from roofline.model import NOTHING, Note
@@ -202,10 +203,13 @@ def _path_of(kind: str) -> str:
 
 
 def _halves(metrics: Metrics, name: str) -> tuple[float | None, float | None]:
-    return (
-        metrics.number(f"{_PATH}{name}_sparsity_off.sum"),
-        metrics.number(f"{_PATH}{name}_sparsity_on.sum"),
-    )
+    off, on = _half_names(name)
+    return metrics.number(off), metrics.number(on)
+
+
+@cache
+def _half_names(name: str) -> tuple[str, str]:
+    return f"{_PATH}{name}_sparsity_off.sum", f"{_PATH}{name}_sparsity_on.sum"
 
 
 def _uncounted(metrics: Metrics) -> TensorWork:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from roofline.launch import Metrics
 from roofline.model import Family, UnitUse
@@ -113,6 +114,7 @@ _MEMBERS: tuple[str, ...] = (
     "sm__pipe_tc_cycles_active",
     "sm__pipe_tma_cycles_active",
 )
+_MEMBER_METRICS = tuple(name + ELAPSED for name in _MEMBERS)
 # Links are in neither throughput; ncu writes them as sums.
 _LINKS = (
     "nvlrx__bytes.sum.pct_of_peak_sustained_elapsed",
@@ -122,6 +124,7 @@ _LINKS = (
 )
 
 
+@cache
 def unit_of(metric: str) -> tuple[str, Family] | None:
     """The unit and family of a utilisation metric; ``None`` where its name tells nothing."""
     for beginning, unit, family in _UNITS:
@@ -152,7 +155,7 @@ def _all_uses(metrics: Metrics) -> Iterator[UnitUse]:
         listed = listed or members is not None
         yield from _uses(metrics, names, family)
     if not listed:
-        yield from _uses(metrics, (name + ELAPSED for name in _MEMBERS), None)
+        yield from _uses(metrics, _MEMBER_METRICS, None)
     yield from _uses(metrics, _LINKS, None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,8 +39,8 @@ class PlainMetrics:
     def sass(self, address: str) -> str | None:
         return self.code.get(address)
 
-    def names(self) -> Iterable[str]:
-        return self.values
+    def names(self) -> Collection[str]:
+        return self.values.keys()
 
     def notes(self) -> tuple[Note, ...]:
         return ()

@@ -19,6 +19,7 @@ from roofline.model import Bound
 from roofline.plot.labels import Box
 from roofline.plot.style import DPI, FONT, MARKERS, SMALL_PX, TEXT_PX, Theme
 from roofline.render import names
+from roofline.render.cpp import ELLIPSIS
 
 
 class Ruler:
@@ -51,7 +52,7 @@ class Ruler:
                     fitted[position] = text + detail
             if len(fitted) == len(full):
                 break
-        return [fitted.get(position, names.ELLIPSIS) for position in range(len(full))]
+        return [fitted.get(position, ELLIPSIS) for position in range(len(full))]
 
     def clip(self, text: str, room: float, size: float = TEXT_PX, *, bold: bool = False) -> str:
         """``text`` with its middle left out where it is wider than ``room``."""

@@ -1,0 +1,140 @@
+"""Launches per second and peak memory of an analysis, beside a bare loop over ncu_report.
+
+    python benchmarks/launches.py              # 10,000 and 100,000 generated launches
+    python benchmarks/launches.py 10000        # another count
+
+Each measurement runs in a process of its own, so that its peak memory is its own. The bare loop
+reads the same metrics (those that the analysis asked for, found by recording) and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+REPEATS = 3
+
+
+def generate(path: Path, count: int) -> None:
+    """Write ``count`` launches of ten kernels with about 70 metrics each."""
+    from tests.strange import many
+
+    many(path, count)
+
+
+def wanted(path: Path) -> list[str]:
+    """The metrics that the analysis finds when it measures the first launch of ``path``."""
+    from roofline.measure import measure
+    from roofline.reader import ActionMetrics, read
+
+    asked: list[str] = []
+    number, text = ActionMetrics.number, ActionMetrics.text
+
+    def recorded(read_it: Callable[..., object]) -> Callable[..., object]:
+        def recording(self: ActionMetrics, name: str) -> object:
+            asked.append(name)
+            return read_it(self, name)
+
+        return recording
+
+    ActionMetrics.number, ActionMetrics.text = recorded(number), recorded(text)  # type: ignore[assignment,method-assign]
+    measure(next(read(path)))
+    ActionMetrics.number, ActionMetrics.text = number, text  # type: ignore[method-assign]
+    return asked
+
+
+def bare(path: Path) -> int:
+    """Ask ncu_report for the same metrics in the same order, and nothing else."""
+    import ncu_report
+
+    names, count = wanted(path), 0
+    begin = time.perf_counter()
+    for span in ncu_report.load_report(str(path)):
+        for action in span:
+            count += 1
+            action.name()
+            for name in names:
+                metric = action.metric_by_name(name)
+                if metric is not None:
+                    metric.value()
+                    metric.unit()
+    report(count, begin)
+    return count
+
+
+def whole(path: Path) -> int:
+    """What ``roofline analyze`` does before it prints."""
+    import roofline
+
+    begin = time.perf_counter()
+    count = len(roofline.analyze(path).results)
+    report(count, begin)
+    return count
+
+
+def load(path: Path) -> int:
+    """ncu_report loading the file, and nothing else."""
+    import ncu_report
+
+    begin = time.perf_counter()
+    context = ncu_report.load_report(str(path))
+    count = sum(len(span) for span in context)
+    report(count, begin)
+    return count
+
+
+def report(count: int, begin: float) -> None:
+    """Print what a child measured."""
+    seconds = time.perf_counter() - begin
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"count": count, "seconds": seconds, "peak_bytes": peak}))
+
+
+def measured(kind: str, path: Path) -> dict[str, float]:
+    """The fastest of some runs."""
+    runs = []
+    for _ in range(REPEATS):
+        done = subprocess.run(
+            [sys.executable, __file__, kind, str(path)], capture_output=True, text=True, check=True
+        )
+        runs.append(json.loads(done.stdout))
+    return min(runs, key=lambda run: run["seconds"])
+
+
+def main(arguments: list[str]) -> None:
+    """Run a child, or all of them."""
+    children = {"bare": bare, "whole": whole, "load": load}
+    if arguments and arguments[0] in children:
+        children[arguments[0]](Path(arguments[1]))
+        return
+    counts = [int(a) for a in arguments] or [10_000, 100_000]
+    print(f"{'launches':>9} {'what':<28} {'seconds':>8} {'per second':>11} {'peak MB':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for count in counts:
+            path = Path(folder) / f"{count}.ncu-rep"
+            generate(path, count)
+            rows = {kind: measured(kind, path) for kind in ("load", "bare", "whole")}
+            for kind, label in (
+                ("load", "ncu_report loads the file"),
+                ("bare", "bare loop, same metrics"),
+                ("whole", "roofline.analyze"),
+            ):
+                run = rows[kind]
+                print(
+                    f"{count:>9} {label:<28} {run['seconds']:>8.2f} "
+                    f"{count / run['seconds']:>11.0f} {run['peak_bytes'] / 1e6:>8.0f}"
+                )
+            ratio = rows["whole"]["seconds"] / rows["bare"]["seconds"]
+            print(f"{'':>9} roofline.analyze takes {ratio:.2f} times the bare loop")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
