@@ -4,7 +4,7 @@
     python benchmarks/launches.py 10000        # another count
 
 Each measurement runs in a process of its own, so that its peak memory is its own. The bare loop
-reads the same metrics (those that the analysis asked for, found by recording) and keeps nothing.
+reads the metrics that the analysis found in the launch (by recording it) and keeps nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ def wanted(path: Path) -> list[str]:
 
     def recorded(read_it: Callable[..., object]) -> Callable[..., object]:
         def recording(self: ActionMetrics, name: str) -> object:
-            asked.append(name)
-            return read_it(self, name)
+            value = read_it(self, name)
+            if value is not None and name not in asked:
+                asked.append(name)
+            return value
 
         return recording
 

@@ -21,6 +21,9 @@ class Metrics(Protocol):
     def has(self, name: str) -> bool:
         """Whether the report holds ``name`` at all, be its value NaN."""
 
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether the report holds any of ``names``: one question instead of many."""
+
     def instances(self, name: str) -> Mapping[str, float]:
         """Instance values by correlation id (an opcode, an address); empty where there are none."""
 

@@ -211,6 +211,10 @@ class ActionMetrics:
         """See ``launch.Metrics``."""
         return name in self._names
 
+    def any_of(self, names: frozenset[str]) -> bool:
+        """See ``launch.Metrics``."""
+        return not names.isdisjoint(self._names)
+
     def instances(self, name: str) -> Mapping[str, float]:
         """See ``launch.Metrics``."""
         if name not in self._names:

@@ -45,6 +45,11 @@ _MMA_SYNC = (
     ("op_imma_src_int8", "tensor_int8"),
 )
 _INTO_FP16 = (("src_fp16_dst_fp16", "tensor_fp16"), ("op_utchmma_src_fp16_dst_fp16", "tensor_fp16"))
+_TENSOR_PEAKS = frozenset(
+    f"sm__ops_path_tensor_{source}{half}.sum.peak_sustained"
+    for source, _ in (*_TENSOR, *_NEVER_SPARSE, *_MMA_SYNC, *_INTO_FP16)
+    for half in ("", "_sparsity_off", "_sparsity_on")
+)
 _DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
 _TOO_HIGH = 1.02
 
@@ -143,6 +148,14 @@ def _operations(
         if rate:
             per_cycle[key] = operations * rate
             how[key] = f"{name} x {operations:g} x SM clock"
+    if metrics.any_of(_TENSOR_PEAKS):
+        _tensor_peaks(metrics, tensor, per_cycle, how)
+    return {key: rate * clock_hz for key, rate in per_cycle.items()}
+
+
+def _tensor_peaks(
+    metrics: Metrics, tensor: TensorWork, per_cycle: dict[str, float], how: dict[str, str]
+) -> None:
     rows = list(_TENSOR)  # a later row of one key overrides an earlier one
     if tensor.path == "mma_sync":
         rows += _MMA_SYNC
@@ -153,7 +166,6 @@ def _operations(
             _tensor_peak(metrics, source + half, key + suffix, per_cycle, how)
     for source, key in _NEVER_SPARSE:
         _tensor_peak(metrics, source, key, per_cycle, how)
-    return {key: rate * clock_hz for key, rate in per_cycle.items()}
 
 
 @cache

@@ -20,19 +20,20 @@ _SPELLINGS = (
     ("warp-state ratios", "smsp__average_warp_latency_issue_stalled_{}.ratio"),
     ("warp samples", "smsp__pcsamp_warps_issue_stalled_{}"),
 )
-# Per spelling: how it is said, and metric name -> reason.
-_TABLES = tuple(
-    (how, tuple((spelling.format(r), r) for r in REASONS)) for how, spelling in _SPELLINGS
-)
+# Per spelling: how it is said, metric name -> reason.
+_TABLES = tuple((how, {spelling.format(r): r for r in REASONS}) for how, spelling in _SPELLINGS)
+_ALL = frozenset(name for _, names in _TABLES for name in names)
 _SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
 _NO_STALLS = ("selected", "not_selected")
 
 
 def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
     """Stall reasons with their shares of all stalls, largest first, and how they were read."""
+    if not metrics.any_of(_ALL):
+        return (), None
     for how, names in _TABLES:
         found: dict[str, float] = {}
-        for metric, reason in names:
+        for metric, reason in names.items():
             value = metrics.number(metric)
             if value is not None:
                 name = _SAME.get(reason, reason)

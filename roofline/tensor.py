@@ -35,6 +35,12 @@ _TYPES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
     ("src_int4", "tensor_int4", None, ()),
     ("src_int1", "tensor_int1", None, ("bmma", "bgmma")),
 )
+_PATH_NAMES = frozenset(
+    f"{_PATH}{name}{half}.sum"
+    for source, _, _, kinds in _TYPES
+    for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
+    for half in ("", "_sparsity_off", "_sparsity_on")
+)
 # Activity that only matrix instructions cause.
 _CERTAIN = (
     "sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active",
@@ -153,6 +159,8 @@ def _path_operations(
     metrics: Metrics,
 ) -> tuple[dict[str, float], dict[str, str], str | None, bool] | None:
     """Operations and accumulators by key, the path, and whether sparsity was told apart."""
+    if not metrics.any_of(_PATH_NAMES):
+        return None
     operations: dict[str, float] = {}
     largest: dict[str, tuple[float, str]] = {}
     paths: set[str] = set()

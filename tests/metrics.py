@@ -33,6 +33,9 @@ class PlainMetrics:
     def has(self, name: str) -> bool:
         return name in self.values
 
+    def any_of(self, names: frozenset[str]) -> bool:
+        return not names.isdisjoint(self.values)
+
     def instances(self, name: str) -> Mapping[str, float]:
         return self.instanced.get(name, {})
 
