@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -17,9 +20,18 @@ from matplotlib.transforms import Affine2D
 
 from roofline.model import Bound
 from roofline.plot.labels import Box
-from roofline.plot.style import DPI, FONT, MARKERS, SMALL_PX, TEXT_PX, Theme
+from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX, Theme
 from roofline.render import names
 from roofline.render.cpp import ELLIPSIS
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Our settings of matplotlib, for measuring, drawing and saving alike."""
+    with rc_context(RC), warnings.catch_warnings():
+        # A name may have signs that the font lacks; they become boxes, and that is all.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield
 
 
 class Ruler:

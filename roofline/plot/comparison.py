@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from roofline.model import Analysis, Group, Result
 from roofline.plot import chart, details, page
-from roofline.plot.canvas import Block, Canvas, Ruler
+from roofline.plot.canvas import Block, Canvas, Ruler, styled
 from roofline.plot.chart import Chart
 from roofline.plot.labels import Box
 from roofline.plot.picture import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, compose, place_of
-from roofline.plot.style import HEADING_PX, RC, SMALL_PX, TEXT_PX
+from roofline.plot.style import HEADING_PX, SMALL_PX, TEXT_PX
 from roofline.render import names, numbers, sentences
 
 _ROW, _HEAD, _AXIS, _PAD = 24.0, 40.0, 26.0, 14.0
@@ -44,7 +43,7 @@ def draw_comparison(pairs: Sequence[Pair], options: Options | None = None) -> Fi
 def picture_comparison(pairs: Sequence[Pair], options: Options | None = None) -> Picture:
     """The same with tooltips and the table of the HTML page."""
     options = options or Options(levels=False)
-    with rc_context(RC):
+    with styled():
         analysis = _after(pairs)
         scene = compose(analysis, options)
         before = {id(p.after): p.before for p in pairs}

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from roofline.choose import Chosen
 from roofline.model import Analysis, Bound
 from roofline.plot import chart, details, margin, words
-from roofline.plot.canvas import Block, Canvas, Ruler
+from roofline.plot.canvas import Block, Canvas, Ruler, styled
 from roofline.plot.chart import Chart
 from roofline.plot.picture import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, Scene, compose
-from roofline.plot.style import KINDS, RC, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
+from roofline.plot.style import KINDS, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
 
 CHART_PX, LEAST_CHART_PX = 470.0, 300.0
 KEY_ROWS = 40
@@ -32,7 +31,7 @@ def picture(view: Analysis | Chosen, options: Options | None = None) -> Picture:
     """The same with tooltips and the table of the HTML page."""
     options = options or Options()
     scene = compose(view, options)
-    with rc_context(RC):
+    with styled():
         figure = arrange(scene, options)
     return Picture(
         figure=figure,

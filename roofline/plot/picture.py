@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from roofline import __version__
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
-from roofline.plot.style import DPI, RC
+from roofline.plot.canvas import styled
+from roofline.plot.style import DPI
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 _CREATOR = f"roofline {__version__}"
@@ -106,8 +105,6 @@ def svg(picture: Picture) -> str:
 def _bytes(figure: Figure, kind: str, *, dpi: float) -> bytes:
     target = io.BytesIO()
     metadata: dict[str, Any] = dict(_METADATA[kind])
-    with rc_context(RC), warnings.catch_warnings():
-        # A name may have signs that the font lacks; they become boxes, and that is all.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+    with styled():
         figure.savefig(target, format=kind, dpi=dpi, metadata=metadata)
     return target.getvalue()

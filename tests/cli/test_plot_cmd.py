@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from roofline.cli import COMMANDS, cli
+from roofline.cli.plot_cmd import command
+from tests import strange
+from tests.shared import REPORTS
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "a.ncu-rep"
+    path.write_bytes(strange.report(strange.launch("copy"), strange.launch("scale")))
+    return path
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(cli, ["plot", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf", ".html"])
+def test_a_report_becomes_a_picture(report, ending):
+    output = report.with_suffix(ending)
+    done = run(report, "-o", output)
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert f"Wrote {output}" in done.stderr
+    assert output.stat().st_size > 3000
+
+
+def test_the_kernels_asked_for_are_drawn(report):
+    output = report.with_suffix(".svg")
+    done = run(report, "-o", output, "--kernel", "sca", "--title", "My title", "--theme", "dark")
+
+    text = output.read_text(encoding="utf-8")
+    assert done.exit_code == 0, done.output
+    assert "scale" in text
+    assert "copy" not in text
+    assert "My title" in text
+    assert "#0d1117" in text
+
+
+def test_no_kernel_that_matches_is_wrong_usage(report):
+    output = report.with_suffix(".svg")
+    done = run(report, "-o", output, "--kernel", "nothing_like_it")
+
+    assert done.exit_code == 2
+    assert "no kernel matches" in done.stderr
+    assert not output.exists()
+
+
+def test_an_unknown_ending_is_refused_before_reading(tmp_path):
+    done = run(tmp_path / "absent.ncu-rep", "-o", tmp_path / "a.gif")
+
+    assert done.exit_code == 2
+    assert ".png, .svg, .pdf, .html" in done.stderr
+
+
+def test_one_bad_report_does_not_lose_the_others(report, tmp_path):
+    bad = tmp_path / "bad.ncu-rep"
+    bad.write_bytes(b"garbage")
+    output = report.with_suffix(".svg")
+    done = run(bad, report, "-o", output)
+
+    assert done.exit_code == 3
+    assert "bad.ncu-rep" in done.stderr
+    assert output.exists()
+
+
+def test_an_existing_picture_is_kept(report):
+    output = report.with_suffix(".svg")
+    output.write_text("mine")
+
+    assert run(report, "-o", output).exit_code == 2
+    assert output.read_text() == "mine"
+    assert run(report, "-o", output, "--force").exit_code == 0
+
+
+def test_help_begins_with_the_line_of_the_list():
+    assert command.help is not None
+    assert command.help.startswith(COMMANDS["plot"])
+
+
+@pytest.mark.skipif(not REPORTS, reason="no folder of real reports here")
+def test_all_real_reports_at_once_are_drawn(tmp_path):
+    output = tmp_path / "all.svg"
+    done = run(*REPORTS, "-o", output)
+
+    assert done.exit_code in (0, 3)
+    assert "Traceback" not in done.output
+    assert output.stat().st_size > 100_000

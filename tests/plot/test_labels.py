@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from roofline.plot import Options, chart
+from roofline.plot.canvas import Ruler
+from roofline.plot.labels import Anchor, Box, place
+from roofline.plot.scene import compose
+from tests.plot.values import crowd
+
+AREA = Box(0.0, 0.0, 800.0, 400.0)
+
+
+def disjoint(boxes: list[Box]) -> bool:
+    return not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
+anchors = st.builds(
+    Anchor,
+    x=st.floats(0, 800),
+    y=st.floats(0, 400),
+    radius=st.floats(3, 15),
+    width=st.floats(8, 60),
+    height=st.just(14.0),
+)
+clustered = st.builds(
+    Anchor,
+    x=st.floats(400, 401),
+    y=st.floats(200, 201),
+    radius=st.just(4.0),
+    width=st.just(18.0),
+    height=st.just(14.0),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.one_of(anchors, clustered), min_size=1, max_size=30))
+def test_thirty_labels_neither_overlap_nor_leave_the_axes(wanted):
+    placed = place(wanted, AREA)
+
+    assert None not in placed  # 30 boxes of at most 60 x 14 fit into 800 x 400
+    boxes = [b for b in placed if b is not None]
+    assert disjoint(boxes)
+    assert all(b.inside(AREA) for b in boxes)
+    assert [(b.x1 - b.x0, b.y1 - b.y0) for b in boxes] == [
+        (pytest.approx(a.width), pytest.approx(a.height)) for a in wanted
+    ]
+
+
+def test_labels_keep_off_what_is_taken():
+    taken = [Box(50, 0, 800, 400)]
+    (box,) = place([Anchor(60, 200, 4, 30, 14)], AREA, taken=taken)
+
+    assert box is not None
+    assert box.x1 <= 50
+
+
+def test_a_full_area_leaves_labels_off_instead_of_on_top():
+    placed = place([Anchor(10, 10, 2, 20, 14)] * 9, Box(0, 0, 45, 34))  # room for 2 x 2 boxes
+
+    boxes = [b for b in placed if b is not None]
+    assert 1 <= len(boxes) <= 4
+    assert disjoint(boxes)
+
+
+def test_a_lone_label_is_to_the_right_of_its_mark():
+    (box,) = place([Anchor(100, 100, 5, 40, 14)], AREA)
+
+    # 3 px beside a mark of radius 5, centred on its height
+    assert box == Box(108.0, 93.0, 148.0, 107.0)
+
+
+def test_a_label_at_the_right_edge_goes_to_the_left():
+    (box,) = place([Anchor(795, 100, 5, 40, 14)], AREA)
+
+    assert box is not None
+    assert box.x1 <= 795 - 5
+
+
+def test_leaders_of_equal_labels_do_not_cross():
+    # Two marks side by side; the first is served first, and where it goes must not matter.
+    wanted = [Anchor(400, 200, 4, 18, 14), Anchor(404, 200, 4, 18, 14)]
+    first, second = place(wanted, AREA)
+
+    assert first is not None
+    assert second is not None
+    straight = first.distance(400, 200) + second.distance(404, 200)
+    crossed = second.distance(400, 200) + first.distance(404, 200)
+    assert straight <= crossed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_thirty_kernels_of_a_chart_are_all_labelled(seed):
+    (panel,) = compose(crowd(seed), Options()).panels
+    planned = chart.lay_out(panel, 900, 470, Ruler())
+
+    assert planned is not None
+    assert planned.numbered
+    boxes = [s.box for s in planned.spots if s.box is not None]
+    roof_boxes = [b for label in planned.roof_labels for b in label.boxes]
+    assert len(boxes) == 30
+    assert disjoint(boxes)
+    assert all(b.inside(planned.scale.area) for b in boxes)
+    assert not any(a.overlaps(b) for a in boxes for b in roof_boxes)
+    assert planned == chart.lay_out(panel, 900, 470, Ruler())  # the same again
+
+
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_few_kernels_are_labelled_with_their_names(count):
+    (panel,) = compose(crowd(1, count), Options()).panels
+    planned = chart.lay_out(panel, 900, 470, Ruler())
+
+    assert planned is not None
+    assert not planned.numbered
+    assert all(s.text.startswith("very_long_kernel") for s in planned.spots)
+    assert disjoint([s.box for s in planned.spots if s.box is not None])

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import re
+import struct
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from roofline.errors import UsageError
+from roofline.plot import Options, draw, picture, save
+from roofline.plot.html import page
+from roofline.plot.picture import svg
+from roofline.plot.style import THEMES
+from tests.makers import analysis
+from tests.plot.values import crowd, kernel, mixed, texts
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf", ".html"])
+def test_the_same_report_gives_the_same_bytes(tmp_path, ending):
+    first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
+    save(picture(mixed()), first)
+    save(picture(mixed()), second)
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf", ".html"])
+def test_files_hold_no_date_and_nothing_of_the_machine(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    save(picture(mixed()), path)
+    content = path.read_bytes()
+
+    assert str(Path.home()).encode() not in content
+    assert str(tmp_path).encode() not in content
+    assert not re.search(rb"CreationDate|dc:date|tIME|matplotlib v\d", content)
+
+
+def test_a_png_has_the_pixels_asked_for(tmp_path):
+    path = tmp_path / "a.png"
+    save(picture(mixed(), Options(width_px=700)), path, scale=2)
+
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
+    assert width == 1400
+    assert height > 1000
+
+
+@pytest.mark.parametrize("height", [700, 1100])
+def test_the_chart_takes_up_the_height_asked_for(height):
+    figure = draw(analysis(kernel("a")), Options(height_px=height))
+
+    assert figure.get_size_inches()[1] * 72 == pytest.approx(height)
+
+
+def test_svg_text_is_text_and_the_size_is_in_pixels():
+    root = ET.fromstring(svg(picture(mixed())))
+    words = [t.text for t in root.iter(f"{SVG}text")]
+
+    assert root.get("width") == "900"
+    assert "Roofline of toy.ncu-rep" in words
+    assert any("gemm" in (w or "") for w in words)
+
+
+def test_every_kernel_has_a_tooltip():
+    root = ET.fromstring(svg(picture(mixed())))
+    tips = {
+        g.get("id"): g.findtext(f"{SVG}title")
+        for g in root.iter(f"{SVG}g")
+        if (g.get("id") or "").startswith("kernel-")
+    }
+
+    assert len(tips) == 7
+    assert all(tips.values())
+    gemm = tips["kernel-1-1"]
+    assert gemm is not None
+    # 201 GFLOP in 4 ms is 50.25 TFLOP/s; 0.8 GB in 4 ms is 200 GB/s; 201e9 / 0.8e9 = 251.25.
+    for part in ("gemm", "4.00 ms", "200 GB/s DRAM", "50.2 TFLOP/s", "251 operations per DRAM"):
+        assert part in gemm
+
+
+def test_names_are_data_and_not_markup():
+    evil = "k<'</title><script>alert(1)</script>&\x07\">"
+    shown = picture(analysis(kernel(evil, demangled=evil)))
+
+    ET.fromstring(svg(shown))
+    assert "<script" not in svg(shown)
+    assert "<script" not in page(shown, both_themes=True)
+
+
+def test_dollars_and_unknown_signs_in_names_do_no_harm(tmp_path):
+    name = "price$kernel$_\u4e2d"
+    save(picture(analysis(kernel(name, demangled=name))), tmp_path / "a.png")
+
+    assert any("price$kernel$" in t for t in texts(draw(analysis(kernel(name, demangled=name)))))
+
+
+class _Outside(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.found += [
+            f"{name}={value}"
+            for name, value in attrs
+            if name in {"src", "href", "xlink:href", "data", "srcset"}
+            and not (value or "").startswith("#")
+        ]
+
+
+def test_the_page_needs_nothing_else():
+    text = page(picture(mixed()), both_themes=True)
+    seen = _Outside()
+    seen.feed(text)
+
+    assert seen.found == []
+    assert not {"script", "link", "img", "iframe"} & set(seen.tags)
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_the_page_follows_light_and_dark():
+    text = page(picture(mixed()), both_themes=True)
+    body = text[text.index("<body>") :]
+
+    assert "prefers-color-scheme: dark" in text
+    for theme in THEMES.values():
+        assert all(f"--{role}: {color};" in text for role, color in theme.roles().items())
+    assert not any(color in body for color in THEMES["light"].roles().values())
+    assert "fill: var(--compute)" in body
+
+
+def test_the_page_keeps_to_a_theme_that_is_asked_for():
+    text = page(picture(mixed(), Options(theme="dark")), both_themes=False)
+
+    assert "prefers-color-scheme" not in text
+    assert f"--background: {THEMES['dark'].background};" in text
+
+
+def test_the_page_lists_every_kernel():
+    text = page(picture(mixed()), both_themes=True)
+
+    assert text.count("<tr id=") == 7
+    assert "unmetered" in text[text.index("<table") :]
+
+
+def test_nothing_is_written_over_unasked(tmp_path):
+    path = tmp_path / "a.svg"
+    path.write_text("mine")
+
+    with pytest.raises(UsageError, match="exists already"):
+        save(picture(mixed()), path)
+    assert path.read_text() == "mine"
+    save(picture(mixed()), path, force=True)
+    assert path.read_text() != "mine"
+
+
+def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
+    with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf, \.html"):
+        save(picture(mixed()), tmp_path / "a.bmp")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_crowd_is_drawn_with_a_key(theme):
+    words = texts(draw(crowd(2), Options(theme=theme)))
+
+    assert {str(n) for n in range(1, 31)} <= set(words)
+    assert sum(w.startswith("very_long_kernel_name_number_") for w in words) == 30

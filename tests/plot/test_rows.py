@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from roofline.model import Bound
+from roofline.plot import Options, draw
+from roofline.plot.margin import ROWS, busiest
+from tests.makers import analysis, unit
+from tests.plot.values import kernel, mixed, texts
+
+
+def test_percentages_alone_are_drawn_as_bars_without_an_empty_roofline():
+    units = (unit("l1", 87.0), unit("dram", 30.0), unit("issue", 41.0), unit("fma", 12.0))
+    figure = draw(analysis(kernel("k", operations={}, dram_bytes=None, units=units)))
+    words = texts(figure)
+
+    assert not figure.axes
+    assert {"L1/shared 87 %", "issue slots 41 %"} <= set(words)
+    assert not any("DRAM 30" in w or "12 %" in w for w in words)  # not the busiest
+    assert "both under 60 %: latency" in words
+    assert "operations not measured" in words
+
+
+def test_the_busiest_of_each_family_is_found():
+    result = kernel("k", units=(unit("l2", 10.0), unit("l1", 20.0)))
+    bandwidth, compute = busiest(result)
+
+    assert bandwidth is not None
+    assert bandwidth.unit == "l1"
+    assert compute is None
+
+
+def test_percentages_over_100_are_shown_as_they_are():
+    figure = draw(mixed())
+
+    assert "FMA pipe 104 %" in texts(figure)
+
+
+def test_the_threshold_is_the_one_that_the_verdicts_used():
+    words = texts(draw(mixed(), Options(latency_threshold=75.0)))
+
+    assert "both under 75 %: latency" in words
+
+
+def test_what_is_known_of_a_kernel_off_the_chart_is_written():
+    words = texts(draw(mixed()))
+
+    # 0.9 GB in 1 ms; 1 GFLOP in 0.2 ms
+    assert "900 GB/s DRAM; no FP or tensor operations" in words
+    assert "5.00 TFLOP/s; DRAM bytes not measured" in words
+    assert "no utilisation in the report" in words
+    assert "Not on the roofline: how busy the units were" in words
+
+
+def test_more_rows_than_there_is_room_for_are_counted():
+    many = [
+        kernel(f"k{i}", Bound.LATENCY, operations={}, duration_s=1e-3) for i in range(ROWS + 10)
+    ]
+    words = texts(draw(analysis(*many)))
+
+    assert "and 10 more kernels with 25 % of the time" in words
+
+
+@pytest.mark.parametrize("width", [480, 900, 1600])
+def test_no_text_leaves_the_picture(width):
+    figure = draw(mixed(), Options(width_px=width, title="A title that is long " * 8))
+    figure.draw_without_rendering()
+
+    for text in figure.texts:
+        box = text.get_window_extent()
+        assert box.x0 >= 0, text.get_text()
+        assert box.x1 <= width, text.get_text()

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.plot import roofs
+from roofline.plot.ceilings import Roof
+from roofline.plot.labels import Box
+from roofline.plot.scale import Limits, Scale, ceiling_line, limits, memory_line
+
+DRAM = Roof(key="dram", rates={"report": 1e12})
+FP32 = Roof(key="fp32", rates={"report": 10e12})
+
+
+def test_a_decade_is_as_wide_as_any_other():
+    # 4 decades on 400 px from 100: 1 is two decades in, at 300; 2 decades of rate on 200 px.
+    scale = Scale(Limits(0.01, 100.0, 1e9, 1e11), Box(100, 50, 500, 250))
+
+    assert scale.x(1.0) == pytest.approx(300)
+    assert scale.y(1e10) == pytest.approx(150)
+
+
+def test_the_memory_roof_ends_at_the_ridge():
+    # 1 TB/s reaches 10 TFLOP/s at 10 operations a byte; the left edge is at 0.1.
+    line = memory_line(1e12, Limits(0.1, 1000, 1e9, 1e14), 10e12)
+
+    assert line == (pytest.approx((0.1, 1e11)), pytest.approx((10.0, 10e12)))
+
+
+def test_a_memory_roof_below_the_axes_is_not_drawn():
+    assert memory_line(1e3, Limits(0.1, 10, 1e9, 1e12), 1e12) is None
+
+
+def test_a_ceiling_begins_at_the_ridge_of_the_fastest_memory():
+    line = ceiling_line(10e12, Limits(0.1, 1000, 1e9, 1e14), [1e12, 4e12])
+
+    assert line == ((2.5, 10e12), (1000, 10e12))
+
+
+positive = st.floats(1e-6, 1e6)
+
+
+@given(
+    points=st.lists(st.tuples(positive, st.floats(1e-3, 1e16)), max_size=5),
+    heights=st.lists(st.floats(1e-3, 1e16), min_size=1, max_size=3),
+    ceilings=st.sampled_from([[], [FP32]]),
+    memory=st.sampled_from([[], [DRAM]]),
+)
+def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, memory):
+    found = limits(points, heights, memory, ceilings)
+
+    assert all(math.isfinite(v) and v > 0 for v in (found.x0, found.x1, found.y0, found.y1))
+    assert all(found.x0 < x < found.x1 and found.y0 < y < found.y1 for x, y in points)
+    assert all(found.y0 < y < found.y1 for y in heights)
+    assert all(r < found.y1 for roof in ceilings for r in roof.rates.values())
+
+
+@pytest.mark.parametrize(
+    ("roof", "is_memory", "text"),
+    [
+        (DRAM, True, "DRAM 1.00 TB/s"),
+        (
+            Roof(key="dram", rates={"report": 603e9, "datasheet": 640e9}),
+            True,
+            "DRAM 603 GB/s (datasheet 640 GB/s)",
+        ),
+        (
+            Roof(key="tensor_int8", rates={"datasheet": 624e12}),
+            False,
+            "tensor INT8 624 TOP/s datasheet",
+        ),
+    ],
+)
+def test_a_roof_is_named_with_its_height_and_kind(roof, is_memory, text):
+    assert roofs.label_text([roof], is_memory=is_memory) == text
+
+
+def test_equal_ceilings_share_a_label():
+    fp16 = Roof(key="fp16", rates={"report": 10e12})
+
+    assert roofs.label_text([FP32, fp16], is_memory=False) == "FP32, FP16 10.0 TFLOP/s"

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from roofline.choose import Choice, choose
+from roofline.model import Device, Note, PeakSet, Result, Source
+from roofline.plot import Options
+from roofline.plot.scene import Place, compose, place_of
+from tests.makers import TOY_PEAKS, analysis, measurement
+from tests.plot.values import ACHIEVED, DATASHEET, kernel, mixed
+
+
+def only_panel(*results: Result, **options: object):
+    (panel,) = compose(analysis(*results), Options(**options)).panels
+    return panel
+
+
+@pytest.mark.parametrize(
+    ("values", "place", "why"),
+    [
+        ({}, Place.CHART, ""),
+        ({"dram_bytes": 0.0}, Place.INFINITE, ""),
+        ({"dram_bytes": None}, Place.MARGIN, "DRAM bytes not measured"),
+        ({"operations": {}}, Place.MARGIN, "operations not measured"),
+        ({"operations": {"fp32": 0.0}}, Place.MARGIN, "no FP or tensor operations"),
+        ({"operations": {}, "dram_bytes": None}, Place.MARGIN, "operations not measured"),
+        ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.MARGIN, "no FP or tensor ope"),
+        ({"duration_s": None}, Place.MARGIN, "duration not measured"),
+    ],
+)
+def test_every_kernel_has_a_place(values, place, why):
+    found, reason = place_of(measurement(**values))
+
+    assert found is place
+    assert reason.startswith(why)
+
+
+def test_no_kernel_is_dropped():
+    scene = compose(mixed(), Options())
+
+    drawn = [m.result.measurement.name for p in scene.panels for m in p.marks]
+    assert sorted(drawn) == sorted(r.measurement.name for r in mixed().results)
+
+
+def test_ranks_go_by_time_and_kernels_without_time_come_last():
+    panel = compose(mixed(), Options()).panels[0]
+
+    names = [m.result.measurement.name for m in panel.marks]
+    assert names[0] == "gemm"
+    assert names[-1] == "failed"
+    assert [m.rank for m in panel.marks] == list(range(1, 8))
+
+
+def test_a_ceiling_for_each_precision_that_is_used_and_no_other():
+    # TOY_PEAKS knows fp32, fp64 and tensor_bf16; the FP64 count of the second kernel is 0.
+    panel = only_panel(kernel("a"), kernel("b", operations={"tensor_bf16": 5e9, "fp64": 0.0}))
+
+    assert [roof.key for roof in panel.ceilings] == ["fp32", "tensor_bf16"]
+
+
+def test_kernels_below_the_chart_bring_no_ceiling():
+    panel = only_panel(kernel("a"), kernel("b", operations={"fp64": 1e9}, dram_bytes=None))
+
+    assert [roof.key for roof in panel.ceilings] == ["fp32"]
+
+
+def test_kinds_of_peaks_stay_apart():
+    measured = measurement()
+    full = PeakSet(report=TOY_PEAKS, datasheet=DATASHEET, achieved=ACHIEVED)
+    result = replace(kernel("a"), measurement=measured, peaks=full)
+    dram = only_panel(result).memory[0]
+
+    assert dict(dram.rates) == {"report": 1e12, "datasheet": 1.2e12, "achieved": 0.9e12}
+    assert dram.main == "report"
+
+
+def test_datasheet_roofs_can_be_left_out():
+    panel = only_panel(kernel("a"), datasheet=False)
+
+    assert all(set(roof.rates) == {"report"} for roof in (*panel.memory, *panel.ceilings))
+
+
+def test_cache_roofs_only_where_the_report_measures_them():
+    bare = replace(TOY_PEAKS, l2_bytes_per_s=None, l1_bytes_per_s=None)
+    datasheet = replace(DATASHEET, l1_bytes_per_s=9e12)
+    result = kernel("a", peaks=bare)
+    result = replace(result, peaks=PeakSet(report=bare, datasheet=datasheet))
+
+    assert [roof.key for roof in only_panel(result).memory] == ["dram"]
+    measured = replace(result, measurement=replace(result.measurement, l1_bytes=1e9))
+    assert [roof.key for roof in only_panel(measured).memory] == ["dram", "l1"]
+
+
+def test_devices_get_a_panel_each_the_one_with_the_most_time_first():
+    other = Device(name="NVIDIA Other", compute_capability="9.0", sm_count=132)
+    scene = compose(
+        analysis(kernel("short", duration_s=1e-4), kernel("long", device=other, duration_s=1e-2)),
+        Options(),
+    )
+
+    assert [p.device.split(" (")[0] for p in scene.panels] == ["NVIDIA Other", "NVIDIA Toy"]
+
+
+def test_the_same_kernel_on_other_grids_is_told_apart():
+    panel = only_panel(
+        kernel("k", grid=(64, 1, 1), index=0),
+        kernel("k", grid=(128, 1, 1), index=1),
+        kernel("other", index=2),
+    )
+
+    details = {m.detail for m in panel.marks}
+    assert details == {" (64 / 256)", " (128 / 256)", ""}
+
+
+def test_launches_of_one_grid_are_told_apart_by_their_number():
+    panel = only_panel(kernel("k", index=3), kernel("k", index=5), launches=True)
+
+    assert [m.detail for m in panel.marks] == [" #3", " #5"]
+
+
+def test_levels_are_shown_for_few_kernels_unless_said():
+    few = [kernel(f"k{i}") for i in range(5)]
+
+    assert only_panel(*few).levels
+    assert not only_panel(*few, kernel("k5")).levels
+    assert only_panel(*few, kernel("k5"), levels=True).levels
+
+
+def test_a_filter_is_said():
+    part = choose(mixed(), Choice(top=2))
+
+    assert any("--top 2" in note for note in compose(part, Options()).notes)
+
+
+def test_notes_of_sources_are_kept_and_folders_are_not():
+    source = Source(
+        path="/home/somebody/a.ncu-rep",
+        launches=1,
+        notes=(Note(code="computed", text="computed, not captured"),),
+    )
+    scene = compose(replace(analysis(kernel("a")), sources=(source,)), Options())
+
+    assert "a.ncu-rep: computed, not captured" in scene.notes
+    assert "somebody" not in scene.title + " ".join(scene.notes)
+
+
+def test_without_a_chart_the_title_does_not_promise_a_roofline():
+    assert compose(analysis(kernel("a", operations={})), Options()).title.startswith("Utilisation")
+    assert compose(analysis(kernel("a")), Options()).title == "Roofline of toy.ncu-rep"
