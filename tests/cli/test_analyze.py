@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from roofline.cli import COMMANDS, answer, cli
 from roofline.process import run_quietly
+from roofline.repfile import Launch
 from tests.cli.reports import kernel, report
 from tests.shared import REPORTS
 
@@ -266,3 +267,27 @@ def test_every_real_report_is_answered_or_refused(words):
             assert path.name in done.stderr
         if "json" not in words:
             assert max(map(len, done.stdout.splitlines()), default=0) <= 100
+
+
+def test_a_utilisation_that_was_computed_is_shown_like_a_counted_one(tmp_path: Path):
+    # 3 GB in 1 ms of 2 x 2.619 GHz x 5120 bit / 8 = 3352 GB/s is 89.5 %.
+    bare = Launch(
+        name="copy",
+        grid=(1000, 1, 1),
+        block=(256, 1, 1),
+        metrics={
+            "gpu__time_duration.sum": 1e6,
+            "dram__bytes_read.sum": 2e9,
+            "dram__bytes_write.sum": 1e9,
+            "device__attribute_max_mem_frequency_khz": 2619000,
+            "device__attribute_global_memory_bus_width": 5120,
+        },
+    )
+    path = report(tmp_path / "a.ncu-rep", bare)
+
+    document = json.loads(run(path, "--format", "json").stdout)
+    table = run(path).stdout
+
+    assert document["launches"][0]["limiter"] == "dram"
+    assert document["launches"][0]["utilization"] == {"dram": pytest.approx(89.5, abs=0.1)}
+    assert "89 %" in table
