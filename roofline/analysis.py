@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from roofline.classify import BALANCE, LATENCY_THRESHOLD, judge
+from roofline.classify import BALANCE, LATENCY_THRESHOLD, all_uses, judge
 from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
@@ -32,9 +32,11 @@ class Judge:
         verdict = judge(
             measurement, peaks, latency_threshold=self.latency_threshold, balance=self.balance
         )
-        if notes:
-            merged = tuple(dict.fromkeys((*measurement.notes, *notes)))
-            measurement = replace(measurement, notes=merged)
+        measurement = replace(
+            measurement,
+            units=all_uses(measurement, peaks),  # the computed ones too: the limiter may be one
+            notes=tuple(dict.fromkeys((*measurement.notes, *notes))),
+        )
         return Result(measurement=measurement, peaks=peaks, verdict=verdict)
 
 

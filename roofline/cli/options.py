@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from roofline.choose import SORT_KEYS
+from roofline.choose import SORT_KEYS, Choice
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Option = Callable[[Decorated], Decorated]
@@ -136,6 +136,19 @@ force = click.option("--force", is_flag=True, help="Write over files that exist.
 
 JUDGING = (specs, peaks, latency_threshold, balance)
 CHOOSING = (kernel, device, min_share, top, sort)
+
+
+def choice(given: Mapping[str, Any]) -> Choice:
+    """What the options of ``CHOOSING`` and ``--launches`` ask for, as click gives them."""
+    share: float | None = given["min_share"]
+    return Choice(
+        kernel=given["kernel"],
+        device=given["device"],
+        min_share=None if share is None else share / 100,
+        top=given["top"],
+        sort=given["sort"],
+        launches=given["launches"],
+    )
 
 
 def all_of(*options: Option[Any]) -> Option[Decorated]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from roofline.choose import Choice, choose
+from roofline.choose import choose
 from roofline.cli import options
 from roofline.cli.answer import nothing_left
 from roofline.cli.reports import analyze_reports
@@ -103,7 +103,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
         balance=given["balance"],
     )
     if analysis is not None:
-        choice = _choice(given)
+        choice = options.choice(given)
         part = choose(analysis, choice)
         if not part.analysis.results:
             raise nothing_left(analysis, choice)
@@ -127,15 +127,3 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
         click.echo(f"Wrote {output}", err=True)
     if failures:
         ctx.exit(InputError.exit_code)
-
-
-def _choice(given: dict[str, Any]) -> Choice:
-    share: float | None = given["min_share"]
-    return Choice(
-        kernel=given["kernel"],
-        device=given["device"],
-        min_share=None if share is None else share / 100,
-        top=given["top"],
-        sort=given["sort"],
-        launches=given["launches"],
-    )

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from roofline.choose import Chosen, chosen
 from roofline.columns import Row, rows
-from roofline.model import Analysis, Measurement
+from roofline.model import Analysis, Result
 from roofline.render import names, numbers, sentences
+from roofline.render.summary import busiest
 
 ROWS = 10  # more than that nobody reads in a pull request
 _HEADER = ("#", "kernel", "count", "time", "share", "limited by", "busiest units", "FLOP/B", "sure")
@@ -38,7 +39,9 @@ def table(shown: Sequence[Row]) -> Iterator[str]:
     """The lines of a pipe table."""
     yield _line(_HEADER)
     yield _line(_ALIGN)
-    texts = names.short_all((r.result.measurement.demangled for r in shown), 60)
+    texts = names.short_all(
+        [r.result.measurement.demangled or r.result.measurement.name for r in shown], 60
+    )
     for rank, (row, name) in enumerate(zip(shown, texts, strict=True), 1):
         yield _line(_cells(rank, name, row))
 
@@ -64,15 +67,15 @@ def _cells(rank: int, name: str, row: Row) -> tuple[str, ...]:
         numbers.duration(row.group.total_s if row.group else m.duration_s),
         numbers.share(row.share),
         f"**{v.bound}**" + (f": {escaped(limited)}" if limited else "") + near,
-        _units(m),
+        _units(row.result),
         numbers.plain(m.arithmetic_intensity),
         str(v.confidence),
     )
 
 
-def _units(m: Measurement) -> str:
-    busiest = sorted(m.units, key=lambda use: -use.percent)[:3]
-    return ", ".join(f"{names.unit(u.unit)} {numbers.percent(u.percent)}" for u in busiest)
+def _units(result: Result) -> str:
+    shown = busiest(result)[:3]
+    return ", ".join(f"{names.unit(use.unit)} {numbers.percent(use.percent)}" for use in shown)
 
 
 def _hints(shown: Sequence[Row]) -> Iterator[str]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from roofline.model import Dim3
-from roofline.render.cpp import ELLIPSIS, Name, parse
+from roofline.render.cpp import ELLIPSIS as ELLIPSIS
+from roofline.render.cpp import Name, parse
 from roofline.render.numbers import ABSENT
 
 # Unit key of the JSON -> what people call it. A key that is not here is shown as it is.
@@ -182,15 +183,21 @@ def _leading_arguments(name: Name, args: tuple[Name, ...], width: int) -> Iterab
 def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
     """Forms of names with one ``short`` form that begin shortly before the first difference."""
     texts = [parse(printable(name).strip()).text() for name in names]
+    if len(set(texts)) == 1:
+        return dict.fromkeys(names, same)
     common = next(
         (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
         min(map(len, texts)),
     )
-    head = middle(base(names[0]), max(width // 2, 1))
+    head = base(names[0])
+    # A template's name is told whole where it can be, of a plain name the beginning is enough.
+    head = middle(head, width // 2) if len(head) <= common else head[: width // 3]
     room = width - len(head) - 1
-    start = max(_word_start(texts[0], common), common - room // 2, 0)
-    if room < 4 or len(set(texts)) == 1:
+    if room < 4:
         return dict.fromkeys(names, same)
+    last = min(map(len, texts)) - room  # from there on the end fits
+    start = max(_word_start(texts[0], common), common - room // 2, len(head))
+    start = min(start, max(last, len(head)))
     return {
         name: f"{head}{ELLIPSIS}{_cut_end(text[start:], room)}"
         for name, text in zip(names, texts, strict=True)
@@ -198,7 +205,7 @@ def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
 
 
 def _word_start(text: str, position: int) -> int:
-    while position > 0 and text[position - 1] not in "<, ":
+    while position > 0 and text[position - 1] not in "<, _":
         position -= 1
     return position
 

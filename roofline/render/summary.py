@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from roofline.model import Analysis, Device, Missing, Result
+from roofline.model import Analysis, Device, Missing, Result, UnitUse
+from roofline.units import GENERIC
 
 Span = tuple[float, float]
 
@@ -45,6 +46,15 @@ def devices(analysis: Analysis) -> tuple[DeviceUse, ...]:
             dram_clock_hz=_span(r.measurement.dram_clock_hz for r in results),
         )
         for device, results in found.items()
+    )
+
+
+def busiest(result: Result) -> list[UnitUse]:
+    """The nearest unit, then the others from the busiest on; those that stand for several last."""
+    nearest = result.verdict.nearest
+    return sorted(
+        result.measurement.units,
+        key=lambda use: (use.unit != nearest, use.unit in GENERIC, -use.percent),
     )
 
 

@@ -15,11 +15,13 @@ from roofline.columns import Row, rows
 from roofline.model import Analysis, Bound, UnitUse
 from roofline.render import names, numbers, sentences
 from roofline.render.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
+from roofline.render.summary import busiest
 
 ROWS = 20  # shown where the caller does not say how many
 TIMES = "\N{MULTIPLICATION SIGN}"
 HINTS = 3  # kernels that get a hint line
 _GAP = 2
+_SENTENCE = 60  # letters of a name in a hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +52,11 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """A row with its name, short enough for its column and longer for a sentence."""
+
     rank: int
     name: str
+    full: str
     row: Row
 
 
@@ -86,8 +91,9 @@ def _parts(
         return
     many_sources = len(part.analysis.sources) > 1
     layout = _layout(width, len(shown), many_sources=many_sources, launches=launches)
-    texts = names.short_all((r.result.measurement.demangled for r in shown), layout.kernel)
-    lines = [_Line(i + 1, texts[i], row) for i, row in enumerate(shown)]
+    called = [row.result.measurement.demangled or row.result.measurement.name for row in shown]
+    texts, longer = (names.short_all(called, letters) for letters in (layout.kernel, _SENTENCE))
+    lines = [_Line(i + 1, texts[i], longer[i], row) for i, row in enumerate(shown)]
     yield _table(lines, layout)
     if left_out:
         what = "launch" if launches else "kernel"
@@ -193,8 +199,8 @@ def _next_units(line: _Line, layout: _Layout) -> Text:
 
 
 def _units(line: _Line, layout: _Layout, first: int) -> Text:
-    busiest = sorted(line.row.result.measurement.units, key=lambda u: -u.percent)
-    return Text("\n").join(_unit(use, layout) for use in busiest[first : first + 2])
+    shown = busiest(line.row.result)[first : first + 2]
+    return Text("\n").join(_unit(use, layout) for use in shown)
 
 
 def _unit(use: UnitUse, layout: _Layout) -> Text:
@@ -243,7 +249,7 @@ def _hints(lines: Sequence[_Line]) -> Iterator[RenderableType]:
     ranks = {hint: ", ".join(str(line.rank) for line in same) for hint, same in shared.items()}
     lead = max(map(len, ranks.values()), default=0) + 2
     for hint, same in shared.items():
-        called = ", ".join(dict.fromkeys(line.name for line in same))
+        called = ", ".join(dict.fromkeys(line.full for line in same))
         yield hanging(f"{ranks[hint]:>{lead}}  ", Text(f"{called}: ", style="bold") + Text(hint))
         for line in same:
             most = sentences.bounds(line.row.result)

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import COMMANDS, answer, cli
+from roofline.process import run_quietly
+from roofline.repfile import Launch
+from tests.cli.reports import kernel, report
+from tests.shared import REPORTS
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return report(tmp_path / "a.ncu-rep")
+
+
+def run(*words: object, width: int = 120, **env: str) -> Result:
+    settings = {"COLUMNS": str(width), **env}
+    return CliRunner().invoke(cli, ["analyze", *map(str, words)], env=settings)
+
+
+def test_the_table_is_ranked_and_plain(path: Path):
+    done = run(path)
+
+    assert done.exit_code == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert done.stdout.index("sgemm<float>") < done.stdout.index("axpy<float>")
+    assert "2 launches of 2 kernels, 4.00 ms under the profiler, in a.ncu-rep" in done.stdout
+    assert str(path.parent) not in done.stdout
+
+
+def test_json_is_one_document_and_keeps_file_order(path: Path):
+    done = run(path, "--format", "json", "--sort", "time")
+
+    document = json.loads(done.stdout)
+    assert document["schema"] == "roofline.analysis/1"
+    assert [x["name"] for x in document["launches"]] == ["axpy", "sgemm"]
+    assert [x["name"] for x in document["groups"]] == ["sgemm", "axpy"]
+    assert document["launches"][0]["bound"] == "bandwidth"
+    assert document["sources"] == [{"path": "a.ncu-rep", "launches": 2, "notes": []}]
+
+
+def test_csv_by_kernel_and_by_launch(tmp_path: Path):
+    path = report(tmp_path / "a.ncu-rep", kernel("k", ns=1e6), kernel("k", ns=2e6))
+
+    kernels = list(csv.DictReader(io.StringIO(run(path, "-f", "csv").stdout)))
+    launches = list(csv.DictReader(io.StringIO(run(path, "-f", "csv", "--launches").stdout)))
+
+    assert [(r["launches"], float(r["total_s"])) for r in kernels] == [("2", 3e-3)]
+    assert [float(r["duration_s"]) for r in launches] == [2e-3, 1e-3]
+
+
+def test_markdown(path: Path):
+    assert "| 1 | `sgemm<float>` |" in run(path, "--format", "markdown").stdout
+
+
+def test_one_bad_file_does_not_lose_the_others(path: Path):
+    bad = path.with_name("bad.ncu-rep")
+    bad.write_bytes(b"")
+
+    done = run(bad, path)
+
+    assert done.exit_code == 3
+    assert "sgemm" in done.stdout
+    assert done.stderr.count("roofline: ") == 1
+    assert "bad.ncu-rep" in done.stderr
+
+
+def test_a_folder_is_searched_through(path: Path):
+    deeper = path.parent / "x" / "y"
+    deeper.mkdir(parents=True)
+    report(deeper / "b.ncu-rep", kernel("deep", ns=9e6))
+
+    done = run(path.parent)
+
+    assert "in 2 files" in done.stdout
+    assert "deep<float>" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["nowhere.ncu-rep"], ["nowhere.ncu-rep", "no*.ncu-rep"]])
+def test_nothing_readable_prints_nothing(words):
+    done = run(*words, "--format", "json")
+
+    assert done.exit_code == 3
+    assert done.stdout == ""
+    assert done.stderr.count("roofline: ") == len(words)
+    assert "Traceback" not in done.stderr
+
+
+def test_output_is_whole_and_never_over_a_file_unasked(path: Path):
+    out = path.with_name("a.json")
+    assert run(path, "--output", out).exit_code == 0
+    before = out.read_text("utf-8")
+    assert json.loads(before)["groups"]  # the ending chose the format
+
+    refused = run(path, "--output", out)
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert out.read_text("utf-8") == before
+
+    forced = run(path, "--output", out, "--force", "--format", "csv")
+    assert forced.exit_code == 0
+    assert forced.stdout == ""
+    assert out.read_text("utf-8").startswith("source,")
+    assert sorted(p.name for p in path.parent.iterdir()) == ["a.json", "a.ncu-rep"]
+
+
+def test_a_refused_output_is_refused_before_the_work(path: Path):
+    done = run("nowhere.ncu-rep", "--output", path)
+
+    assert done.exit_code == 2
+    assert "exists already" in done.stderr
+
+
+def test_a_dash_is_stdout(path: Path):
+    assert json.loads(run(path, "-f", "json", "-o", "-").stdout)["groups"]
+
+
+def test_parquet(path: Path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    out = path.with_name("a.parquet")
+
+    assert run(path, "--output", out, "--launches").exit_code == 0
+
+    assert sorted(pandas.read_parquet(out)["name"]) == ["axpy", "sgemm"]
+    refused = run(path, "--format", "parquet")
+    assert refused.exit_code == 2
+    assert "--output FILE.parquet" in refused.stderr
+
+
+def test_filters_say_what_they_left(path: Path):
+    done = run(path, "--kernel", "^sge", "--min-share", "10")
+
+    assert "axpy" not in done.stdout
+    assert "(--kernel ^sge --min-share 10)" in done.stdout
+    assert "75.0 %" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--kernel", "sgem_"], "--kernel sgemm"),
+        (["--explain", "xpy_"], "--explain axpy"),
+        (["--device", "H100"], "NVIDIA Toy"),
+        (["--min-share", "99"], "a lower --min-share"),
+        (["--kernel", "("], "is not a regular expression"),
+        (["--explain", "axpy", "--format", "json"], "--kernel axpy --format json"),
+        (["--sort", "beauty"], "'gain'"),
+        (["--top", "0"], "x>=1"),
+    ],
+)
+def test_what_makes_no_sense_is_wrong_usage_with_a_way_out(path, words, hint):
+    done = run(path, *words)
+
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert hint in done.stderr
+
+
+def test_explain_takes_the_longest_and_lists_the_others(path: Path):
+    done = run(path, "--explain", "float")
+
+    assert done.stdout.startswith("sgemm<float>")
+    assert "Matching kernels too\n  - axpy<float>" in done.stdout
+    assert "dram__throughput" in done.stdout
+
+
+def test_thresholds_reach_the_rule(path: Path):
+    done = run(path, "--explain", "axpy", "--latency-threshold", "95")
+
+    assert "latency" in done.stdout
+    assert "is under 95 % (--latency-threshold)" in done.stdout
+
+
+def test_measured_ceilings(path: Path):
+    ceilings = path.with_name("toy.toml")
+    ceilings.write_text('device = "Toy"\ndram_bytes_per_s = 9e11\n', "utf-8")
+
+    done = run(path, "--explain", "axpy", "--peaks", ceilings)
+
+    assert "achieved" in done.stdout
+    assert "900 GB/s" in done.stdout
+    assert "measured on Toy (toy.toml)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "dram_bytes_per_s = -1", "dram_bytes_per_s = nan", "[operations_per_s]\nfp31 = 1.0", "x"],
+)
+def test_ceilings_that_are_none(path: Path, text: str):
+    ceilings = path.with_name("toy.toml")
+    ceilings.write_text(text, "utf-8")
+
+    done = run(path, "--peaks", ceilings)
+
+    assert done.exit_code == 3
+    assert "toy.toml" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_stdout_without_unicode_gets_plain_letters(monkeypatch):
+    class Ascii:
+        encoding = "ascii"
+
+    monkeypatch.setattr(answer.sys, "stdout", Ascii())
+
+    assert list(answer._encodable(["…µ█▌é"])) == ["~u# ?"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "coloured"),
+    [
+        ({}, True, True),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, True, False),
+        ({}, False, False),
+    ],
+)
+def test_colours_are_for_terminals_that_want_them(monkeypatch, environment, terminal, coloured):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(answer.sys.stdout, "isatty", lambda: terminal, raising=False)
+
+    assert answer._color(answer.Request()) is coloured
+    assert answer._color(answer.Request(output=Path("a.txt"))) is False
+
+
+def test_help_has_examples_and_begins_as_the_list_of_commands_says():
+    done = run("--help")
+
+    assert COMMANDS["analyze"] in done.stdout
+    assert "roofline analyze report.ncu-rep --explain sgemm" in done.stdout
+
+
+def test_nothing_heavy_is_loaded_for_help():
+    code = (
+        "import sys, roofline.cli.analyze_cmd;"
+        "print(sorted({'pandas','matplotlib','ncu_report','rich','numpy'} & set(sys.modules)))"
+    )
+    done = run_quietly([sys.executable, "-c", code])
+
+    assert done is not None
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not REPORTS, reason="no shared reports")
+@pytest.mark.parametrize("words", [[], ["--launches", "--top", "50"], ["--format", "json"]])
+def test_every_real_report_is_answered_or_refused(words):
+    for path in REPORTS:
+        done = run(path, *words, width=100)
+        if done.exit_code == 0:
+            assert done.stdout
+        else:
+            assert done.exit_code == 3, (path.name, done.exception)
+            assert done.stdout == ""
+            assert path.name in done.stderr
+        if "json" not in words:
+            assert max(map(len, done.stdout.splitlines()), default=0) <= 100
+
+
+def test_a_utilisation_that_was_computed_is_shown_like_a_counted_one(tmp_path: Path):
+    # 3 GB in 1 ms of 2 x 2.619 GHz x 5120 bit / 8 = 3352 GB/s is 89.5 %.
+    bare = Launch(
+        name="copy",
+        grid=(1000, 1, 1),
+        block=(256, 1, 1),
+        metrics={
+            "gpu__time_duration.sum": 1e6,
+            "dram__bytes_read.sum": 2e9,
+            "dram__bytes_write.sum": 1e9,
+            "device__attribute_max_mem_frequency_khz": 2619000,
+            "device__attribute_global_memory_bus_width": 5120,
+        },
+    )
+    path = report(tmp_path / "a.ncu-rep", bare)
+
+    document = json.loads(run(path, "--format", "json").stdout)
+    table = run(path).stdout
+
+    assert document["launches"][0]["limiter"] == "dram"
+    assert document["launches"][0]["utilization"] == {"dram": pytest.approx(89.5, abs=0.1)}
+    assert "89 %" in table

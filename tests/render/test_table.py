@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from roofline.choose import Choice, choose
+from roofline.model import (
+    Bound,
+    Confidence,
+    Device,
+    Kind,
+    Missing,
+    Note,
+    Result,
+    Source,
+    Verdict,
+)
+from roofline.render import markdown, table
+from tests.makers import analysis, group, measurement, result, unit, verdict
+
+GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"
+LOCKED = Note(code="clock_locked", text="clocks were locked")
+NO_BYTES = Missing(
+    quantity="dram_bytes", flag="--metrics dram__bytes_read.sum,dram__bytes_write.sum"
+)
+NO_STALLS = Missing(quantity="stalls", flag="--section WarpStateStats")
+
+
+def gemm() -> Result:
+    return result(
+        measurement(
+            "gemm_kernel",
+            demangled=GEMM,
+            duration_s=3e-3,
+            units=(unit("l1", 50.0), unit("issue", 77.7), unit("fma", 104.0)),
+        ),
+        verdict(
+            bound=Bound.COMPUTE,
+            limiter="fma",
+            limiter_percent=104.0,
+            nearest="fma",
+            floor_s=2e-3,
+            next_limiter="issue",
+            next_floor_s=1.5e-3,
+            hint="FMA pipe at 104 %: use tensor cores",
+        ),
+    )
+
+
+def tiny() -> Result:
+    return result(
+        measurement(
+            "tiny",
+            duration_s=1e-3,
+            dram_bytes=None,
+            notes=(LOCKED,),
+            missing=(NO_BYTES, NO_STALLS),
+            units=(unit("dram", 0.4),),
+        ),
+        verdict(
+            bound=Bound.LATENCY,
+            limiter=None,
+            cause="grid_too_small",
+            confidence=Confidence.LOW,
+            floor_s=None,
+            next_floor_s=None,
+            hint="more blocks",
+        ),
+    )
+
+
+def unknown() -> Result:
+    return result(
+        measurement("nothing", duration_s=None, units=(), operations={}, dram_bytes=None),
+        Verdict(bound=Bound.UNKNOWN, cause="not_measured"),
+    )
+
+
+def lines_of(text: str, word: str) -> list[str]:
+    return [line for line in text.splitlines() if word in line]
+
+
+def test_a_row_says_what_limits_and_by_how_much():
+    text = table.render(analysis(tiny(), gemm()), width=120)
+    first = lines_of(text, "gemm_kernel<128, Policy")[0]
+
+    # 3 of 4 ms; the busiest two units; operations over bytes: 75e6 / 0.9e9.
+    assert re.search(r"^ 1 .*3\.00 ms +compute +FMA pipe +█{8} +104 % +0\.0833 +high$", first)
+    second = text.splitlines()[text.splitlines().index(first) + 1]
+    assert re.search(
+        rf"{table.TIMES}1 +100 / 256 +75\.0 % +FMA pipe +issue slots +█+.? +78 %", second
+    )
+
+
+def test_ranked_by_time_with_words_for_every_bound():
+    text = table.render(analysis(unknown(), tiny(), gemm()), width=120)
+
+    order = [m.group(1) for m in re.finditer(r"^ [123]  (\w+)", text, re.MULTILINE)]
+    assert order == ["gemm_kernel", "tiny", "nothing"]
+    assert "grid too small" in text
+    assert "<1 %" in text
+    assert re.search(r"nothing +- +unknown", text)
+    assert "not measured" in text
+
+
+def test_the_head_says_what_was_read():
+    text = table.render(analysis(tiny(), gemm()), width=120)
+
+    head = text.splitlines()[:2]
+    assert head[0] == "NVIDIA Toy (cc 8.0, 100 SMs) at SM 1.00 GHz, DRAM 1.00 GHz"
+    assert head[1] == "2 launches of 2 kernels, 4.00 ms under the profiler, in toy.ncu-rep"
+    assert "shares are of the time profiled, not of a step" in text
+
+
+def test_hints_are_bounds():
+    text = table.render(analysis(gemm()), width=120)
+
+    # 3 ms to 2 ms is 1.5x, to 1.5 ms is 2x.
+    assert "at most 1.50x (2.00 ms) at 100 % of FMA pipe" in text
+    assert "beyond that issue slots at 2.00x (1.50 ms)" in text
+
+
+def test_hints_that_are_the_same_are_given_once():
+    twins = [
+        replace(gemm(), measurement=replace(gemm().measurement, grid=(n, 1, 1))) for n in (1, 2)
+    ]
+
+    text = table.render(analysis(*twins), width=120)
+
+    assert len(lines_of(text, "use tensor cores")) == 1
+    assert "1, 2  gemm_kernel" in text
+
+
+def test_gaps_and_notes_are_said_once_with_one_command():
+    other = result(measurement("other", duration_s=1e-4, missing=(NO_STALLS,)))
+    text = " ".join(table.render(analysis(gemm(), tiny(), other), width=160).split())
+
+    assert "Not measured: DRAM bytes (#2), stall reasons (#2, #3)." in text
+    assert (
+        "ncu --section WarpStateStats --metrics dram__bytes_read.sum,dram__bytes_write.sum" in text
+    )
+    assert "clocks were locked (#2)" in text
+
+
+def test_co_limited_has_a_footnote():
+    near = replace(gemm(), verdict=replace(gemm().verdict, co_limited=True))
+
+    assert "* co-limited" in table.render(analysis(near), width=100)
+    assert "co-limited" not in table.render(analysis(gemm()), width=100)
+
+
+@pytest.mark.parametrize("width", [60, 80, 96, 100, 120, 160, 200])
+@pytest.mark.parametrize("launches", [False, True])
+def test_no_line_is_wider_than_the_terminal(width, launches):
+    long = result(measurement("k" * 300, demangled=GEMM.replace("gemm", "g" * 200)))
+    text = table.render(
+        analysis(gemm(), tiny(), unknown(), long), width=width, launches=launches, color=False
+    )
+
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    assert all(line == line.rstrip() for line in text.splitlines())
+    for word in ("compute", "latency", "unknown", "bandwidth"):
+        assert word in text
+
+
+def test_colour_only_adds_to_the_words():
+    plain = table.render(analysis(gemm(), tiny()), width=100)
+    coloured = table.render(analysis(gemm(), tiny()), width=100, color=True)
+
+    assert "\x1b[" in coloured
+    without = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert [x.rstrip() for x in without.splitlines()] == plain.splitlines()
+
+
+def test_what_a_limit_leaves_out_is_counted():
+    many = analysis(*(result(measurement(f"k{i}", duration_s=1e-3 * (i + 1))) for i in range(7)))
+
+    text = table.render(many, limit=2)
+
+    assert re.search(r"^ 2  k5", text, re.MULTILINE)
+    assert "k4" not in text
+    assert "... and 5 kernels more: --top N shows N" in text
+
+
+def test_filters_are_said():
+    text = table.render(choose(analysis(gemm(), tiny()), Choice(top=1)), width=120)
+
+    assert (
+        "Shown: 1 launch of 1 kernel (--top 1); shares are still of all that was profiled" in text
+    )
+    assert "75.0 %" in text
+
+
+def test_launches_show_where_they_are():
+    first = result(measurement("k", index=3, source="a.ncu-rep"))
+    second = result(measurement("k", index=0, source="b.ncu-rep", duration_s=2e-3))
+    both = replace(
+        analysis(first, second),
+        sources=(Source(path="a.ncu-rep", launches=1), Source(path="b.ncu-rep", launches=1)),
+        groups=(group(first, second, positions=(0, 1)),),
+    )
+
+    text = table.render(both, launches=True, width=120)
+
+    assert text.index("b.ncu-rep #0") < text.index("a.ncu-rep #3")
+    assert "in 2 files" in text
+
+
+def test_several_gpus_and_ranges():
+    span = result(measurement("range", kind=Kind.RANGE, grid=None, block=None))
+    elsewhere = result(measurement("k", device=Device(name="Other GPU"), sm_clock_hz=None))
+    text = table.render(analysis(span, elsewhere), width=120)
+
+    assert "NVIDIA Toy (cc 8.0, 100 SMs) at SM 1.00 GHz, DRAM 1.00 GHz: 1 launch" in text
+    assert "Other GPU at DRAM 1.00 GHz: 1 launch" in text
+    assert f"{table.TIMES}1  range" in text
+
+
+def test_clocks_that_differ_are_a_span():
+    slow = result(measurement("slow", sm_clock_hz=0.9e9, dram_clock_hz=0.8e9))
+    text = table.render(analysis(slow, result(measurement("fast", dram_clock_hz=0.9e9))))
+
+    assert "at SM 900 MHz to 1.00 GHz, DRAM 800 to 900 MHz" in text
+
+
+# --- Markdown ---------------------------------------------------------------------------------
+
+
+def cells(text: str) -> list[list[str]]:
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[c.strip() for c in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+
+
+def test_markdown_is_a_table_of_equal_rows():
+    head, align, *rows = cells(markdown.render(analysis(tiny(), gemm())))
+
+    assert len(head) == len(align) == 9
+    assert [len(row) for row in rows] == [9, 9]
+    assert rows[0] == [
+        "1",
+        "`gemm_kernel<128, Policy<float, 4>>`",
+        "1",
+        "3.00 ms",
+        "75.0 %",
+        "**compute**: FMA pipe",
+        "FMA pipe 104 %, issue slots 78 %, L1/shared 50 %",
+        "0.0833",
+        "high",
+    ]
+
+
+def test_markdown_is_short():
+    many = analysis(*(result(measurement(f"k{i}")) for i in range(30)))
+    text = markdown.render(many)
+
+    assert len(cells(text)) == 2 + markdown.ROWS
+    assert "... and 20 kernels more" in text
+    assert len(cells(markdown.render(many, limit=None))) == 32
+
+
+@pytest.mark.parametrize("name", ["a|b", "a`b", "<script>alert(1)</script>", "a\nb"])
+def test_names_cannot_break_out_of_a_cell(name):
+    hostile = result(measurement(name, demangled=name), verdict(hint=f"{name} is slow"))
+    text = markdown.render(analysis(hostile))
+
+    assert [len(row) for row in cells(text)] == [9, 9, 9]
+    outside_code = re.sub(r"`[^`]*`", "", text).replace("<sub>", "").replace("</sub>", "")
+    assert not re.search(r"(?<!\\)<", outside_code)
