@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ def load_achieved(path: Path) -> Peaks:
     [operations_per_s]
     tensor_bf16 = 6.9e14
     ```
+
+    The clocks and the power that ``roofline specs measure`` records beside each ceiling are told
+    in ``Peaks.how``.
 
     Raises:
         InputError: the file cannot be read, is not TOML, or holds something else.
@@ -51,7 +55,29 @@ def load_achieved(path: Path) -> Peaks:
         l2_bytes_per_s=rates["l2_bytes_per_s"],
         l1_bytes_per_s=rates["l1_bytes_per_s"],
         operations_per_s=by_key,
+        how=dict(_how(path, data)),
     )
+
+
+# Quantity of a [[ceiling]] -> the key that ``Peaks.how`` has for it.
+_LEVELS = {"dram_copy": "dram", "dram_read": "dram", "dram_write": "dram"}
+_LEVELS |= {"l2_copy": "l2", "l2_write": "l2"}
+
+
+def _how(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How each ceiling was measured, the best pattern of a level last."""
+    entries = data.get("ceiling", [])
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise _wrong(path, "ceiling is not a list of tables")
+    rated = [(_rate(path, "per_s of a ceiling", e.get("per_s")), e) for e in entries]
+    for _, entry in sorted(rated, key=lambda pair: pair[0]):
+        quantity = str(entry.get("quantity"))
+        text = f"{quantity}, best of {entry.get('repeats')}"
+        if "sm_clock_hz" in entry:
+            text += f", SM clock {_rate(path, 'sm_clock_hz', entry['sm_clock_hz']) / 1e6:.0f} MHz"
+        if "power_w" in entry:
+            text += f", {_rate(path, 'power_w', entry['power_w']):.0f} W"
+        yield _LEVELS.get(quantity, quantity), text
 
 
 def _rate(path: Path, name: str, value: Any) -> float:
