@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from roofline.advice import advise
 from roofline.causes import Cause, latency_cause, ruled_out
@@ -19,6 +18,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.units import GENERIC, unit_name
+from roofline.utilization import COMPUTED, Sides, all_uses
 
 # NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
 LATENCY_THRESHOLD = 60.0
@@ -27,8 +27,6 @@ BALANCE = 10.0
 _TIE = 0.5
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
-_COMPUTED = " over time and peak"
-_VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
 
 
 def judge(
@@ -46,7 +44,7 @@ def judge(
     """
     roofs = roofs_of(measurement, peaks)
     uses = all_uses(measurement, peaks)
-    sides = _Sides.of(uses)
+    sides = Sides.of(uses)
     if not uses or (uses[0].percent < latency_threshold and not sides.complete):
         return _unknown(measurement, uses, roofs)
     top = _named(uses)
@@ -99,81 +97,6 @@ def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> 
     return ruled_out(measurement) if cause is None else cause.text
 
 
-def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
-    """Measured utilisations, and what can be computed where a unit was not measured.
-
-    The tensor pipe's own activity misleads where one instruction takes longer than the counter
-    thinks (FP32 accumulation on GeForce), so operations over peak count there too.
-    """
-    by_unit = {use.unit: use for use in measurement.units}
-    for use in _computed(measurement, peaks):
-        known = by_unit.get(use.unit)
-        if known is None or (use.unit == "tensor" and use.percent > known.percent):
-            by_unit[use.unit] = use
-    return tuple(sorted(by_unit.values(), key=lambda use: (-use.percent, use.unit)))
-
-
-def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
-    duration, report = measurement.duration_s, peaks.report
-    if not duration:
-        return []
-    found = []
-    if measurement.dram_bytes is not None and report.dram_bytes_per_s:
-        percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
-        found.append(_use("dram", Family.BANDWIDTH, percent, f"DRAM bytes{_COMPUTED}"))
-    tensor = 0.0
-    for key, count in measurement.operations.items():
-        peak = report.operations_per_s.get(key)
-        if not peak:
-            continue
-        percent = 100.0 * count / duration / peak
-        if key.startswith("tensor_"):
-            tensor += percent
-        elif key in _VECTOR_UNITS:
-            metric = f"{key} operations{_COMPUTED}"
-            found.append(_use(_VECTOR_UNITS[key], Family.COMPUTE, percent, metric))
-    if tensor:
-        metric = f"tensor operations{_COMPUTED}"
-        found.append(_use("tensor", Family.COMPUTE, tensor, metric))
-    return found
-
-
-def _use(unit: str, family: Family, percent: float, metric: str) -> UnitUse:
-    return UnitUse(unit=unit, family=family, percent=percent, metric=metric)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
-    """The busiest unit of each family, and whether each family was measured well enough."""
-
-    best: Mapping[Family, float]
-    measured: frozenset[Family]
-
-    @classmethod
-    def of(cls, uses: Sequence[UnitUse]) -> _Sides:
-        best: dict[Family, float] = {}
-        for use in uses:
-            best[use.family] = max(use.percent, best.get(use.family, use.percent))
-        units = {use.unit for use in uses}
-        measured = set()
-        if "other_memory" in units or ("dram" in units and units & {"l2", "l1"}):
-            measured.add(Family.BANDWIDTH)
-        if units & {"issue", "other_compute"}:
-            measured.add(Family.COMPUTE)
-        return cls(best=best, measured=frozenset(measured))
-
-    @property
-    def complete(self) -> bool:
-        return len(self.measured) == len(Family)
-
-    @property
-    def margin(self) -> float:
-        """Points between the families' busiest units; infinite where one has none."""
-        if len(self.best) < len(Family):
-            return float("inf")
-        return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
-
-
 def _named(uses: Sequence[UnitUse]) -> UnitUse:
     """The busiest unit; one that stands for several gives way to a single one as busy."""
     top = uses[0]
@@ -200,7 +123,7 @@ def _at(duration_s: float | None, percent: float) -> float | None:
 def _doubts(
     measurement: Measurement,
     uses: Sequence[UnitUse],
-    sides: _Sides,
+    sides: Sides,
     threshold: float,
     *,
     co_limited: bool,
@@ -221,7 +144,7 @@ def _doubts(
         found.append((False, "the duration was not measured"))
     elif measurement.duration_s < _SHORT_S:
         found.append((False, "the kernel is shorter than 10 us: start and end weigh heavily"))
-    if uses[0].metric.endswith(_COMPUTED):
+    if uses[0].metric.endswith(COMPUTED):
         found.append((False, "the utilisation is computed, not counted"))
     codes = {note.code for note in measurement.notes}
     if codes & {"counters_nan", "unknown_unit"}:
@@ -239,7 +162,7 @@ def _confidence(doubts: Sequence[tuple[bool, str]]) -> Confidence:
     return Confidence.MEDIUM
 
 
-def _missing(measurement: Measurement, sides: _Sides) -> tuple[Missing, ...]:
+def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
     if sides.complete or any(gap.quantity == "utilization" for gap in measurement.missing):
         return measurement.missing
     gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
@@ -258,7 +181,7 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
         )
     else:
         why = "no utilisation was measured"
-    missing = _missing(measurement, _Sides.of(uses))
+    missing = _missing(measurement, Sides.of(uses))
     flag = next((gap.flag for gap in missing if gap.quantity == "utilization"), None)
     hint = "profile it again" if flag is None else f"collect it with ncu {flag}"
     top_unit = uses[0] if uses else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from roofline.device import device_of
 from roofline.launch import Launch, Metrics
 from roofline.model import Device, Dim3, Kind, Measurement, Missing, Note
-from roofline.opcodes import plain_mix
+from roofline.operations import operations_of
 from roofline.recipes import (
     DRAM_CLOCK,
     DRAM_READ,
@@ -15,9 +15,6 @@ from roofline.recipes import (
     DRAM_WRITE,
     DURATION,
     DURATION_S,
-    FP16,
-    FP32,
-    FP64,
     L1_BYTES,
     L2_BYTES,
     OCCUPANCY,
@@ -29,17 +26,13 @@ from roofline.recipes import (
     SM_CLOCK,
     THEORETICAL_OCCUPANCY,
     WAVES,
-    Recipe,
-    read,
+    QuantityReader,
 )
 from roofline.roofs import report_peaks
 from roofline.stalls import stalls
-from roofline.tensor import TensorWork, tensor_work
+from roofline.tensor import tensor_work
 from roofline.units import unit_uses
 
-_THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
-_HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
-_PACKED_ACTIVITY = ("FADD2", "FMUL2", "FFMA2")
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8
 # Quantity -> the ncu option that collects it.
@@ -59,36 +52,16 @@ FLAGS = {
 _MISSING = {quantity: Missing(quantity=quantity, flag=flag) for quantity, flag in FLAGS.items()}
 
 
-class _Reader:
-    """Applies recipes and remembers how each quantity was read."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self.metrics = metrics
-        self.provenance: dict[str, str] = {}
-        self.notes: list[Note] = []
-
-    def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
-        reading = read(recipes, self.metrics)
-        if reading is None:
-            return None
-        if reading.value < 0:
-            text = f"{quantity} is negative ({reading.value:.6g}, {reading.how}); not used"
-            self.notes.append(Note(code="negative_counter", text=text))
-            return None
-        self.provenance[quantity] = reading.how
-        return reading.value
-
-
 def measure(launch: Launch, source: str | None = None) -> Measurement:
     """Measure one launch: every quantity by the most trusted recipe that its metrics allow.
 
     Durations in seconds, amounts in bytes and operations, clocks in Hz, percentages of peak over
     elapsed time. What is not measured is ``None`` and named in ``missing``.
     """
-    metrics, reader = launch.metrics, _Reader(launch.metrics)
+    metrics, reader = launch.metrics, QuantityReader(launch.metrics)
     device = device_of(metrics)
     tensor = tensor_work(metrics)
-    operations, unmeasured = _operations(reader, tensor)
+    operations, unmeasured = operations_of(reader, tensor)
     read_bytes, write_bytes, dram_bytes = _dram_bytes(reader)
     sm_clock, dram_clock = reader.get("sm_clock", SM_CLOCK), reader.get("dram_clock", DRAM_CLOCK)
     l1_bytes = reader.get("l1_bytes", L1_BYTES)
@@ -170,64 +143,18 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     )
 
 
-def _duration(reader: _Reader) -> float | None:
+def _duration(reader: QuantityReader) -> float | None:
     """A duration of 0 measures nothing."""
     return reader.get("duration", DURATION_S) or None
 
 
-def _dram_bytes(reader: _Reader) -> tuple[float | None, float | None, float | None]:
+def _dram_bytes(reader: QuantityReader) -> tuple[float | None, float | None, float | None]:
     read_bytes = reader.get("dram_read_bytes", DRAM_READ)
     write_bytes = reader.get("dram_write_bytes", DRAM_WRITE)
     if read_bytes is not None and write_bytes is not None:
         reader.provenance["dram_bytes"] = "read + write"
         return read_bytes, write_bytes, read_bytes + write_bytes
     return read_bytes, write_bytes, reader.get("dram_bytes", DRAM_TOTAL)
-
-
-def _operations(reader: _Reader, tensor: TensorWork) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Operations by key, and what ran without being counted."""
-    executed = reader.metrics.instances(_THREAD_OPCODES)
-    mix = plain_mix(executed) if executed else {}
-    found: dict[str, float] = {}
-    for key, recipes in (("fp64", FP64), ("fp32", FP32)):
-        value = reader.get(f"operations.{key}", recipes)
-        if value is not None:
-            found[key] = _whole(value)
-        elif key in mix:
-            found[key] = mix[key]
-            reader.provenance[f"operations.{key}"] = "thread-level opcode mix"
-    found |= _half_operations(reader, mix)
-    unmeasured = []
-    if tensor.how is not None:
-        reader.provenance["operations.tensor"] = tensor.how
-        found |= tensor.operations
-    elif tensor.active:
-        unmeasured.append("tensor")
-    if "fp16" not in found and (reader.metrics.number(_HALF_ACTIVITY) or 0.0) > 0:
-        unmeasured.append("fp16")
-    if any(opcode.partition(".")[0] in _PACKED_ACTIVITY for opcode in executed):
-        # The FADD, FMUL and FFMA counters say nothing of their packed forms; the mix does.
-        found["fp32"] = mix["fp32"]
-        reader.provenance["operations.fp32"] = "thread-level opcode mix"
-    return found, tuple(unmeasured)
-
-
-def _half_operations(reader: _Reader, mix: Mapping[str, float]) -> dict[str, float]:
-    """FP16 and BF16: the opcode mix tells them apart and leaves conversions out."""
-    if mix:
-        reader.provenance["operations.fp16"] = "thread-level opcode mix"
-        if not mix["bf16"]:
-            return {"fp16": mix["fp16"]}
-        reader.provenance["operations.bf16"] = "thread-level opcode mix"
-        return {"fp16": mix["fp16"], "bf16": mix["bf16"]}
-    value = reader.get("operations.fp16", FP16)
-    return {} if value is None else {"fp16": _whole(value)}
-
-
-def _whole(count: float) -> float:
-    """Operations come in ones: undo the rounding of a rate times a time."""
-    nearest = float(round(count))
-    return nearest if abs(count - nearest) <= 1e-9 * nearest + 1e-6 else count
 
 
 def _dim3(metrics: Metrics, what: str) -> Dim3 | None:

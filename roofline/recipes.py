@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from roofline.launch import Metrics
+from roofline.model import Note
 
 DURATION = "gpu__time_duration.sum"
 SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"
@@ -48,6 +49,26 @@ def read(recipes: tuple[Recipe, ...], metrics: Metrics) -> Reading | None:
             if value is not None:
                 return Reading(value=value, how=recipe.how)
     return None
+
+
+class QuantityReader:
+    """Applies recipes and remembers how each quantity was read."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.provenance: dict[str, str] = {}
+        self.notes: list[Note] = []
+
+    def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
+        reading = read(recipes, self.metrics)
+        if reading is None:
+            return None
+        if reading.value < 0:
+            text = f"{quantity} is negative ({reading.value:.6g}, {reading.how}); not used"
+            self.notes.append(Note(code="negative_counter", text=text))
+            return None
+        self.provenance[quantity] = reading.how
+        return reading.value
 
 
 def _same(value: float) -> float:

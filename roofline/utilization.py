@@ -1,0 +1,86 @@
+"""How busy each unit was: what was measured, and what can be computed where it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roofline.model import Family, Measurement, PeakSet, UnitUse
+
+COMPUTED = " over time and peak"
+_VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
+
+
+def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
+    """Measured utilisations, and what can be computed where a unit was not measured.
+
+    The tensor pipe's own activity misleads where one instruction takes longer than the counter
+    thinks (FP32 accumulation on GeForce), so operations over peak count there too.
+    """
+    by_unit = {use.unit: use for use in measurement.units}
+    for use in _computed(measurement, peaks):
+        known = by_unit.get(use.unit)
+        if known is None or (use.unit == "tensor" and use.percent > known.percent):
+            by_unit[use.unit] = use
+    return tuple(sorted(by_unit.values(), key=lambda use: (-use.percent, use.unit)))
+
+
+def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
+    duration, report = measurement.duration_s, peaks.report
+    if not duration:
+        return []
+    found = []
+    if measurement.dram_bytes is not None and report.dram_bytes_per_s:
+        percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
+        found.append(_use("dram", Family.BANDWIDTH, percent, f"DRAM bytes{COMPUTED}"))
+    tensor = 0.0
+    for key, count in measurement.operations.items():
+        peak = report.operations_per_s.get(key)
+        if not peak:
+            continue
+        percent = 100.0 * count / duration / peak
+        if key.startswith("tensor_"):
+            tensor += percent
+        elif key in _VECTOR_UNITS:
+            metric = f"{key} operations{COMPUTED}"
+            found.append(_use(_VECTOR_UNITS[key], Family.COMPUTE, percent, metric))
+    if tensor:
+        metric = f"tensor operations{COMPUTED}"
+        found.append(_use("tensor", Family.COMPUTE, tensor, metric))
+    return found
+
+
+def _use(unit: str, family: Family, percent: float, metric: str) -> UnitUse:
+    return UnitUse(unit=unit, family=family, percent=percent, metric=metric)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The busiest unit of each family, and whether each family was measured well enough."""
+
+    best: Mapping[Family, float]
+    measured: frozenset[Family]
+
+    @classmethod
+    def of(cls, uses: Sequence[UnitUse]) -> Sides:
+        best: dict[Family, float] = {}
+        for use in uses:
+            best[use.family] = max(use.percent, best.get(use.family, use.percent))
+        units = {use.unit for use in uses}
+        measured = set()
+        if "other_memory" in units or ("dram" in units and units & {"l2", "l1"}):
+            measured.add(Family.BANDWIDTH)
+        if units & {"issue", "other_compute"}:
+            measured.add(Family.COMPUTE)
+        return cls(best=best, measured=frozenset(measured))
+
+    @property
+    def complete(self) -> bool:
+        return len(self.measured) == len(Family)
+
+    @property
+    def margin(self) -> float:
+        """Points between the families' busiest units; infinite where one has none."""
+        if len(self.best) < len(Family):
+            return float("inf")
+        return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
