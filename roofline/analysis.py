@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from roofline.classify import BALANCE, LATENCY_THRESHOLD, all_uses, judge
+from roofline.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
@@ -15,6 +15,7 @@ from roofline.model import Analysis, Group, Measurement, Peaks, Result, Source
 from roofline.peaks import peak_set
 from roofline.reader import OnError, OnProgress, read
 from roofline.registry import Registry, load
+from roofline.utilization import all_uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

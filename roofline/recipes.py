@@ -60,6 +60,7 @@ class QuantityReader:
         self.notes: list[Note] = []
 
     def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
+        """Read a quantity; a negative one is not used, and noted."""
         reading = read(recipes, self.metrics)
         if reading is None:
             return None

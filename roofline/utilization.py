@@ -63,6 +63,7 @@ class Sides:
 
     @classmethod
     def of(cls, uses: Sequence[UnitUse]) -> Sides:
+        """What a list of utilisations says of both families."""
         best: dict[Family, float] = {}
         for use in uses:
             best[use.family] = max(use.percent, best.get(use.family, use.percent))
@@ -76,6 +77,7 @@ class Sides:
 
     @property
     def complete(self) -> bool:
+        """Whether enough was measured of both to call a kernel idle."""
         return len(self.measured) == len(Family)
 
     @property
