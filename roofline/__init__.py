@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from roofline.analysis import analyze
     from roofline.errors import RooflineError
+    from roofline.frame import to_frame
     from roofline.model import Analysis, Bound, Group, Measurement, Result, Verdict
     from roofline.reader import read
 
@@ -24,6 +25,7 @@ _HOMES = {
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
     "read": "roofline.reader",
+    "to_frame": "roofline.frame",
 }
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "__version__",
     "analyze",
     "read",
+    "to_frame",
 ]
 
 

@@ -5,6 +5,7 @@ import sys
 import pandas as pd
 import pytest
 
+import roofline
 from roofline.choose import Choice, choose
 from roofline.columns import columns
 from roofline.errors import UsageError
@@ -27,6 +28,10 @@ def test_rows_are_results_position_by_position():
     assert frame["dram_bytes"][1] == 0.9e9
     assert pd.isna(frame["grid_x"].astype("Int64")).sum() == 0
     assert list(frame.columns) == [column.name for column in columns(launches=True)]
+
+
+def test_it_is_part_of_the_public_names():
+    assert roofline.to_frame is to_frame
 
 
 def test_kernels_and_choices():

@@ -37,6 +37,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
     Examples:
       roofline analyze report.ncu-rep
       roofline analyze runs/ --kernel gemm --top 5
+      roofline analyze report.ncu-rep --explain 1
       roofline analyze report.ncu-rep --explain sgemm
       roofline analyze report.ncu-rep --format json --output analysis.json
       roofline analyze report.ncu-rep --launches --format csv > launches.csv

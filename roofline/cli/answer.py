@@ -16,7 +16,7 @@ import click
 from roofline.choose import Choice, Chosen, choose, matching
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
-from roofline.model import Analysis
+from roofline.model import Analysis, Group
 
 ENDINGS = {
     ".json": "json",
@@ -138,7 +138,7 @@ def _text(part: Chosen, request: Request) -> Iterable[str]:
 def _explanation(part: Chosen, wanted: str, request: Request) -> str:
     from roofline.render import explain
 
-    found = matching(part.analysis, wanted)
+    found = _ranked(part, wanted) or matching(part.analysis, wanted)
     if not found:
         hint = f"--explain {_nearest(part.analysis, wanted)}"
         raise UsageError(f"no kernel matches {wanted!r}", hint=hint)
@@ -150,6 +150,13 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
         width=_width(request),
         color=_color(request),
     )
+
+
+def _ranked(part: Chosen, wanted: str) -> tuple[Group, ...]:
+    """The kernel at a rank of the table: no kernel's name is a number."""
+    groups = part.analysis.groups
+    rank = int(wanted) if wanted.isdecimal() else 0
+    return (groups[rank - 1],) if 0 < rank <= len(groups) else ()
 
 
 def nothing_left(analysis: Analysis, choice: Choice) -> UsageError:

@@ -106,8 +106,9 @@ launches = click.option(
 explain = click.option(
     "--explain",
     metavar="KERNEL",
-    help="All the evidence about one kernel: numbers with their metrics, what would refute the "
-    "verdict, what to try first and what that could buy at most.",
+    help="All the evidence about one kernel, by its rank in the table, its name or a regular "
+    "expression: numbers with their metrics, what would refute the verdict, what to try first "
+    "and what that could buy at most.",
 )
 
 # --- where the answer goes --------------------------------------------------------------------

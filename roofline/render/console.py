@@ -54,7 +54,7 @@ def bar(percent: float, width: int) -> str:
 
 def bound(value: Bound) -> Text:
     """The word of a bound in its colour."""
-    return Text(str(value), style=f"bold {BOUND_STYLES[value]}".strip())
+    return Text.assemble((str(value), f"bold {BOUND_STYLES[value]}"))
 
 
 def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:

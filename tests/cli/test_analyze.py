@@ -174,6 +174,12 @@ def test_explain_takes_the_longest_and_lists_the_others(path: Path):
     assert "dram__throughput" in done.stdout
 
 
+def test_explain_takes_a_rank(path: Path):
+    assert run(path, "--explain", "2").stdout.startswith("axpy<float>")
+    assert run(path, "--explain", "2", "--sort", "name").stdout.startswith("sgemm<float>")
+    assert run(path, "--explain", "3").exit_code == 2
+
+
 def test_thresholds_reach_the_rule(path: Path):
     done = run(path, "--explain", "axpy", "--latency-threshold", "95")
 

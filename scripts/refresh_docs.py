@@ -1,0 +1,67 @@
+"""Run the commands of the documentation again and put what they print below them.
+
+Only fenced blocks opened with "console checked" are touched: the first line is "$ COMMAND", the
+rest is its output, 100 columns wide. tests/test_docs.py holds that nothing is left to refresh.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from roofline.process import run_quietly  # noqa: E402
+
+BLOCK = re.compile(r"^```console checked\n\$ (roofline [^\n]*)\n.*?^```$", re.MULTILINE | re.DOTALL)
+COLUMNS = 100
+
+
+def pages() -> list[Path]:
+    """Every page that may hold such a block."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def refreshed(text: str) -> str:
+    """``text`` with the output of each command as it is now."""
+    return BLOCK.sub(lambda block: _block(block.group(1)), text)
+
+
+def _block(command: str) -> str:
+    words, _, pipe = command.partition(" | ")
+    argv = [sys.executable, "-m", "roofline", *shlex.split(words)[1:]]
+    env = {**os.environ, "COLUMNS": str(COLUMNS), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    here = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        done = run_quietly(argv, env=env)
+    finally:
+        os.chdir(here)
+    if done is None or done.code != 0:
+        raise SystemExit(f"{command} failed: {done.stderr if done else 'it cannot be started'}")
+    lines = done.stdout.rstrip().splitlines()
+    head = re.fullmatch(r"head -(\d+)", pipe)
+    if head:
+        lines = lines[: int(head.group(1))]
+    elif pipe:
+        raise SystemExit(f"{command}: only head -N may follow")
+    output = "\n".join(line.rstrip() for line in lines)
+    return f"```console checked\n$ {command}\n{output}\n```"
+
+
+def main() -> None:
+    """Rewrite the pages that have changed."""
+    for page in pages():
+        before = page.read_text("utf-8")
+        after = refreshed(before)
+        if after != before:
+            page.write_text(after, "utf-8")
+            print(f"refreshed {page.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
