@@ -153,32 +153,28 @@ class Canvas:
             )
         )
 
-    def mark(
-        self,
-        x: float,
-        y: float,
-        bound: Bound,
-        radius: float,
-        *,
-        gid: str | None = None,
-        **style: Any,
+    def mark(self, x: float, y: float, bound: Bound, radius: float, **style: Any) -> None:
+        """The mark of a verdict: its colour and its shape; ``gid`` is its id in an SVG."""
+        self.marks([x], [y], bound, radius, **style)
+
+    def marks(
+        self, xs: Sequence[float], ys: Sequence[float], bound: Bound, radius: float, **style: Any
     ) -> None:
-        """The mark of a verdict: its colour and its shape."""
+        """Several marks of one verdict as one object."""
         given: dict[str, Any] = {
             "markeredgecolor": self.theme.background,
             "markerfacecolor": self.theme.of_bound(bound),
             "markeredgewidth": 0.8,
         } | style
         artist = Line2D(
-            [x],
-            [y],
+            xs,
+            ys,
             transform=self.pixels,
             linestyle="none",
             marker=MARKERS[bound],
             markersize=2 * radius * EQUAL_AREA[bound],
             **given,
         )
-        artist.set_gid(gid)
         self.figure.add_artist(artist)
 
     def arrow(

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from roofline.model import Bound
 from roofline.plot import levels, roofs, words
 from roofline.plot.canvas import Canvas, Ruler
 from roofline.plot.labels import Anchor, Box, place
@@ -19,7 +20,9 @@ from roofline.render import numbers
 
 LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
 EDGE = 44.0  # width of the strip of infinite intensity
+LABELLED = 30  # marks with a label: those with the most time
 NAMES_UP_TO = 10  # marks that are labelled with names; more get numbers and a key
+OWN_MARKS = 500  # marks with a tooltip; more are drawn together, and no label keeps off them
 _NAME_ROOM = 210.0
 _FAR = 70.0  # a name farther from its mark than this is worse than a number
 _LABEL_HEIGHT = 14.0
@@ -88,12 +91,20 @@ def lay_out(
         places += [(m, (edge.x0 + edge.x1) / 2, scale.y(m.y)) for m in outer]
     places.sort(key=lambda p: p[0].rank)
     small = [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
+    along = [point for line in drawn for point in _points(line, scale)]
     if panel.levels:
         small += [box for m, _, y in places for box in levels.boxes(m, scale, y)]
+        along += [(x, y) for m, start, y in places for x in levels.line(m, scale, start)]
     around = [_around(x, y, radius(m.share)) for m, x, y in places]
-    roof_labels = roofs.labels(panel, drawn, scale, ruler, [*around, *small])
-    taken = [*small, *(box for label in roof_labels for box in label.boxes)]
-    spots, numbered = _label(places, scale, edge, drawn, taken, ruler, with_levels=panel.levels)
+    roof_labels = roofs.labels(panel, drawn, scale, ruler, [*around[:OWN_MARKS], *small])
+    room = _Room(
+        area=Box(area.x0, area.y0, width - RIGHT, area.y1),
+        taken=[*small, *(box for label in roof_labels for box in label.boxes)],
+        marks=around[LABELLED:OWN_MARKS],
+        lines=along,
+    )
+    spots, numbered = _label(places[:LABELLED], room, ruler)
+    spots += tuple(_spot(place, "", None) for place in places[LABELLED:])
     return Chart(
         panel=panel,
         width=width,
@@ -116,32 +127,29 @@ def _intensities(mark: Mark, panel: Panel) -> list[float]:
     return [x for x in map(mark.level_intensity, shown) if x is not None]
 
 
-def _label(
-    places: Sequence[tuple[Mark, float, float]],
-    scale: Scale,
-    edge: Box | None,
-    drawn: Sequence[roofs.Line],
-    taken: Sequence[Box],
-    ruler: Ruler,
-    *,
-    with_levels: bool,
-) -> tuple[tuple[Spot, ...], bool]:
+_Place = tuple[Mark, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Room:
+    """Where labels may go, what they must keep off, and what they should keep off."""
+
+    area: Box
+    taken: Sequence[Box]
+    marks: Sequence[Box]
+    lines: Sequence[tuple[float, float]]
+
+
+def _label(places: Sequence[_Place], room: _Room, ruler: Ruler) -> tuple[tuple[Spot, ...], bool]:
     """Label with names if all fit near their marks, else with numbers for a key below."""
-    area = Box(scale.area.x0, scale.area.y0, (edge or scale.area).x1, scale.area.y1)
-    along = [point for line in drawn for point in _points(line, scale)]
-    if with_levels:
-        along += [(x, y) for m, start, y in places for x in levels.line(m, scale, start)]
 
     def attempt(texts: Sequence[str], width: float | None) -> tuple[Spot, ...]:
         anchors = [
             Anchor(x, y, radius(m.share), width or ruler.width(t) + 2, _LABEL_HEIGHT)
             for (m, x, y), t in zip(places, texts, strict=True)
         ]
-        boxes = place(anchors, area, taken=taken, lines=along)
-        return tuple(
-            Spot(mark=m, x=x, y=y, radius=radius(m.share), text=text, box=box)
-            for (m, x, y), text, box in zip(places, texts, boxes, strict=True)
-        )
+        boxes = place(anchors, room.area, taken=room.taken, marks=room.marks, lines=room.lines)
+        return tuple(map(_spot, places, texts, boxes))
 
     if len(places) <= NAMES_UP_TO:
         spots = attempt(_name_labels([m for m, _, _ in places], ruler), None)
@@ -149,6 +157,11 @@ def _label(
             return spots, False
     digits = [str(m.rank) for m, _, _ in places]
     return attempt(digits, max(ruler.width(d) for d in digits) + 3), True
+
+
+def _spot(at: _Place, text: str, box: Box | None) -> Spot:
+    mark, x, y = at
+    return Spot(mark=mark, x=x, y=y, radius=radius(mark.share), text=text, box=box)
 
 
 def _name_labels(marks: Sequence[Mark], ruler: Ruler) -> list[str]:
@@ -180,7 +193,7 @@ def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:
         for spot in chart.spots:
             levels.draw(canvas, spot.mark, chart.scale, (spot.x, spot.y), spot.radius)
     # Large marks first, so that small ones are not hidden under them.
-    for spot in sorted(chart.spots, key=lambda s: -s.radius):
+    for spot in sorted(chart.spots[:OWN_MARKS], key=lambda s: -s.radius):
         canvas.mark(
             spot.x,
             spot.y,
@@ -189,6 +202,9 @@ def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:
             gid=mark_id(panel_number, spot.mark),
             zorder=5,
         )
+    for bound in Bound:
+        rest = [s for s in chart.spots[OWN_MARKS:] if s.mark.result.verdict.bound is bound]
+        canvas.marks([s.x for s in rest], [s.y for s in rest], bound, radius(None), zorder=4.9)
     for spot in chart.spots:
         _draw_label(canvas, spot)
 

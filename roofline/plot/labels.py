@@ -66,23 +66,34 @@ def place(
     area: Box,
     *,
     taken: Sequence[Box] = (),
+    marks: Sequence[Box] = (),
     lines: Sequence[tuple[float, float]] = (),
 ) -> tuple[Box | None, ...]:
     """A box for each anchor, the first served first; ``None`` where the area is full.
 
-    No box overlaps another, one of ``taken``, or leaves ``area``. Marks, leaders and ``lines``
-    (points along roofs) are avoided where there is room. The same input gives the same answer.
+    No box overlaps another, one of ``taken``, or leaves ``area``. Marks (the anchors' own and
+    ``marks``), leaders and ``lines`` (points along roofs) are avoided where there is room. The
+    same input gives the same answer.
     """
-    marks = [Box(a.x - a.radius, a.y - a.radius, a.x + a.radius, a.y + a.radius) for a in anchors]
+    all_marks = [*marks, *(_around_mark(a) for a in anchors)]
     line_boxes = [Box(x, y, x, y) for x, y in lines]
     placed: list[Box | None] = []
     hard = list(taken)
     for anchor in anchors:
-        box = _around(anchor, area, hard, marks, line_boxes) or _anywhere(anchor, area, hard)
+        box = _around(anchor, area, hard, all_marks, line_boxes) or _anywhere(anchor, area, hard)
         placed.append(box)
         if box is not None:
             hard.append(box)
     return _untangle(anchors, placed)
+
+
+def _around_mark(anchor: Anchor) -> Box:
+    return Box(
+        anchor.x - anchor.radius,
+        anchor.y - anchor.radius,
+        anchor.x + anchor.radius,
+        anchor.y + anchor.radius,
+    )
 
 
 def _around(

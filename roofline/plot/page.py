@@ -17,7 +17,6 @@ from roofline.plot.scene import Mark, Options, Panel, Place, Scene, compose
 from roofline.plot.style import KINDS, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
 
 CHART_PX, LEAST_CHART_PX = 470.0, 300.0
-KEY_ROWS = 40
 _PAD = 14.0
 _ROW = 18.0
 
@@ -166,8 +165,8 @@ def legend_block(items: Sequence[LegendItem], width: float, ruler: Ruler) -> Blo
 def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
     """Which number is which kernel, in two columns where there is room."""
     marks = [s.mark for s in planned.spots]
-    columns = 2 if width >= 700 and len(marks) > 6 else 1
-    shown = marks[: KEY_ROWS * columns]
+    shown = marks[: chart.LABELLED]
+    columns = 2 if width >= 700 and len(shown) > 6 else 1
     rows = -(-len(shown) // columns)
     height = _ROW * rows + 14 + (16 if len(marks) > len(shown) else 0)
     column = (width - 2 * _PAD) / columns
@@ -178,7 +177,9 @@ def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
             x, y = _PAD + column * (i // rows), height - 12 - _ROW * (i % rows)
             _key_row(canvas, mark, texts[i], x, y)
         if len(marks) > len(shown):
-            text = f"and {len(marks) - len(shown)} more"
+            more = sum(m.share or 0.0 for m in marks[len(shown) :])
+            text = f"and {len(marks) - len(shown)} more, not numbered, with {words.share(more)}"
+            text += " of the time"
             canvas.text(_PAD, 8, text, fontsize=SMALL_PX, color="muted")
 
     return Block(height, draw)

@@ -22,7 +22,9 @@ def percent(value: float) -> str:
 
 def share(value: float | None) -> str:
     """A share of the time (0 to 1) in percent; "" where it is not known."""
-    return "" if value is None else percent(100 * value)
+    if value is None:
+        return ""
+    return "<0.1 %" if 0 < value < 0.0005 else percent(100 * value)
 
 
 def verdict(judged: Verdict) -> str:

@@ -109,6 +109,15 @@ def test_thirty_kernels_of_a_chart_are_all_labelled(seed):
     assert planned == chart.lay_out(panel, 900, 470, Ruler())  # the same again
 
 
+def test_more_than_thirty_kernels_are_drawn_and_the_longest_labelled():
+    (panel,) = compose(crowd(3, 60), Options()).panels
+    planned = chart.lay_out(panel, 900, 470, Ruler())
+
+    assert planned is not None
+    assert len(planned.spots) == 60
+    assert [s.mark.rank for s in planned.spots if s.box is not None] == list(range(1, 31))
+
+
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_few_kernels_are_labelled_with_their_names(count):
     (panel,) = compose(crowd(1, count), Options()).panels

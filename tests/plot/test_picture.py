@@ -7,9 +7,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from matplotlib.lines import Line2D
 
 from roofline.errors import UsageError
-from roofline.plot import Options, draw, picture, save
+from roofline.plot import Options, draw, picture, save, words
 from roofline.plot.html import page
 from roofline.plot.picture import svg
 from roofline.plot.style import THEMES
@@ -163,6 +164,24 @@ def test_nothing_is_written_over_unasked(tmp_path):
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
     with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf, \.html"):
         save(picture(mixed()), tmp_path / "a.bmp")
+
+
+def test_thousands_of_kernels_are_drawn_and_what_is_not_numbered_is_said():
+    figure = draw(crowd(4, 1500))
+    marks = sum(len(a.get_xdata()) for a in figure.findobj(Line2D) if a.get_zorder() in (4.9, 5))
+
+    assert marks == 1500
+    assert any(re.fullmatch(r"and 1470 more, not numbered, with .*", t) for t in texts(figure))
+
+
+def test_a_small_share_is_not_none():
+    assert [words.share(s) for s in (None, 0.0, 0.0004, 0.0005, 0.123)] == [
+        "",
+        "0.0 %",
+        "<0.1 %",
+        "0.1 %",
+        "12 %",
+    ]
 
 
 @pytest.mark.parametrize("theme", THEMES)
