@@ -57,7 +57,7 @@ def opened(path: Path) -> Iterator[memoryview]:
     """Give the bytes of a report, mapped and not loaded; a ``.ncu-repz`` is decompressed.
 
     Raises:
-        InputError: the file cannot be opened, or is compressed and cannot be decompressed here.
+        InputError: the file cannot be opened.
         ContainerError: the file is empty, or its compression is damaged.
 
     """
@@ -65,7 +65,7 @@ def opened(path: Path) -> Iterator[memoryview]:
     view = memoryview(mapped)
     try:
         if view[: len(ZSTD_MAGIC)] == ZSTD_MAGIC:
-            yield memoryview(_decompressed(path, view))
+            yield memoryview(_decompressed(view))
         else:
             yield view
     finally:
@@ -84,15 +84,9 @@ def _mapped(path: Path) -> mmap.mmap:
         raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
 
 
-def _decompressed(path: Path, data: memoryview) -> bytes:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise InputError(
-            f"cannot look into {path}",
-            why="it is compressed, and the zstandard module is not installed",
-            hint="pip install zstandard",
-        ) from error
+def _decompressed(data: memoryview) -> bytes:
+    import zstandard  # only compressed reports need it
+
     pieces = bytearray()
     engine = zstandard.ZstdDecompressor().decompressobj()
     try:
