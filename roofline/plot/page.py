@@ -170,7 +170,7 @@ def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
     rows = -(-len(shown) // columns)
     height = _ROW * rows + 14 + (16 if len(marks) > len(shown) else 0)
     column = (width - 2 * _PAD) / columns
-    texts = ruler.names([(m.name, m.detail) for m in shown], column - 104)
+    texts = ruler.names([(m.name, m.detail) for m in shown], column - 108)
 
     def draw(canvas: Canvas) -> None:
         for i, mark in enumerate(shown):
@@ -189,8 +189,8 @@ def _key_row(canvas: Canvas, mark: Mark, name: str, x: float, y: float) -> None:
     canvas.text(x + 20, y, str(mark.rank), ha="right", color="muted", va="center_baseline")
     canvas.mark(x + 32, y, mark.result.verdict.bound, 4.5)
     share = words.share(mark.share)
-    canvas.text(x + 84, y, share, ha="right", color="muted", va="center_baseline")
-    canvas.text(x + 92, y, name, va="center_baseline")
+    canvas.text(x + 88, y, share, ha="right", color="muted", va="center_baseline")
+    canvas.text(x + 96, y, name, va="center_baseline")
 
 
 def footer(scene: Scene) -> list[str]:

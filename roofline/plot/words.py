@@ -31,9 +31,9 @@ def verdict(judged: Verdict) -> str:
     """The verdict in a few words: "compute: issue slots 78 %"."""
     limit = sentences.limited_by(judged)
     text = f"{judged.bound}: {limit}" if limit else str(judged.bound)
-    if judged.bound is Bound.LATENCY or judged.limiter_percent is None or not limit:
-        return text
-    return f"{text} {percent(judged.limiter_percent)}"
+    if judged.bound in (Bound.BANDWIDTH, Bound.COMPUTE) and judged.limiter_percent is not None:
+        return f"{text} {percent(judged.limiter_percent)}"
+    return text
 
 
 def rates(result: Result) -> str:

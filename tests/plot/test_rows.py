@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from roofline.model import Bound
-from roofline.plot import Options, draw
+from roofline.plot import Options, draw, words
 from roofline.plot.margin import ROWS, busiest
-from tests.makers import analysis, unit
+from tests.makers import analysis, unit, verdict
 from tests.plot.values import kernel, mixed, texts
 
 
@@ -19,6 +19,21 @@ def test_percentages_alone_are_drawn_as_bars_without_an_empty_roofline():
     assert not any("DRAM 30" in w or "12 %" in w for w in words)  # not the busiest
     assert "both under 60 %: latency" in words
     assert "operations not measured" in words
+
+
+@pytest.mark.parametrize(
+    ("bound", "cause", "text"),
+    [
+        (Bound.BANDWIDTH, None, "bandwidth: DRAM 90 %"),
+        (Bound.LATENCY, "grid_too_small", "latency: grid too small"),
+        (Bound.UNKNOWN, None, "unknown"),
+    ],
+)
+def test_a_verdict_has_a_percentage_only_where_a_unit_limits(bound, cause, text):
+    limiter = "dram" if bound is Bound.BANDWIDTH else None
+    judged = verdict(bound=bound, limiter=limiter, limiter_percent=90.0, cause=cause)
+
+    assert words.verdict(judged) == text
 
 
 def test_the_busiest_of_each_family_is_found():
