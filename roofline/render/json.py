@@ -5,18 +5,32 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from roofline import __version__
 from roofline.choose import Chosen, chosen
-from roofline.model import Analysis, Device, Group, Measurement, PeakSet, Result, Source
+from roofline.model import (
+    Analysis,
+    Device,
+    Group,
+    Measurement,
+    Missing,
+    Note,
+    PeakSet,
+    Result,
+    Source,
+    Stall,
+)
 from roofline.render.names import last_part
 from roofline.render.summary import missing_of
 
 SCHEMA = "roofline.analysis/1"
 # How the capture was told to work; other settings could say more about a person than is needed.
 _SETTINGS = ("clock_control", "cache_control", "replay_mode")
+_DEVICE, _MISSING, _NOTE, _STALL = (
+    tuple(field.name for field in fields(kind)) for kind in (Device, Missing, Note, Stall)
+)
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
 
@@ -87,7 +101,7 @@ def _identity(m: Measurement) -> dict[str, Any]:
 
 
 def _device(device: Device, m: Measurement) -> dict[str, Any]:
-    return asdict(device) | {"sm_clock_hz": m.sm_clock_hz, "dram_clock_hz": m.dram_clock_hz}
+    return _flat(device, _DEVICE) | {"sm_clock_hz": m.sm_clock_hz, "dram_clock_hz": m.dram_clock_hz}
 
 
 def _measured(m: Measurement) -> dict[str, Any]:
@@ -114,10 +128,10 @@ def _measured(m: Measurement) -> dict[str, Any]:
         "registers_per_thread": m.registers_per_thread,
         "shared_memory_bytes": m.shared_memory_bytes,
         "sm_active_percent": m.sm_active_percent,
-        "stalls": [asdict(s) for s in m.stalls],
+        "stalls": [_flat(s, _STALL) for s in m.stalls],
         "passes": m.passes,
         "provenance": dict(m.provenance) | metrics,
-        "notes": [asdict(n) for n in m.notes],
+        "notes": [_flat(n, _NOTE) for n in m.notes],
     }
 
 
@@ -149,7 +163,7 @@ def _judged(result: Result) -> dict[str, Any]:
         "peaks": _peaks(result.peaks),
         "peak_sources": {p.kind: p.source for p in result.peaks.of_kind()},
         "spec": result.peaks.spec,
-        "missing": [asdict(m) for m in missing_of(result)],
+        "missing": [_flat(m, _MISSING) for m in missing_of(result)],
     }
 
 
@@ -167,11 +181,16 @@ def _peaks(peaks: PeakSet) -> dict[str, Any]:
     return rates | {"operations_per_s": operations}
 
 
+def _flat(value: object, names: tuple[str, ...]) -> dict[str, Any]:
+    """A value of plain fields; dataclasses.asdict copies them deeply, which takes longer."""
+    return {name: getattr(value, name) for name in names}
+
+
 def _source(source: Source) -> dict[str, Any]:
     return {
         "path": last_part(source.path),
         "launches": source.launches,
-        "notes": [asdict(n) for n in source.notes],
+        "notes": [_flat(n, _NOTE) for n in source.notes],
     }
 
 
