@@ -123,7 +123,7 @@ def write(
     pieces = encode(launches, capture or Capture())
     with whole_file(path, force=force) as temporary, temporary.open("wb") as file:
         if path.suffix == ".ncu-repz":
-            file.write(stored(b"".join(pieces)))
+            file.write(compressed(b"".join(pieces)))
         else:
             file.writelines(pieces)
 
@@ -166,6 +166,15 @@ def block(header: Iterable[bytes], entries: Sequence[bytes] = ()) -> bytes:
     return sized(b"".join((*header, wire.uint(Header.PAYLOAD, len(payload))))) + payload
 
 
+def compressed(data: bytes) -> bytes:
+    """Bytes as a zstd frame; merely stored in one where the zstandard module is missing."""
+    try:
+        import zstandard
+    except ImportError:
+        return stored(data)
+    return zstandard.ZstdCompressor().compress(data)
+
+
 def stored(data: bytes) -> bytes:
     """Wrap bytes as a zstd frame without compressing them, which needs no library."""
     frame = [ZSTD_MAGIC, b"\xe0", len(data).to_bytes(8, "little")]  # one segment, 8-byte size
@@ -204,7 +213,7 @@ def _session(capture: Capture, process: Process) -> bytes:
 
 def _device(number: int, attributes: Mapping[str, Scalar]) -> bytes:
     rows = [
-        wire.message(3, [wire.text(1, name.removeprefix(_DEVICE)), _value(2, value)])
+        wire.message(3, [wire.text(1, name), _value(2, value)])
         for name, value in attributes.items()
     ]
     name = str(attributes.get(f"{_DEVICE}display_name", ""))

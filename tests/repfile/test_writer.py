@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from roofline.errors import UsageError
 from roofline.process import run_quietly
 from roofline.repfile import Capture, Launch, Metric, Rule, Section, Workload, write
+from roofline.repfile.writer import stored
 from tests import strange
 from tests.shared import NCU
 
@@ -118,10 +119,22 @@ def test_every_workload_comes_back(workload: Workload, kind: int, tmp_path: Path
 
 def test_a_compressed_report_needs_no_library_to_write(tmp_path: Path):
     path = tmp_path / "large.ncu-repz"
-    write(path, [strange.launch(f"k{i}", demangled="x" * 20_000) for i in range(20)])
+    names = [f"k{i}" for i in range(20)]
+    plain = strange.report(*(strange.launch(name, demangled="x" * 20_000) for name in names))
+    path.write_bytes(stored(plain))
 
-    assert path.stat().st_size > 2 * 128 * 1024  # more than one stored block
-    assert [action.name() for action in load(path)] == [f"k{i}" for i in range(20)]
+    assert len(plain) > 2 * 128 * 1024  # more than one stored block
+    assert [action.name() for action in load(path)] == names
+
+
+def test_the_ending_decides_whether_a_report_is_compressed(tmp_path: Path):
+    plain, packed = tmp_path / "a.ncu-rep", tmp_path / "a.ncu-repz"
+    launches = [strange.launch(demangled="x" * 20_000)]
+    write(plain, launches)
+    write(packed, launches)
+
+    assert packed.stat().st_size < plain.stat().st_size / 4
+    assert load(packed)[0].name(ncu_report.IAction.NameBase_DEMANGLED) == "x" * 20_000
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path):

@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import ncu_report
+import pytest
+from click.testing import CliRunner
+
+from roofline import scrub
+from roofline.cli import cli
+from roofline.errors import InputError, UsageError
+from roofline.process import run_quietly
+from roofline.redact import redact
+from roofline.repfile import Launch, Metric, Rule, opened, require_whole, wire
+from roofline.repfile.schema import MAGIC, RESULTS, Header, Kernel, Session, Workload
+from roofline.repfile.writer import block, sized
+from tests import strange
+from tests.shared import NCU, REPORTS
+
+SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*.ncu-rep"))
+
+
+def held(path: Path) -> list[dict[str, Any]]:
+    """All that ncu_report gives of each result, in the order of the file."""
+    found = []
+    for part in ncu_report.load_report(str(path)):
+        for action in part:
+            state = action.nvtx_state()
+            metrics = {name: _metric(action[name]) for name in action.metric_names()}
+            bases = (action.NameBase_FUNCTION, action.NameBase_DEMANGLED, action.NameBase_MANGLED)
+            names = [action.name(base) for base in bases]
+            ranges = state and [(d, state[d].push_pop_ranges()) for d in state.domains()]
+            found.append({"metrics": metrics, "names": names, "nvtx": repr(ranges)})
+    return found
+
+
+def _metric(metric: ncu_report.IMetric) -> tuple[str, ...]:
+    """As text, in which NaN equals NaN and 1 is not 1.0."""
+    count = metric.num_instances()
+    values = [repr(metric.value(i)) for i in range(count)]
+    ids = metric.correlation_ids() if metric.has_correlation_ids() else None
+    keys = [repr(ids.value(i)) for i in range(ids.num_instances())] if ids is not None else []
+    return (repr(metric.value()), str(metric.unit()), *values, *keys)
+
+
+REAL = pytest.mark.skipif(not REPORTS, reason="no folder of real reports")
+
+
+@REAL
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:60])
+def test_every_measured_value_of_real_reports_stays(path: Path, tmp_path: Path):
+    if path.stat().st_size == 0:
+        with pytest.raises(InputError, match="empty"):
+            redact(path, tmp_path / "out.ncu-rep")
+        return
+    for keep_sass in (False, True):
+        out = tmp_path / f"{keep_sass}.ncu-rep"
+        done = redact(path, out, keep_sass=keep_sass)
+        assert held(out) == held(path)
+        assert done.results == require_whole(out).found
+        assert scrub.PATHS.search(out.read_bytes()) is None
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_every_value_of_the_samples_stays(path: Path, tmp_path: Path):
+    out = tmp_path / "out.ncu-rep"
+    redact(path, out)
+    assert held(out) == held(path)
+
+
+@pytest.mark.parametrize("name", strange.WHOLE)
+def test_strange_reports_stay_what_they_are(name: str, tmp_path: Path):
+    source, out = strange.write(tmp_path, name), tmp_path / "out.ncu-rep"
+    redact(source, out)
+    assert held(out) == held(source)
+
+
+# Each secret is where a real report has such a thing.
+SECRETS = (
+    "hostalpha",
+    "192.0.2.77",
+    "userbravo",
+    "argcharlie",
+    "envdelta",
+    "commentecho",
+    "notefoxtrot",
+    "framegolf",
+    "sourcehotel",
+    "codeindia",
+    "ptxjuliett",
+    "futurekilo",
+    "procmike",
+    "machinelima",
+)
+
+
+def _system() -> list[bytes]:
+    address = wire.message(7, [wire.text(1, "192.0.2.77"), wire.uint(2, 1)])
+    build = "#1 SMP userbravo@hostalpha"
+    return [wire.text(1, "Linux"), wire.text(2, build), wire.text(5, "hostalpha"), address]
+
+
+def _session() -> bytes:
+    executable = [
+        wire.text(1, "/home/userbravo/bench"),
+        wire.text(2, "/home/userbravo"),
+        wire.text(3, "--argcharlie"),
+        wire.text(4, "TOKEN=envdelta"),
+    ]
+    return wire.message(
+        Header.SESSION,
+        [
+            wire.uint(Session.PROCESS, 7),
+            wire.message(Session.HOST, _system()),
+            wire.message(Session.TARGET, _system()),
+            wire.text(Session.COMMENT, "commentecho"),
+            wire.message(Session.VERSIONS, [wire.text(1, "CUDA Version"), wire.text(2, "12.4")]),
+            wire.message(Session.EXECUTABLE, executable),
+            wire.text(Session.COMMAND_LINE, "ncu ./bench --argcharlie"),
+            wire.text(99, "futurekilo"),
+        ],
+    )
+
+
+def _source() -> bytes:
+    file = wire.message(1, [wire.text(1, "/home/userbravo/a.cu"), wire.text(2, "sourcehotel")])
+    return b"".join(
+        [
+            wire.uint(1, 4242),
+            wire.text(2, "codeindia"),
+            wire.blob(3, b"ptxjuliett"),
+            wire.blob(4, b"machinelima"),
+            wire.blob(8, file),
+        ]
+    )
+
+
+def _result(metrics: list[bytes]) -> bytes:
+    fields = RESULTS[Workload.KERNEL]
+    frame = [wire.text(1, "/home/userbravo/bench"), wire.uint(2, 1), wire.text(4, "framegolf")]
+    note = [wire.message(1, [wire.text(1, "SpeedOfLight")]), wire.text(3, "notefoxtrot")]
+    triple = b"".join(wire.uint(i, 1) for i in (1, 2, 3))
+    names = (Kernel.MANGLED, Kernel.FUNCTION, Kernel.DEMANGLED)
+    return b"".join(
+        [
+            *(wire.uint(number, 1) for number in (1, 2, 3, 4)),
+            *(wire.text(number, "lambda_at_/home/userbravo/src/kern.cu:3") for number in names),
+            wire.uint(Kernel.DIMENSIONS, 3),
+            *(wire.blob(n, triple) for n in (Kernel.OFFSET, Kernel.GRID, Kernel.BLOCK)),
+            wire.text(fields.comment, "commentecho"),
+            *metrics,
+            wire.blob(Kernel.SOURCE, _source()),
+            wire.message(fields.notes, note),
+            wire.message(fields.stacks[0], [wire.message(1, frame)]),
+            wire.message(fields.stacks[1], [wire.message(1, frame)]),
+            wire.text(250, "futurekilo"),
+        ]
+    )
+
+
+def personal() -> bytes:
+    """A report with a secret in every place that has been seen to hold one."""
+    process = [wire.uint(1, 7), wire.text(2, "hostalpha"), wire.text(3, "procmike")]
+    head = [wire.message(Header.PROCESS, process), wire.text(77, "futurekilo")]
+    names = wire.message(Header.STRINGS, [wire.text(1, "number"), wire.text(1, "text")])
+    metrics = [
+        wire.message(13, [wire.uint(1, 0), wire.message(2, [wire.double(3, 42.5)])]),
+        wire.message(13, [wire.uint(1, 1), wire.message(2, [wire.text(1, "/home/userbravo/a/b")])]),
+    ]
+    return b"".join(
+        [
+            MAGIC + sized(wire.uint(1, 7)),
+            block([*head, _session()]),
+            block([*head, wire.uint(Header.SOURCES, 1)], [_source()]),
+            block([*head, names, wire.uint(2, 1)], [_result(metrics)]),
+            block([*head, wire.uint(Header.GRAPH_VIEWS, 1)], [wire.text(1, "futurekilo")]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("keep_sass", [False, True])
+def test_nothing_personal_is_left(keep_sass: bool, tmp_path: Path):
+    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
+    source.write_bytes(personal())
+    assert all(secret.encode() in personal() for secret in SECRETS)
+
+    redact(source, out, keep_sass=keep_sass)
+
+    written = out.read_bytes()
+    assert [secret for secret in SECRETS if secret.encode() in written] == []
+    (result,) = held(out)
+    assert result["metrics"]["number"][0] == "42.5"
+    assert result["metrics"]["text"][0] == "'b'"
+    assert result["names"][1] == "lambda_at_kern.cu:3"
+    assert require_whole(out).versions == {"CUDA Version": "12.4"}
+
+
+def test_a_path_in_a_rule_and_in_a_range_is_cut(tmp_path: Path):
+    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
+    rule = Rule(identifier="R", name="R", message="see @source:/home/ann/p/k.cu:7@", title="T")
+    launch = Launch(name="k", rules=(rule,), nvtx=("/home/ann/p/train.py",), metrics={"m": 1.0})
+    source.write_bytes(strange.report(launch))
+    redact(source, out)
+
+    (action,) = ncu_report.load_report(str(out))[0]
+    (found,) = action.rule_results_as_dicts()
+    assert found["rule_message"]["message"] == "see @source:k.cu:7@"
+    assert action.nvtx_state()[0].push_pop_ranges() == ("train.py",)
+
+
+def test_instances_stay(tmp_path: Path):
+    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
+    mix = Metric(3.0, (("FFMA", 1.0), ("HGMMA.64x256x16.F32.BF16", 2.0)))
+    source.write_bytes(strange.report(Launch(name="k", metrics={"mix": mix})))
+    redact(source, out)
+    assert held(out) == held(source)
+
+
+def test_a_redacted_report_redacts_to_itself(tmp_path: Path):
+    first, second, third = (tmp_path / f"{n}.ncu-rep" for n in (1, 2, 3))
+    first.write_bytes(personal())
+    redact(first, second)
+    redact(second, third)
+    assert second.read_bytes() == third.read_bytes()
+
+
+def test_compressed_in_and_out(tmp_path: Path):
+    plain, packed, back = (tmp_path / n for n in ("a.ncu-rep", "b.ncu-repz", "c.ncu-rep"))
+    plain.write_bytes(personal())
+    redact(plain, packed)
+    redact(packed, back)
+    assert require_whole(packed).compressed
+    assert held(back) == held(packed)
+
+
+@pytest.mark.parametrize("name", strange.BROKEN)
+def test_a_broken_report_is_refused_and_nothing_is_written(name: str, tmp_path: Path):
+    source = strange.write(tmp_path, name)
+    done = CliRunner().invoke(cli, ["redact", str(source), "-o", str(tmp_path / "out.ncu-rep")])
+
+    assert done.exit_code == 3
+    assert str(source) in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [source.name]
+
+
+def test_nothing_is_overwritten_unasked(tmp_path: Path):
+    source, out = strange.write(tmp_path, "two launches"), tmp_path / "out.ncu-rep"
+    out.write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        redact(source, out)
+    assert out.read_text() == "mine"
+    done = CliRunner().invoke(cli, ["redact", str(source), "-o", str(out)])
+    assert done.exit_code == 2
+
+    redact(source, out, force=True)
+    assert held(out) == held(source)
+
+
+def test_a_report_can_be_redacted_in_place(tmp_path: Path):
+    source, kept = strange.write(tmp_path, "two launches"), tmp_path / "kept.ncu-rep"
+    shutil.copy(source, kept)
+    redact(source, source, force=True)
+    assert held(source) == held(kept)
+
+
+def test_the_command_says_what_it_left_out_and_prints_nothing_else(tmp_path: Path):
+    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
+    source.write_bytes(personal())
+    done = CliRunner().invoke(cli, ["redact", str(source), "-o", str(out)])
+
+    assert done.exit_code == 0
+    assert done.stdout == ""
+    assert "1 result with all metrics" in done.stderr
+    assert "host names and addresses" in done.stderr
+    assert not [secret for secret in SECRETS if secret in done.stderr]
+
+
+@pytest.mark.skipif(NCU is None, reason="ROOFLINE_TEST_NCU names no ncu")
+@pytest.mark.parametrize("page", ["raw", "details", "session"])
+def test_ncu_imports_what_is_redacted(page: str, tmp_path: Path):
+    for number, path in enumerate(SAMPLES[::3]):
+        out = tmp_path / f"{number}.ncu-rep"
+        redact(path, out)
+        done = run_quietly([str(NCU), "--import", str(out), "--page", page])
+        assert done is not None
+        assert done.code == 0, path
+
+
+@pytest.mark.skipif(NCU is None or not REPORTS, reason="needs ncu and real reports")
+def test_ncu_prints_the_same_of_a_real_report(tmp_path: Path):
+    """Of reports that the ncu at hand can read, every value that it prints is the same."""
+    compared = 0
+    by_size = sorted((p for p in REPORTS if p.stat().st_size), key=lambda path: path.stat().st_size)
+    for path in by_size[:16]:
+        out = tmp_path / path.name
+        redact(path, out)
+        page = ["--page", "raw", "--csv", "--print-units", "base"]
+        before = run_quietly([str(NCU), "--import", str(path), *page])
+        after = run_quietly([str(NCU), "--import", str(out), *page])
+        assert before is not None
+        assert after is not None
+        assert after.code == before.code, path
+        if before.code == 0:
+            assert after.stdout == before.stdout, path
+            compared += 1
+    assert compared > 8
+
+
+def test_opened_gives_the_same_bytes_compressed_or_not(tmp_path: Path):
+    plain, packed = tmp_path / "a.ncu-rep", tmp_path / "b.ncu-repz"
+    plain.write_bytes(personal())
+    redact(plain, packed)
+    redact(plain, tmp_path / "c.ncu-rep")
+    with opened(packed) as data:
+        assert bytes(data) == (tmp_path / "c.ncu-rep").read_bytes()
