@@ -197,9 +197,9 @@ def measure_command(
 ) -> None:
     """Measure what a GPU really reaches.
 
-    Bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU, and takes
-    about a minute. Clocks and power are read with nvidia-smi while each benchmark runs. These are
-    ceilings of PyTorch's own kernels and libraries: a better kernel may pass them.
+    Bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU. Clocks and
+    power are read with nvidia-smi while each benchmark runs. These are ceilings of PyTorch's own
+    kernels and libraries: a better kernel may pass them.
 
     \b
     Examples:
