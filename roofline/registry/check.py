@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from roofline.model import NOTHING, Device, Peaks
+from roofline.model import NOTHING, Device, Note, Peaks
 from roofline.registry.fit import MEMORY_TOLERANCE
 from roofline.registry.spec import Spec
 
@@ -31,6 +31,18 @@ class Difference:
     def percent(self) -> float:
         """How far the report lies from the registry, in % of the registry's value."""
         return 100 * (self.report / self.registry - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A device of a report beside its entry: ``compared`` quantities, ``differences`` of them."""
+
+    device: str
+    spec: str | None
+    compared: int = 0
+    differences: tuple[Difference, ...] = ()
+    notes: tuple[Note, ...] = ()
+    suggestions: tuple[str, ...] = ()
 
 
 def check(

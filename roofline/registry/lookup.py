@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from roofline.model import Device, Note
 from roofline.registry.fit import fitting, has_memory_clock, has_pci, has_shape, unanimous
-from roofline.registry.names import exact, loose, mig_slice, near
+from roofline.registry.names import exact, loose, mig_slice, near, squeezed
 from roofline.registry.spec import Spec
 
 
@@ -46,7 +46,7 @@ def find_identified(device: Device, specs: Sequence[Spec]) -> Found | None:
 
 def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """Entries that a typed name stands for: its exact spelling first, else without the brand."""
-    for form in (exact, loose):
+    for form in (exact, loose, squeezed):
         hits = tuple(s for s in specs if form(text) in {form(name) for name in s.names})
         if hits:
             return hits

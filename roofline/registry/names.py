@@ -36,6 +36,11 @@ def loose(text: str) -> str:
     return " ".join(_BRANDS.sub(" ", re.sub(r"[\s_-]+", " ", text.casefold())).split())
 
 
+def squeezed(text: str) -> str:
+    """``loose`` without blanks: "rtx4090" is what some people type."""
+    return loose(text).replace(" ", "")
+
+
 def pattern(name: str) -> re.Pattern[str]:
     """Finds a name in a text in any spelling that ``exact`` takes for the same."""
     return re.compile(r"[\s-]+".join(re.escape(word) for word in exact(name).split(" ")))

@@ -35,6 +35,14 @@ ARCHITECTURE_NUMBERS = {
 WHOLE = {"sm_count", "memory_bus_bits"}
 LISTS = ("names", "pci_ids", "laptop_pci_ids", "lacks", "unknown", "checked_against")
 TERA = 1e12
+_WORDS = {
+    str: "a text",
+    list: "a list",
+    dict: "a table",
+    date: "a date",
+    int: "a whole number",
+    bool: "true or false",
+}
 
 
 def read_text(path: Path) -> str:
@@ -76,7 +84,7 @@ class Table:
         """The plain entry ``key``, of one kind."""
         value = self.left.pop(key, default)
         if value is not None and not isinstance(value, kind):
-            raise self.wrong(key, f"{value!r} is not a {kind.__name__}")
+            raise self.wrong(key, f"{value!r} is not {_WORDS[kind]}")
         return value
 
     def need(self, key: str, kind: type) -> Any:
@@ -92,6 +100,14 @@ class Table:
         if not all(isinstance(v, str) and v for v in values):
             raise self.wrong(key, "it must be a list of texts")
         return tuple(values)
+
+    def reasons(self, key: str) -> dict[str, str]:
+        """A sub-table of sentences by operation key."""
+        entries: dict[str, Any] = self.take(key, dict, {})
+        for name, reason in entries.items():
+            if not isinstance(reason, str) or not reason:
+                raise self.wrong(key, f"{name} needs a reason in words")
+        return entries
 
     def sourced(self, key: str, place: str, check: Callable[[Any], bool], what: str) -> Any:
         """``[value, "source"]``; the source is noted under ``place``."""
@@ -223,9 +239,11 @@ def _spec(
         raise table.wrong("names", "a GPU needs at least one name")
     if capability not in architectures:
         raise table.wrong("compute_capability", f"architectures.toml has no {capability!r}")
-    read = table.take("read", date, day)
-    if not isinstance(read, date):
+    read = table.take("read", date, None) or day
+    if read is None:
         raise table.wrong("read", "there is no date", hint="read = 2026-11-29 in its first line")
+    if not isinstance(read, date):
+        raise table.wrong("read", f"{read!r} is not a date")
     keys = with_accumulators(operations)
     rate_class = "full"
     if "accumulate_rate" in table.left:
@@ -249,7 +267,7 @@ def _spec(
         overrides=table.rates("rates", keys),
         published=table.rates("published", keys, TERA),
         published_sparse=table.rates("published_sparse", keys, TERA),
-        known_differences=table.take("known_differences", dict, {}),
+        known_differences=table.reasons("known_differences"),
         note=table.take("note", str),
         sources=table.origins,
         layer=layer,

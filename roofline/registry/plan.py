@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.registry.spec import Spec
 
@@ -46,6 +47,20 @@ class Plan:
 def plan(device: Device, spec: Spec | None) -> tuple[Plan, ...]:
     """The microbenchmarks that make sense on a device; ``spec`` sizes and names them better."""
     return (*_memory(device), *_gemms(device, spec))
+
+
+def choose(plans: Sequence[Plan], only: Sequence[str]) -> tuple[Plan, ...]:
+    """The plans that ``only`` names, all where it is empty.
+
+    Raises:
+        UsageError: a name is none of theirs.
+
+    """
+    names = [p.quantity for p in plans]
+    for name in only:
+        if name not in names:
+            raise UsageError(f"this GPU has no ceiling {name!r}", hint=f"one of {', '.join(names)}")
+    return tuple(p for p in plans if not only or p.quantity in only)
 
 
 def _memory(device: Device) -> Iterator[Plan]:

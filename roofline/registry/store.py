@@ -46,6 +46,7 @@ class Registry:
         self.folders, self.sources, self.architectures = folders, sources, architectures
         self._families = families
         self._parsed: dict[Path, dict[str, Spec]] = {}
+        self._found: dict[Device, Found] = {}
 
     @cached_property
     def specs(self) -> Mapping[str, Spec]:
@@ -54,8 +55,10 @@ class Registry:
 
     def find(self, device: Device) -> Found:
         """The entry of a report's device: by exact name, PCI id, then capability, SMs and bus."""
-        found = find_identified(device, self._mentioning(device))
-        return find(device, tuple(self.specs.values())) if found is None else found
+        if device not in self._found:
+            found = find_identified(device, self._mentioning(device))
+            self._found[device] = found or find(device, tuple(self.specs.values()))
+        return self._found[device]
 
     def named(self, text: str) -> Spec:
         """The entry that a person means: a key, a name, or a name without the brand.

@@ -1,0 +1,56 @@
+"""The devices of saved reports against the registry, every launch of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from roofline.measure import measure
+from roofline.model import Device, Measurement
+from roofline.reader import OnError, OnProgress, read
+from roofline.registry.check import Checked, Difference, check, compared
+from roofline.registry.store import Registry
+
+
+def check_reports(
+    paths: Sequence[Path],
+    registry: Registry,
+    *,
+    on_error: OnError | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[Checked, ...]:
+    """Check each device that occurs in the reports once, by all of its launches.
+
+    Of a quantity that differs in several launches the largest difference is kept.
+
+    Raises:
+        InputError: as ``roofline.reader.read`` does.
+
+    """
+    devices: dict[Device, list[Measurement]] = {}
+    for launch in read(*paths, on_error=on_error, on_progress=on_progress):
+        measured = measure(launch)
+        devices.setdefault(measured.device, []).append(measured)
+    return tuple(_check(device, launches, registry) for device, launches in devices.items())
+
+
+def _check(device: Device, launches: Sequence[Measurement], registry: Registry) -> Checked:
+    found = registry.find(device)
+    name = device.name or "a GPU that the report does not name"
+    if found.spec is None:
+        return Checked(device=name, spec=None, notes=found.notes, suggestions=found.suggestions)
+    quantities: set[str] = set()
+    worst: dict[str, Difference] = {}
+    for m in launches:
+        known = (device, m.peaks, m.sm_clock_hz, found.spec)
+        quantities |= {row.quantity for row in compared(*known, m.accumulate, m.tensor_path)}
+        for row in check(*known, accumulate=m.accumulate, tensor_path=m.tensor_path):
+            if row.quantity not in worst or abs(row.percent) > abs(worst[row.quantity].percent):
+                worst[row.quantity] = row
+    return Checked(
+        device=name,
+        spec=found.spec.key,
+        compared=len(quantities),
+        differences=tuple(worst.values()),
+        notes=found.notes,
+    )
