@@ -11,7 +11,7 @@ from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
 from roofline.measure import measure
-from roofline.model import Analysis, Group, Measurement, Peaks, Result, Source
+from roofline.model import Analysis, Group, Measurement, Note, Peaks, Result, Source
 from roofline.peaks import peak_set
 from roofline.reader import OnError, OnProgress, read
 from roofline.registry import Registry, load
@@ -78,19 +78,25 @@ def analyze(
 def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
     """Analyse launches from anywhere."""
     results: list[Result] = []
-    sources: dict[str, int] = {}
+    sources: dict[str, Source] = {}
     labels = _Labels()
     for launch in launches:
         label = labels.of(launch.source)
-        sources[label] = sources.get(label, 0) + 1
+        known = sources.get(label) or _source(label, launch)
+        sources[label] = replace(known, launches=known.launches + 1)
         results.append(rule(measure(launch, source=label)))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
-        sources=tuple(Source(path=path, launches=count) for path, count in sources.items()),
+        sources=tuple(sources.values()),
         results=tuple(results),
         groups=group(results, rule),
     )
+
+
+def _source(label: str, launch: Launch) -> Source:
+    notes = () if launch.origin is None else (Note(code="computed", text=launch.origin),)
+    return Source(path=label, launches=0, notes=notes)
 
 
 def group(results: Sequence[Result], rule: Judge) -> tuple[Group, ...]:
@@ -114,23 +120,28 @@ def _group(results: Sequence[Result], positions: list[int], rule: Judge) -> Grou
     for result in members:
         bound = result.verdict.bound.value
         bounds[bound] = bounds.get(bound, 0) + 1
-    if len(members) == 1:
-        whole = members[0]
-    else:
-        measurement = fold([r.measurement for r in members])
-        note = mixed_note(bounds)
-        if note is not None:
-            measurement = replace(measurement, notes=(*measurement.notes, note))
-        whole = rule(measurement)
     return Group(
-        result=whole,
+        result=members[0] if len(members) == 1 else rule(_whole(members, bounds)),
         launches=tuple(positions),
-        total_s=sum(durations) if len(durations) == len(members) else None,
+        total_s=sum(durations) if durations else None,
         min_s=min(durations, default=None),
         max_s=max(durations, default=None),
         share=None,
         bounds=bounds,
     )
+
+
+def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
+    """The sum of the launches that were measured, with a note where some failed or differ."""
+    everything = [r.measurement for r in members]
+    measured = [m for m in everything if m.duration_s is not None]
+    notes = [mixed_note(bounds)]
+    if measured and len(measured) < len(everything):
+        text = f"{len(everything) - len(measured)} of {len(everything)} launches have no duration"
+        notes.append(Note(code="launches_without_duration", text=f"{text}; the sums are without"))
+    folded = fold(measured or everything)
+    found = tuple(note for note in notes if note is not None)
+    return replace(folded, notes=(*folded.notes, *found))
 
 
 @dataclass(slots=True)

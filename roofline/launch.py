@@ -45,7 +45,8 @@ class Metrics(Protocol):
 class Launch:
     """A kernel launch, range or graph of a report.
 
-    ``source`` is the file as the user named it.
+    ``source`` is the file as the user named it, ``origin`` what the file says of itself where it
+    was computed and not captured.
     """
 
     source: str
@@ -59,3 +60,4 @@ class Launch:
     process: int | None = None
     ncu_version: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    origin: str | None = None

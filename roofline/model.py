@@ -292,9 +292,9 @@ class Result:
 class Group:
     """The launches of one kernel: same name, grid, block and device.
 
-    ``result`` is computed from sums over the launches, ``launches`` are their positions in
-    ``Analysis.results``, ``share`` is of all profiled time, ``bounds`` counts the launches'
-    own verdicts.
+    ``result`` is computed from sums over the launches that have a duration, ``launches`` are the
+    positions of all in ``Analysis.results``, ``share`` is of all profiled time, ``bounds`` counts
+    the launches' own verdicts.
     """
 
     result: Result

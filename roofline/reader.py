@@ -17,6 +17,7 @@ from roofline.si import to_si
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 # What an empty unit stands for, in metrics whose unit some versions of ncu leave out.
 _IMPLIED = {"gpu__time_duration": "ns"}
+_COMPUTED = "computed by "
 _KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
 OnError = Callable[[InputError], None]
@@ -146,6 +147,8 @@ def _launch(
         process=found.process if found else None,
         ncu_version=summary.ncu_version,
         settings=summary.settings,
+        # Other comments are somebody's words, and may be personal.
+        origin=summary.comment if summary.comment.startswith(_COMPUTED) else None,
     )
 
 

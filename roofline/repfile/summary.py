@@ -60,7 +60,8 @@ class Summary:
     ``announced`` and ``found`` count results; they differ only in a broken file, where ``found``
     are those before the break. ``versions`` maps providers ("Nsight Compute Target", "CUDA
     Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
-    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``created_s`` is Unix time.
+    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``created_s`` is Unix time,
+    ``comment`` what whoever made the file wrote into it.
     """
 
     size_bytes: int
@@ -72,6 +73,7 @@ class Summary:
     settings: Mapping[str, str] = field(default_factory=dict)
     processes: Mapping[int, str] = field(default_factory=dict)
     created_s: int | None = None
+    comment: str = ""
     compressed: bool = False
     problem: Problem | None = None
 
@@ -173,6 +175,7 @@ class _Seen:
         self.settings: dict[str, str] = {}
         self.processes: dict[int, str] = {}
         self.created_s: int | None = None
+        self.comment = ""
 
     def read(self, data: memoryview) -> None:
         self.version, _ = version(data)
@@ -196,6 +199,7 @@ class _Seen:
         return number
 
     def _session(self, message: memoryview) -> None:
+        self.comment = self.comment or _text(message, Session.COMMENT)
         self.created_s = self.created_s or wire.numbers(message).get(Session.CREATED)
         for entry in wire.parts(message, Session.VERSIONS):
             self.versions[_text(entry, 1)] = _text(entry, 2)
@@ -224,6 +228,7 @@ class _Seen:
             settings=self.settings,
             processes=self.processes,
             created_s=self.created_s,
+            comment=self.comment,
             compressed=compressed,
             problem=problem,
         )

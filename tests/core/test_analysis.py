@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 import roofline
@@ -63,3 +65,23 @@ def test_the_public_names_are_there():
         assert getattr(roofline, name) is not None
     with pytest.raises(AttributeError):
         _ = roofline.nonsense
+
+
+def test_failed_launches_do_not_spoil_the_sums_of_the_others(tmp_path):
+    path = strange.write(tmp_path, "duration NaN")
+    analysis = roofline.analyze(path)
+    (group,) = analysis.groups
+
+    assert group.total_s == group.result.measurement.duration_s == pytest.approx(1e-3)
+    assert group.result.verdict.bound is analysis.results[1].verdict.bound
+    codes = {note.code for note in group.result.measurement.notes}
+    assert {"launches_without_duration", "mixed_verdicts"} <= codes
+
+
+def test_a_computed_report_says_so(tmp_path):
+    sample = Path(__file__).parents[2] / "sample_reports" / "h100_copy.ncu-rep"
+    (note,) = roofline.analyze(sample).sources[0].notes
+
+    assert note.code == "computed"
+    assert "not captured" in note.text
+    assert roofline.analyze(strange.write(tmp_path, "two launches")).sources[0].notes == ()

@@ -132,3 +132,20 @@ def test_an_empty_report_is_its_own_error():
     for path in empty:
         with pytest.raises(InputError, match="empty"):
             list(read(path))
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "shape"),
+    [
+        ("panjd123__cutlass__report-s4.ncu-rep", "tensor_int8", (384, 384, 384)),
+        ("panjd123__cutlass__report80.a8dd479.ncu-rep", "tensor_int4", (768, 768, 512)),
+    ],
+)
+def test_matrix_products_of_known_size_are_exact(file, key, shape):
+    m, n, k = shape
+    path = next((path for path in REPORTS if path.name == file), None)
+    if path is None:
+        pytest.skip(f"{file} is not there")
+    first = measure(next(read(path)))
+
+    assert first.operations[key] == 2.0 * m * n * k
