@@ -199,7 +199,7 @@ def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
     start = max(_word_start(texts[0], common), common - room // 2, len(head))
     start = min(start, max(last, len(head)))
     return {
-        name: f"{head}{ELLIPSIS}{_cut_end(text[start:], room)}"
+        name: f"{head}{ELLIPSIS}{cut(text[start:], room)}"
         for name, text in zip(names, texts, strict=True)
     }
 
@@ -210,5 +210,6 @@ def _word_start(text: str, position: int) -> int:
     return position
 
 
-def _cut_end(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """``text`` with its end cut off so that it fits into ``width``."""
     return text if len(text) <= width else text[: width - 1] + ELLIPSIS

@@ -165,14 +165,14 @@ def _rank(line: _Line, _layout: _Layout) -> Text:
 
 def _kernel(line: _Line, layout: _Layout) -> Text:
     m = line.row.result.measurement
-    if layout.launches:
-        source = f"{names.last_part(m.source)} " if layout.many_sources else ""
-        second = f"{source}#{m.index}"
-    else:
-        second = f"{TIMES}{len(line.row.group.launches) if line.row.group else m.count}"
-    second = f"{second}  {sentences.geometry(m)}"
+    count = len(line.row.group.launches) if line.row.group else m.count
+    first = f"#{m.index}" if layout.launches else f"{TIMES}{count}"
+    second = f"{first}  {sentences.geometry(m)}"
     if len(second) > layout.kernel:
-        second = names.middle(second.replace(" / ", "/"), layout.kernel)
+        second = second.replace(" / ", "/")
+    if layout.launches and layout.many_sources:
+        second += f"  {names.last_part(m.source)}"
+    second = names.cut(second, layout.kernel)
     return Text(line.name) + Text(f"\n{second}", style="dim")
 
 

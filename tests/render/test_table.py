@@ -205,7 +205,7 @@ def test_launches_show_where_they_are():
 
     text = table.render(both, launches=True, width=120)
 
-    assert text.index("b.ncu-rep #0") < text.index("a.ncu-rep #3")
+    assert text.index("#0  100 / 256  b.ncu-rep") < text.index("#3  100 / 256  a.ncu-rep")
     assert "in 2 files" in text
 
 
