@@ -8,8 +8,10 @@ from pathlib import Path
 
 from roofline.repfile import Capture, Launch, Process, Section, write
 from sample_reports import kernels as k
+from sample_reports import tensor_kernels as t
 from sample_reports.chips import CHIPS, attributes
-from sample_reports.model import Kernel, counters, timing
+from sample_reports.counters import counters
+from sample_reports.model import Kernel, timing
 
 ORIGIN = "computed by roofline sample_reports/generate.py, not captured"
 SECTIONS = (
@@ -52,7 +54,7 @@ def _step() -> tuple[Kernel, ...]:
     tokens, width, hidden = 8192, 4096, 14336
     names = {"qkv": "2x1_v_bz_coopA_TNT", "up": "2x1_h_bz_coopA_TNT", "down": "2x1_v_bz_coopA_NNT"}
     qkv, up, down = (
-        k.gemm_bf16(
+        t.gemm_bf16(
             tokens,
             columns,
             depth,
@@ -117,7 +119,7 @@ def _step() -> tuple[Kernel, ...]:
             ("attention", norm),
             ("attention", qkv),
             ("attention", mask),
-            ("attention", k.attention(128, 2048, 128, percent=68.0)),
+            ("attention", t.attention(128, 2048, 128, percent=68.0)),
             ("attention", untuned),
             ("mlp", norm),
             ("mlp", up),
@@ -130,7 +132,7 @@ def _step() -> tuple[Kernel, ...]:
 
 def samples() -> dict[str, Sample]:
     """Every sample by its file's stem."""
-    gemm = k.gemm_bf16(8192, 8192, 8192, sms=132, reread=2.2, percent=78.0)
+    gemm = t.gemm_bf16(8192, 8192, 8192, sms=132, reread=2.2, percent=78.0)
     return {
         "h100_mix": Sample(
             chip="H100", kernels=_step(), shows="ten launches of a training step, every bound"
@@ -171,12 +173,12 @@ def samples() -> dict[str, Sample]:
         ),
         "h100_decode_before": Sample(
             chip="H100",
-            kernels=(k.skinny_gemm(16, 8192, 8192, weight_bytes=2, percent=90.0),),
+            kernels=(t.skinny_gemm(16, 8192, 8192, weight_bytes=2, percent=90.0),),
             shows="bandwidth: DRAM, weights of 16 bits",
         ),
         "h100_decode_after": Sample(
             chip="H100",
-            kernels=(k.skinny_gemm(16, 8192, 8192, weight_bytes=1, percent=82.0),),
+            kernels=(t.skinny_gemm(16, 8192, 8192, weight_bytes=1, percent=82.0),),
             shows="the same operations, weights of 8 bits: half the bytes",
         ),
         "rtx4090_nbody_fp64": Sample(
@@ -186,7 +188,7 @@ def samples() -> dict[str, Sample]:
         ),
         "b200_gemm_fp4": Sample(
             chip="B200",
-            kernels=(k.gemm_fp4(8192, 8192, 16384, sms=148, reread=2.0, percent=71.0),),
+            kernels=(t.gemm_fp4(8192, 8192, 16384, sms=148, reread=2.0, percent=71.0),),
             shows="compute: tensor operations from counters, opcodes without shapes",
         ),
         "orin_stencil_fp32": Sample(

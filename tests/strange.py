@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from roofline.repfile import Capture, Launch, Process, Workload, encode
-from roofline.repfile.writer import Scalar, stored
+from roofline.repfile import Capture, Launch, Process, Scalar, Workload, encode
+from roofline.repfile.writer import stored
 
 NAN = math.nan
 # What identifies an A100 to a reader: without the implementation there are no units.

@@ -5,17 +5,8 @@ from __future__ import annotations
 from roofline.repfile.container import Block, ContainerError, opened, walk
 from roofline.repfile.schema import Workload
 from roofline.repfile.summary import Found, Problem, Summary, require_whole, summarize
-from roofline.repfile.writer import (
-    Capture,
-    Launch,
-    Metric,
-    Process,
-    Rule,
-    Scalar,
-    Section,
-    encode,
-    write,
-)
+from roofline.repfile.values import Capture, Launch, Metric, Process, Rule, Scalar, Section
+from roofline.repfile.writer import encode, write
 
 __all__ = [
     "Block",

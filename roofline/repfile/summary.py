@@ -171,6 +171,8 @@ class _Seen:
         self.version: int | None = None
         self.lost = 0
         self.results: list[Found] = []
+        self.same: dict[Found, Found] = {}
+        self.ids: dict[bytes, int | None] = {}
         self.versions: dict[str, str] = {}
         self.settings: dict[str, str] = {}
         self.processes: dict[int, str] = {}
@@ -187,16 +189,21 @@ class _Seen:
         for part in block.parts:
             assert isinstance(part.value, memoryview)
             if part.number == Header.PROCESS:
-                process = self._process(part.value)
+                process = self._process(bytes(part.value))
             elif part.number == Header.SESSION:
                 self._session(part.value)
-        self.results.extend(Found(workload=kind, process=process) for kind in block.kinds)
+        for kind in block.kinds:
+            found = Found(workload=kind, process=process)
+            self.results.append(self.same.setdefault(found, found))
 
-    def _process(self, message: memoryview) -> int | None:
-        number = wire.numbers(message).get(1)
-        if number is not None and number not in self.processes:
-            self.processes[number] = _text(message, 3)
-        return number
+    def _process(self, message: bytes) -> int | None:
+        """Blocks of one process repeat it to the byte: it is taken apart once."""
+        if message not in self.ids:
+            number = wire.numbers(message).get(1)
+            self.ids[message] = number
+            if number is not None:
+                self.processes.setdefault(number, _text(memoryview(message), 3))
+        return self.ids[message]
 
     def _session(self, message: memoryview) -> None:
         self.comment = self.comment or _text(message, Session.COMMENT)

@@ -59,6 +59,8 @@ def fields(data: bytes | memoryview) -> Iterator[Field]:
 def read_varint(view: memoryview, at: int) -> tuple[int, int]:
     """Give the varint that begins at ``at`` and the position after it."""
     value = 0
+    if at < len(view) and view[at] < 0x80:  # nearly all of them
+        return view[at], at + 1
     for n in range(_LONGEST_VARINT):
         if at + n >= len(view):
             raise WireError(f"the message ends inside a number at byte {at}")
