@@ -7,17 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 # "NVIDIA A100-PCIE-40GB MIG 1g.5gb", "..., MIG 1g.5gb", "NVIDIA-H100-NVL-MIG-1g.12gb".
-_MIG = re.compile(r"^(?P<base>.+?),?[\s-]+MIG[\s-]+(?P<compute>\d+)g\.(?P<memory>\d+)gb\b.*$", re.I)
+_MIG = re.compile(r"^(?P<base>.+?),?[\s-]+MIG[\s-]+(?:\d+c\.)?\d+g\.(?P<memory>\d+)gb\b.*$", re.I)
 _NEAR = 0.6  # of SequenceMatcher's ratio: one or two letters off in a short name
 _BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|gpu)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """A MIG instance by its name: ``compute`` slices and nominal ``memory_gb`` of ``base``."""
+    """A MIG instance by its name: a slice of ``base`` with nominal ``memory_gb``."""
 
     base: str
-    compute: int
     memory_gb: int
 
 
@@ -57,7 +56,7 @@ def mig_slice(name: str) -> Slice | None:
     match = _MIG.match(name.strip())
     if match is None:
         return None
-    return Slice(base=match["base"], compute=int(match["compute"]), memory_gb=int(match["memory"]))
+    return Slice(base=match["base"], memory_gb=int(match["memory"]))
 
 
 def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:

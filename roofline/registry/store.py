@@ -10,9 +10,10 @@ from pathlib import Path
 
 from roofline.errors import InputError, UsageError
 from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS, Device
+from roofline.registry.entries import read_text
 from roofline.registry.lookup import Found, find, find_identified, matching
 from roofline.registry.names import base_name, near, pattern
-from roofline.registry.parse import parse_architectures, parse_family, parse_sources, read_text
+from roofline.registry.parse import parse_architectures, parse_family, parse_sources
 from roofline.registry.spec import Architecture, Source, Spec
 
 OPERATIONS = PLAIN_PRECISIONS + TENSOR_PRECISIONS

@@ -26,6 +26,7 @@ FIELDS = {
     "bandwidth_bytes_per_s": ("DRAM bandwidth, published", "B/s", 4),
     "l2_bytes": ("L2", "MiB", 4),
     "power_w": ("power", "W", 4),
+    "mig_memory_slices": ("MIG memory slices", "", 4),
 }
 INTEGER = "_int"  # what the keys of integer operations hold
 

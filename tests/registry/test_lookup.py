@@ -213,6 +213,7 @@ def test_a_mig_slice_has_its_share_of_the_peaks(name: str) -> None:
         ("NVIDIA H200 MIG 1g.18gb", 1 / 8),
         ("NVIDIA B200 MIG 1g.23gb", 1 / 8),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb+me", 1 / 8),
+        ("NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb", 4 / 8),
     ],
 )
 def test_memory_slices_follow_from_the_gigabytes_in_the_name(name: str, share: float) -> None:

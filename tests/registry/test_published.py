@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,34 @@ def test_every_source_is_used_and_dated() -> None:
     used |= {source for a in REGISTRY.architectures.values() for source in a.sources.values()}
 
     assert set(REGISTRY.sources) - used == set()
+
+
+def test_the_documentation_names_everything_that_is_not_verified() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "peaks.md").read_text()
+    section = text.partition("## What is not verified")[2].partition("\n## ")[0]
+
+    for spec in SPECS:
+        if "unverified" in spec.sources.values():
+            assert f"`{spec.key}`" in section
+    for capability, architecture in REGISTRY.architectures.items():
+        if {"unverified", "formula"} & set(architecture.sources.values()):
+            assert capability in section
+
+
+def test_the_documentation_counts_published_figures_and_known_differences_as_they_are() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "peaks.md").read_text()
+    rows = [row for spec in SPECS for row in compare(spec)]
+
+    assert f"Of {len(rows)} published figures {sum(not r.agrees for r in rows)} differ" in text
+
+
+def test_the_example_in_the_documentation_is_a_good_file(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "peaks.md").read_text()
+    example = text.partition("## Adding a GPU")[2].partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "mine.toml").write_text(example)
+
+    spec = load(tmp_path).specs["rtx-9999"]
+
+    assert problems([spec]) == ()
+    # 100 SMs x 2 x 2.5 GHz.
+    assert spec.peaks().operations_per_s["fp64"] == 0.5e12
