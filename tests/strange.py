@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.repfile import Capture, Launch, Process, Scalar, Workload, encode
-from roofline.repfile.writer import stored
+from roofline.repfile.writer import compressed
 
 NAN = math.nan
 # What identifies an A100 to a reader: without the implementation there are no units.
@@ -108,10 +108,10 @@ BROKEN: dict[str, Broken] = {
     "junk appended": Broken(lambda: _healthy() + b"\x05\0\0\0\xff\xff\xff\xff\xff", "junk"),
     "text appended": Broken(lambda: _healthy() + b"and some text", "cut"),
     "no kernels": Broken(lambda: report(), "no results"),
-    "compressed, named plain": Broken(lambda: stored(_healthy()), "renamed"),
+    "compressed, named plain": Broken(lambda: compressed(_healthy()), "renamed"),
     "plain, named compressed": Broken(_healthy, "renamed", "broken.ncu-repz"),
-    "compressed and cut": Broken(lambda: stored(_healthy())[:-1], "cut", "broken.ncu-repz"),
-    "compressed, then junk": Broken(lambda: stored(_healthy()) + b"junk", "junk", "b.ncu-repz"),
+    "compressed and cut": Broken(lambda: compressed(_healthy())[:-1], "cut", "broken.ncu-repz"),
+    "compressed, then junk": Broken(lambda: compressed(_healthy()) + b"junk", "junk", "b.ncu-repz"),
 }
 
 OTHER_GPU: dict[str, Scalar] = {

@@ -13,7 +13,6 @@ from roofline.repfile.schema import (
     MAGIC,
     RESULTS,
     SETTINGS,
-    ZSTD_MAGIC,
     Header,
     Kernel,
     ResultFields,
@@ -25,7 +24,6 @@ from roofline.repfile.values import Capture, Launch, Metric, Process, Rule, Scal
 _SPEEDUPS = {"local": 1, "global": 2}
 _MESSAGES = {"ok": 1, "warning": 2, "error": 3, "optimization": 4}
 _DEVICE = "device__attribute_"
-_LARGEST_STORED_BLOCK = 128 * 1024
 
 
 def write(
@@ -84,22 +82,10 @@ def block(header: Iterable[bytes], entries: Sequence[bytes] = ()) -> bytes:
 
 
 def compressed(data: bytes) -> bytes:
-    """Bytes as a zstd frame; merely stored in one where the zstandard module is missing."""
-    try:
-        import zstandard
-    except ImportError:
-        return stored(data)
+    """Bytes as the one zstd frame that a ``.ncu-repz`` is."""
+    import zstandard  # only compressed reports need it
+
     return zstandard.ZstdCompressor().compress(data)
-
-
-def stored(data: bytes) -> bytes:
-    """Wrap bytes as a zstd frame without compressing them, which needs no library."""
-    frame = [ZSTD_MAGIC, b"\xe0", len(data).to_bytes(8, "little")]  # one segment, 8-byte size
-    for at in range(0, len(data), _LARGEST_STORED_BLOCK):
-        piece = data[at : at + _LARGEST_STORED_BLOCK]
-        last = at + len(piece) == len(data)
-        frame += [(len(piece) << 3 | last).to_bytes(3, "little"), piece]
-    return b"".join(frame)
 
 
 def _process(process: Process) -> bytes:

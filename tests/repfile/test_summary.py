@@ -8,7 +8,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.repfile import Workload, require_whole, summarize
-from roofline.repfile.writer import stored
+from roofline.repfile.writer import compressed
 from tests import strange
 from tests.shared import REPORTS
 
@@ -109,7 +109,7 @@ def test_a_file_without_permission_is_an_input_error(tmp_path: Path):
 
 def test_compressed_reports_are_looked_into(tmp_path: Path):
     path = tmp_path / "two.ncu-repz"
-    path.write_bytes(stored(strange.report(strange.launch(), strange.launch())))
+    path.write_bytes(compressed(strange.report(strange.launch(), strange.launch())))
 
     summary = require_whole(path)
     assert summary.compressed

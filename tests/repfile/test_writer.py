@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from roofline.errors import UsageError
 from roofline.process import run_quietly
 from roofline.repfile import Capture, Launch, Metric, Rule, Section, Workload, write
-from roofline.repfile.writer import stored
 from tests import strange
 from tests.shared import NCU
 
@@ -115,16 +114,6 @@ def test_every_workload_comes_back(workload: Workload, kind: int, tmp_path: Path
 
     assert action.workload_type() == kind
     assert action["gpu__time_duration.sum"].value() == 1e6
-
-
-def test_a_compressed_report_needs_no_library_to_write(tmp_path: Path):
-    path = tmp_path / "large.ncu-repz"
-    names = [f"k{i}" for i in range(20)]
-    plain = strange.report(*(strange.launch(name, demangled="x" * 20_000) for name in names))
-    path.write_bytes(stored(plain))
-
-    assert len(plain) > 2 * 128 * 1024  # more than one stored block
-    assert [action.name() for action in load(path)] == names
 
 
 def test_the_ending_decides_whether_a_report_is_compressed(tmp_path: Path):
