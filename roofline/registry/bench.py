@@ -15,7 +15,8 @@ from roofline.registry.plan import Plan
 
 WARM_UP = 3
 REPEATS = 15
-SAMPLE_RUNS = 40  # queued while nvidia-smi looks at the clocks
+WATCH_S = 1.5  # of work is queued while nvidia-smi looks: it takes some 0.1 s to answer
+MOST_QUEUED = 1000
 
 Run = Callable[[], object]
 QUERY = ("clocks.sm", "clocks.mem", "power.draw")
@@ -31,11 +32,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What running a plan needs: building it, timing it, and looking at the device meanwhile."""
+    """What running a plan needs: building it, timing it, and looking at the device meanwhile.
+
+    ``time`` gives seconds; ``watch`` is told how many one run takes.
+    """
 
     build: Callable[[Plan], Run]
     time: Callable[[Run], Sequence[float]]
-    watch: Callable[[Run], Sequence[Sample]]
+    watch: Callable[[Run, float], Sequence[Sample]]
 
 
 def run_plans(
@@ -49,7 +53,7 @@ def run_plans(
         try:
             run = bench.build(plan)
             durations = bench.time(run)
-            samples = bench.watch(run)
+            samples = bench.watch(run, min(durations))
         except (RuntimeError, AttributeError, TypeError, NotImplementedError) as error:
             why = str(error).strip().partition("\n")[0] or type(error).__name__
             skipped.append(Skipped(quantity=plan.quantity, why=why))
@@ -101,7 +105,7 @@ def bench_on(torch: Any, index: int) -> Bench:
     return Bench(
         build=lambda plan: build(torch, plan, "cuda"),
         time=lambda run: _time(torch, run),
-        watch=lambda run: _watch(torch, run, handle),
+        watch=lambda run, duration_s: _watch(torch, run, duration_s, handle),
     )
 
 
@@ -119,7 +123,11 @@ def build(torch: Any, plan: Plan, device: str) -> Run:
     with torch.cuda.graph(graph):
         for _ in range(plan.passes):
             once()
-    replay: Run = graph.replay
+
+    def replay() -> object:
+        graph.replay()
+        return once  # which holds the arrays that the graph works on
+
     return replay
 
 
@@ -147,7 +155,7 @@ def _gemm(torch: Any, plan: Plan, device: str) -> Run:
     shape = (plan.size, plan.size)
     if plan.dtype == "int8":
         a, b = (torch.randint(-8, 8, shape, dtype=torch.int8, device=device) for _ in range(2))
-        return lambda: torch._int_mm(a, b)  # noqa: SLF001 - torch has no public int8 GEMM
+        return lambda: torch._int_mm(a, b.t())  # noqa: SLF001 - torch has no public int8 GEMM
     if plan.dtype == "float8_e4m3fn":
         # The second operand must be column-major.
         a, b = (torch.randn(shape, device=device).to(torch.float8_e4m3fn) for _ in range(2))
@@ -160,7 +168,7 @@ def _gemm(torch: Any, plan: Plan, device: str) -> Run:
     a, b = (torch.randn(shape, device=device).to(dtype) for _ in range(2))
 
     def run() -> object:
-        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.set_float32_matmul_precision("high" if tf32 else "highest")
         return torch.matmul(a, b)
 
     return run
@@ -180,9 +188,9 @@ def _time(torch: Any, run: Run) -> list[float]:
     return durations
 
 
-def _watch(torch: Any, run: Run, handle: str) -> list[Sample]:
+def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> list[Sample]:
     """Clocks and power while runs are queued on the device."""
-    for _ in range(SAMPLE_RUNS):
+    for _ in range(min(MOST_QUEUED, 1 + int(WATCH_S / duration_s))):
         run()
     argv = [
         "nvidia-smi",

@@ -13,7 +13,7 @@ import pytest
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.registry import load
-from roofline.registry.bench import Bench, Run, Skipped, open_torch, parse_smi, run_plans
+from roofline.registry.bench import Bench, Run, Skipped, build, open_torch, parse_smi, run_plans
 from roofline.registry.ceilings import Sample
 from roofline.registry.plan import Plan, plan
 
@@ -96,7 +96,7 @@ def bench(seconds: Sequence[float], refused: str | None = None, words: str = "no
     return Bench(
         build=build,
         time=lambda _: seconds,
-        watch=lambda _: [Sample(sm_clock_hz=1.5e9, power_w=600.0)],
+        watch=lambda *_: [Sample(sm_clock_hz=1.5e9, power_w=600.0)],
     )
 
 
@@ -191,3 +191,13 @@ def test_the_device_is_described_as_pytorch_does(monkeypatch: pytest.MonkeyPatch
         name="NVIDIA L4", compute_capability="8.9", sm_count=58, index=0, memory_bytes=24 * 10**9
     )
     assert made_with == "PyTorch 2.9, CUDA 12.8"
+
+
+@pytest.mark.parametrize("quantity", [p.quantity for p in plan(H100, None)])
+def test_pytorch_can_run_every_plan_on_a_cpu_in_small(quantity: str) -> None:
+    torch = pytest.importorskip("torch")
+    small = replace(by_quantity(plan(H100, None))[quantity], size=4096, passes=2)
+
+    run = build(torch, replace(small, size=64) if small.kind == "gemm" else small, "cpu")
+
+    run()
