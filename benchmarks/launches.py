@@ -1,7 +1,7 @@
 """Launches per second and peak memory of an analysis, beside a bare loop over ncu_report.
 
     python benchmarks/launches.py              # 10,000 and 100,000 generated launches
-    python benchmarks/launches.py 10000        # another count
+    python benchmarks/launches.py 1000         # another count
 
 Each measurement runs in a process of its own, so that its peak memory is its own. The bare loop
 reads the metrics that the analysis found in the launch (by recording it) and keeps nothing.
@@ -20,14 +20,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-REPEATS = 3
+REPEATS = 2
 
 
 def generate(path: Path, count: int) -> None:
-    """Write ``count`` launches of ten kernels with about 70 metrics each."""
-    from tests.strange import many
+    """Write ``count`` launches: the ten of the sample h100_mix, as ``--set full`` holds them."""
+    from roofline.repfile import encode
+    from sample_reports.generate import capture, launches, samples
 
-    many(path, count)
+    sample = samples()["h100_mix"]
+    ten = launches(sample)
+    with path.open("wb") as file:
+        file.writelines(encode((ten[i % len(ten)] for i in range(count)), capture(sample)))
 
 
 def wanted(path: Path) -> list[str]:

@@ -17,6 +17,8 @@ from roofline.si import to_si
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 # What an empty unit stands for, in metrics whose unit some versions of ncu leave out.
 _IMPLIED = {"gpu__time_duration": "ns"}
+# Their unit is in their names; asking for it costs as much as the value.
+_PERCENTAGES = (".pct_of_peak_sustained_elapsed", ".pct_of_peak_sustained_active", ".pct")
 _COMPUTED = "computed by "
 _KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
@@ -93,13 +95,14 @@ def _read_file(path: Path) -> Iterator[Launch]:
     summary = require_whole(path)
     context = _load(path)
     results = iter(summary.results)
+    units: dict[str, str] = {}
     found = 0
     for range_index in range(context.num_ranges()):
         span = context.range_by_idx(range_index)
         for index in range(span.num_actions()):
-            launch = _launch(path, summary, next(results, None), range_index, index, span)
+            action = span.action_by_idx(index)
+            yield _launch(path, summary, next(results, None), (range_index, index), action, units)
             found += 1
-            yield launch
     if found != summary.found:
         raise InputError(
             f"cannot read all of {path}",
@@ -124,25 +127,29 @@ def _reader_hint(summary: Summary) -> str:
 
 
 def _launch(
-    path: Path, summary: Summary, found: Found | None, range_index: int, index: int, span: Any
+    path: Path,
+    summary: Summary,
+    found: Found | None,
+    place: tuple[int, int],
+    action: Any,
+    units: dict[str, str],
 ) -> Launch:
-    action = span.action_by_idx(index)
     name = action.name()
     if name is None and found is not None and found.workload is Workload.KERNEL:
         raise InputError(
             f"cannot read all of {path}",
-            why=f"result {index} of range {range_index} has no name and no metrics",
+            why=f"result {place[1]} of range {place[0]} has no name and no metrics",
             hint=_reader_hint(summary),
         )
     kind = _KINDS.get(found.workload, Kind.KERNEL) if found else Kind.KERNEL
     return Launch(
         source=str(path),
-        range=range_index,
-        index=index,
+        range=place[0],
+        index=place[1],
         kind=kind,
         name=name or str(kind),
         demangled=action.name(action.NameBase_DEMANGLED) or name or str(kind),
-        metrics=ActionMetrics(action),
+        metrics=ActionMetrics(action, units),
         nvtx=_nvtx(action),
         process=found.process if found else None,
         ncu_version=summary.ncu_version,
@@ -181,8 +188,10 @@ def _numeric_kinds() -> frozenset[int]:
 class ActionMetrics:
     """The metrics of one result, read when asked for and converted to SI."""
 
-    def __init__(self, action: Any) -> None:
+    def __init__(self, action: Any, units: dict[str, str] | None = None) -> None:
         self._action = action
+        # A name has the same unit throughout a file; launches of one share what they have asked.
+        self._units = {} if units is None else units
         # Most names that are asked for are absent; asking a set is cheaper than asking the action.
         self._names = frozenset(action.metric_names())
         self._unknown_units: dict[str, str] = {}
@@ -192,18 +201,24 @@ class ActionMetrics:
         if name not in self._names:
             return None
         metric = self._action.metric_by_name(name)
-        if metric.kind() not in _numeric_kinds():
-            return None
-        value = metric.as_double()
+        value: float = metric.as_double()
         if not math.isfinite(value):
             return None
-        unit = metric.unit()
-        if not unit:
-            unit = _IMPLIED.get(name.partition(".")[0], "")
+        # What is no number answers 0 too.
+        if value == 0.0 and metric.kind() not in _numeric_kinds():
+            return None
+        if name.endswith(_PERCENTAGES):
+            return value
+        unit = self._units.get(name) or self._unit(name, metric)
         converted = to_si(value, unit)
         if converted is None:
             self._unknown_units[unit] = name
         return converted
+
+    def _unit(self, name: str, metric: Any) -> str:
+        unit: str = metric.unit() or _IMPLIED.get(name.partition(".")[0], "")
+        self._units[name] = unit
+        return unit
 
     def text(self, name: str) -> str | None:
         """See ``launch.Metrics``."""
@@ -228,8 +243,8 @@ class ActionMetrics:
         identities = metric.correlation_ids()
         found: dict[str, float] = {}
         for i in range(metric.num_instances()):
-            value = metric.value(i)
-            if isinstance(value, (int, float)) and math.isfinite(value):
+            value = metric.as_double(i)
+            if math.isfinite(value):
                 key = str(identities.value(i))
                 found[key] = found.get(key, 0.0) + value
         return found
