@@ -1,20 +1,30 @@
-"""Ceilings that were measured on a device by microbenchmarks, kept in a TOML file."""
+"""Ceilings that were measured on devices by microbenchmarks, each device's in a TOML file."""
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
 from roofline.model import PRECISIONS, Peaks
+from roofline.registry.names import exact
 
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
 
-def load_achieved(path: Path) -> Peaks:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """Measured ceilings, and the device that they were measured on, where the file says."""
+
+    device: str | None
+    peaks: Peaks
+
+
+def load_achieved(path: Path) -> Ceilings:
     """Read measured ceilings: bytes per second, and operations per second by operation key.
 
     ```toml
@@ -47,8 +57,9 @@ def load_achieved(path: Path) -> Peaks:
     if not by_key and not any(rates.values()):
         raise _wrong(path, "it holds no ceiling", hint="dram_bytes_per_s = 1.0e12, for example")
     device = data.get("device")
-    source = f"measured on {device} ({path.name})" if isinstance(device, str) else path.name
-    return Peaks(
+    device = device if isinstance(device, str) else None
+    source = f"measured on {device} ({path.name})" if device else path.name
+    peaks = Peaks(
         kind="achieved",
         source=source,
         dram_bytes_per_s=rates["dram_bytes_per_s"],
@@ -57,6 +68,37 @@ def load_achieved(path: Path) -> Peaks:
         operations_per_s=by_key,
         how=dict(_how(path, data)),
     )
+    return Ceilings(device=device, peaks=peaks)
+
+
+def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:
+    """Read all measured ceilings that ``roofline specs measure`` has kept.
+
+    Raises:
+        InputError: there are none, or one cannot be read.
+
+    """
+    place = kept_folder() if folder is None else folder
+    paths = sorted(place.glob("*.toml")) if place.is_dir() else []
+    if not paths:
+        hint = "roofline specs measure, on the machine with the GPU"
+        raise InputError("no measured ceilings are kept here", why=f"{place} is empty", hint=hint)
+    return tuple(load_achieved(path) for path in paths)
+
+
+def kept_folder() -> Path:
+    """Where ``roofline specs measure`` keeps what it measured; it need not exist."""
+    from platformdirs import user_config_path
+
+    return user_config_path("roofline", appauthor=False) / "achieved"
+
+
+def of_device(kept: Sequence[Ceilings], name: str | None) -> Peaks | None:
+    """The ceilings of the device of that name; those that name no device fit any."""
+    for ceilings in kept:
+        if ceilings.device is None or (name and exact(name) == exact(ceilings.device)):
+            return ceilings.peaks
+    return None
 
 
 # Quantity of a [[ceiling]] -> the key that ``Peaks.how`` has for it.

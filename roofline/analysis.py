@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from roofline.achieved import Ceilings
 from roofline.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
 from roofline.measure import measure
-from roofline.model import Analysis, Group, Measurement, Note, Peaks, Result, Source
+from roofline.model import Analysis, Group, Measurement, Note, Result, Source
 from roofline.peaks import peak_set
 from roofline.reader import OnError, OnProgress, read
 from roofline.registry import Registry, load
@@ -23,7 +24,7 @@ class Judge:
     """Turns measurements into results, always by the same rule and the same peaks."""
 
     registry: Registry
-    achieved: Peaks | None = None
+    achieved: Sequence[Ceilings] = ()
     latency_threshold: float = LATENCY_THRESHOLD
     balance: float = BALANCE
 
@@ -44,7 +45,7 @@ class Judge:
 def analyze(
     *paths: str | Path,
     specs: Path | None = None,
-    achieved: Peaks | None = None,
+    achieved: Sequence[Ceilings] = (),
     latency_threshold: float = LATENCY_THRESHOLD,
     balance: float = BALANCE,
     on_error: OnError | None = None,
@@ -55,7 +56,8 @@ def analyze(
     Args:
         paths: ``.ncu-rep`` files, folders and glob patterns.
         specs: a folder with further hardware specs.
-        achieved: measured ceilings of the device, as ``roofline specs measure`` saves them.
+        achieved: measured ceilings, as ``roofline.achieved.load_achieved`` reads them; each
+            launch takes those of its own device.
         latency_threshold: percent of peak under which nothing limits but latency.
         balance: points within which both families are said to limit.
         on_error: called with each file that cannot be read; without it the first one raises.

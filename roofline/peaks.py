@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from roofline.achieved import Ceilings, of_device
 from roofline.model import Device, Measurement, Note, Peaks, PeakSet
 from roofline.registry import Registry
 
+_OTHER_DEVICE = Note(
+    code="achieved_other_device",
+    text="the measured ceilings are of other GPUs, and are not used for this one",
+)
+
 
 def peak_set(
-    measurement: Measurement, registry: Registry, achieved: Peaks | None = None
+    measurement: Measurement, registry: Registry, kept: Sequence[Ceilings] = ()
 ) -> tuple[PeakSet, tuple[Note, ...]]:
     """Peaks for ``measurement``, and what was noticed while finding its device.
 
     Where the report has no peak rate of a precision, the registry's operations a cycle and SM are
-    taken at the report's own SM clock; ``Peaks.how`` says so.
+    taken at the report's own SM clock; ``Peaks.how`` says so. Of the measured ceilings ``kept``
+    those of the same device are taken.
     """
+    achieved = of_device(kept, measurement.device.name)
+    notes = (_OTHER_DEVICE,) if kept and achieved is None else ()
     report, sms = measurement.peaks, measurement.device.sm_count
     accumulate = tuple(sorted(measurement.accumulate.items()))
     known = _known(registry, measurement.device, accumulate, measurement.tensor_path)
     if known.key is None:
-        return PeakSet(report=report, achieved=achieved), known.notes
+        return PeakSet(report=report, achieved=achieved), (*known.notes, *notes)
     rates = known.rates
     if measurement.sm_clock_hz and sms:
         filled = {
@@ -38,7 +47,7 @@ def peak_set(
         )
     return (
         PeakSet(report=report, datasheet=known.datasheet, achieved=achieved, spec=known.key),
-        known.notes,
+        (*known.notes, *notes),
     )
 
 

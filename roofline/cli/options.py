@@ -48,8 +48,8 @@ specs = click.option(
 peaks = click.option(
     "--peaks",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Ceilings measured on the device by microbenchmarks (TOML), shown as 'achieved'.",
+    help="Ceilings measured by 'roofline specs measure' (TOML), shown as 'achieved'; the word "
+    "'achieved' takes those that it has kept for each GPU.",
 )
 latency_threshold = click.option(
     "--latency-threshold",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from roofline.achieved import Ceilings
 from roofline.cli.progress import reading
 from roofline.errors import InputError
 from roofline.model import Analysis
@@ -15,7 +16,7 @@ def analyze_reports(
     reports: tuple[Path, ...],
     *,
     specs: Path | None,
-    peaks: Path | None,
+    peaks: str | None,
     latency_threshold: float,
     balance: float,
 ) -> tuple[Analysis | None, int]:
@@ -23,10 +24,12 @@ def analyze_reports(
 
     The analysis is ``None`` where nothing could be read.
     """
-    from roofline.achieved import load_achieved
+    from roofline.achieved import load_achieved, load_folder
     from roofline.analysis import analyze
 
-    achieved = None if peaks is None else load_achieved(peaks)
+    achieved: tuple[Ceilings, ...] = ()
+    if peaks is not None:
+        achieved = load_folder() if peaks == "achieved" else (load_achieved(Path(peaks)),)
     failures: list[InputError] = []
     analysis: Analysis | None = None
     try:

@@ -199,7 +199,8 @@ def measure_command(
 
     Bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU. Clocks and
     power are read with nvidia-smi while each benchmark runs. These are ceilings of PyTorch's own
-    kernels and libraries: a better kernel may pass them.
+    kernels and libraries: a better kernel may pass them. They are kept for roofline analyze
+    --peaks achieved, in a file of the GPU's name, unless -o names another.
 
     \b
     Examples:
@@ -216,6 +217,8 @@ def measure_command(
     if output is not None:
         refuse_overwrite(output, force=force)
     torch, device, made_with = open_torch(gpu)
+    target = output or _kept(device.name)
+    refuse_overwrite(target, force=force)
     spec = load(folder).find(device).spec
     plans = choose(plan(device, spec), only)
     done, skipped = run_plans(
@@ -234,9 +237,19 @@ def measure_command(
     from roofline.render.specs_check import ceilings
 
     _print(ceilings, achieved, spec)
-    if output is not None:
-        save(achieved, output, force=force)
-        click.echo(f"Wrote {output}. Next: roofline analyze REPORT --peaks {output}", err=True)
+    save(achieved, target, force=force)
+    word = "achieved" if output is None else output
+    click.echo(f"Wrote {target}. Next: roofline analyze REPORT --peaks {word}", err=True)
+
+
+def _kept(name: str | None) -> Path:
+    """The file in which this device's ceilings are kept."""
+    from roofline.achieved import kept_folder
+
+    folder = kept_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = "".join(c if c.isalnum() else "-" for c in (name or "unnamed").casefold())
+    return folder / f"{stem}.toml"
 
 
 def _fits(word: str, spec: Any) -> bool:

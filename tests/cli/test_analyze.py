@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import roofline
 from roofline.cli import COMMANDS, answer, cli
 from roofline.process import run_quietly
 from roofline.repfile import Launch
@@ -189,13 +190,25 @@ def test_thresholds_reach_the_rule(path: Path):
 
 def test_measured_ceilings(path: Path):
     ceilings = path.with_name("toy.toml")
-    ceilings.write_text('device = "Toy"\ndram_bytes_per_s = 9e11\n', "utf-8")
+    ceilings.write_text('device = "Other"\ndram_bytes_per_s = 9e11\n', "utf-8")
 
     done = run(path, "--explain", "axpy", "--peaks", ceilings)
+    assert "of other GPUs" in done.stdout
 
+    device = roofline.analyze(path).results[0].measurement.device.name
+    ceilings.write_text(f'device = "{device}"\ndram_bytes_per_s = 9e11\n', "utf-8")
+    done = run(path, "--explain", "axpy", "--peaks", ceilings)
     assert "achieved" in done.stdout
     assert "900 GB/s" in done.stdout
-    assert "measured on Toy (toy.toml)" in done.stdout
+    assert f"measured on {device} (toy.toml)" in done.stdout
+
+
+def test_kept_ceilings_by_their_word(path: Path, kept_ceilings: Path):
+    assert run(path, "--peaks", "achieved").exit_code == 3
+
+    kept_ceilings.mkdir(parents=True)
+    (kept_ceilings / "any.toml").write_text("dram_bytes_per_s = 9e11\n", "utf-8")
+    assert "900 GB/s" in run(path, "--explain", "axpy", "--peaks", "achieved").stdout
 
 
 @pytest.mark.parametrize(

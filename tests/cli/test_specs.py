@@ -237,18 +237,28 @@ def test_measure_prints_ceilings_and_keeps_them(tmp_path: Path) -> None:
     assert "dram_read" in result.stdout
     assert "tensor_fp8 could not be measured: no fp8 here" in result.stderr
     assert f"roofline analyze REPORT --peaks {path}" in result.stderr
-    peaks = load_achieved(path)
+    peaks = load_achieved(path).peaks
     assert peaks.dram_bytes_per_s is not None
     assert "tensor_fp8" not in peaks.operations_per_s
 
 
 @pytest.mark.usefixtures("gpu")
-def test_measure_can_be_told_what_to_measure() -> None:
-    result = run("measure", "--only", "dram_copy")
+def test_measure_keeps_its_ceilings_for_the_word_achieved(kept_ceilings: Path) -> None:
+    result = run("measure")
+
+    assert "--peaks achieved" in result.stderr
+    assert [path.name for path in kept_ceilings.iterdir()] == ["nvidia-l4.toml"]
+    assert run("measure").exit_code == 2
+    assert run("measure", "--force").exit_code == 0
+
+
+@pytest.mark.usefixtures("gpu")
+def test_measure_can_be_told_what_to_measure(tmp_path: Path) -> None:
+    result = run("measure", "--only", "dram_copy", "-o", str(tmp_path / "a.toml"))
 
     assert "dram_copy" in result.stdout
     assert "fp32" not in result.stdout
-    wrong = run("measure", "--only", "dram_cpoy")
+    wrong = run("measure", "--only", "dram_cpoy", "-o", str(tmp_path / "b.toml"))
     assert wrong.exit_code == 2
     assert "no ceiling 'dram_cpoy'" in wrong.stderr
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.achieved import load_achieved
+from roofline.achieved import load_achieved, load_folder, of_device
 from roofline.errors import InputError, UsageError
 from roofline.model import PRECISIONS
 from roofline.registry.ceilings import (
@@ -74,7 +74,7 @@ def test_the_best_pattern_is_the_ceiling_of_a_level(tmp_path: Path) -> None:
         path,
     )
 
-    peaks = load_achieved(path)
+    peaks = load_achieved(path).peaks
 
     assert peaks.kind == "achieved"
     assert peaks.dram_bytes_per_s == pytest.approx(1.8e12)
@@ -99,7 +99,7 @@ def test_a_level_that_was_not_measured_is_absent(tmp_path: Path) -> None:
     path = tmp_path / "toy.toml"
     save(achieved(ceiling("fp32", 1e12, [1.0])), path)
 
-    peaks = load_achieved(path)
+    peaks = load_achieved(path).peaks
 
     assert (peaks.dram_bytes_per_s, peaks.l2_bytes_per_s) == (None, None)
 
@@ -132,7 +132,7 @@ def test_a_file_reads_back_to_the_last_digit(
     path = tmp_path_factory.mktemp("achieved") / "a.toml"
 
     save(achieved(*found, device=device), path)
-    peaks = load_achieved(path)
+    peaks = load_achieved(path).peaks
 
     rates = {c.quantity: c.per_s for c in found}
     assert peaks.operations_per_s == {k: v for k, v in rates.items() if k in PRECISIONS}
@@ -150,14 +150,14 @@ def test_a_file_is_not_written_over_unasked(tmp_path: Path) -> None:
         save(achieved(ceiling("fp32", 1e12, [1.0])), path)
     save(achieved(ceiling("fp32", 1e12, [1.0])), path, force=True)
 
-    assert load_achieved(path).operations_per_s == {"fp32": 1e12}
+    assert load_achieved(path).peaks.operations_per_s == {"fp32": 1e12}
 
 
 def test_a_file_written_by_hand_needs_only_rates(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("dram_bytes_per_s = 4.2e12\n")
 
-    peaks = load_achieved(path)
+    peaks = load_achieved(path).peaks
 
     assert peaks.dram_bytes_per_s == 4.2e12
     assert peaks.how == {}
@@ -191,3 +191,21 @@ def test_other_files_are_refused_with_the_reason(tmp_path: Path, text: str, why:
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         load_achieved(tmp_path / "nothing.toml")
+
+
+def test_a_device_gets_its_own_ceilings(tmp_path: Path) -> None:
+    for name, rate in (("NVIDIA H200", "4.4e12"), ("NVIDIA L4", "2.6e11")):
+        path = tmp_path / f"{name[7:]}.toml"
+        path.write_text(f'device = "{name}"\ndram_bytes_per_s = {rate}\n')
+    kept = load_folder(tmp_path)
+
+    found = of_device(kept, "NVIDIA L4")
+    assert found is not None
+    assert found.dram_bytes_per_s == 2.6e11
+    assert of_device(kept, "NVIDIA L40") is None
+    assert of_device(kept, None) is None
+
+
+def test_a_folder_without_ceilings_says_how_to_get_some(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="specs measure"):
+        load_folder(tmp_path)
