@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from roofline.compare.labels import operation
 from roofline.compare.model import Change, Outcome, Side, Timing
 from roofline.compare.timing import SM_UNITS
+from roofline.render.names import operation
 
 # Changes of work, bytes or operations within this are "the same".
 SAME = 0.03

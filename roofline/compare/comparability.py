@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from roofline.compare.model import Check, Level
+from roofline.compare.side import SETTINGS
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement
 from roofline.render.numbers import clock, percent
@@ -25,8 +26,8 @@ def check(before: Analysis, after: Analysis) -> tuple[Check, ...]:
         *_kind(left, right),
         *_clocks(left, right),
         *_tool(left, right),
-        *_sets(left, right),
-        _unrecorded(),
+        *_collected(left, right),
+        *_settings(left, right),
     ]
     order = (Level.REFUSAL, Level.WARNING, Level.INFO)
     return tuple(sorted(found, key=lambda c: order.index(c.level)))
@@ -140,23 +141,44 @@ def _tool(left: Sequence[Measurement], right: Sequence[Measurement]) -> list[Che
     return [Check(code="ncu_version", level=Level.WARNING, text=text)]
 
 
-def _sets(left: Sequence[Measurement], right: Sequence[Measurement]) -> list[Check]:
-    one, other = _values(left, right, lambda m: m.set_hint)
-    if not one or not other or one == other:
+def _collected(left: Sequence[Measurement], right: Sequence[Measurement]) -> list[Check]:
+    """Quantities that one side has and the other lacks altogether: different metric sets."""
+    one, other = _lacking(left), _lacking(right)
+    said = [
+        f"{name} lacks {_list(gap.replace('_', ' ') for gap in gaps)}"
+        for name, gaps in (("before", one - other), ("after", other - one))
+        if gaps
+    ]
+    if not said:
         return []
-    text = (
-        f"different metric sets: {_list(one)} before, {_list(other)} after; only what both "
-        "have is compared"
-    )
+    text = f"different metric sets: {'; '.join(said)}; only what both have is compared"
     return [Check(code="set", level=Level.WARNING, text=text)]
 
 
-def _unrecorded() -> Check:
-    text = (
-        "reports do not record cache control or replay mode (kernel or application): "
-        "that both captures used the same is assumed"
-    )
-    return Check(code="not_recorded", level=Level.INFO, text=text)
+def _lacking(side: Sequence[Measurement]) -> set[str]:
+    gaps = [{gap.quantity for gap in m.missing} for m in side]
+    return set.intersection(*gaps) if gaps else set()
+
+
+def _settings(left: Sequence[Measurement], right: Sequence[Measurement]) -> list[Check]:
+    """What ncu was told, where the files say so, and what they do not say."""
+    found, silent = [], []
+    for key in SETTINGS:
+        what = key.replace("_", " ")
+        one, other = _values(left, right, _setting(key))
+        if not one or not other:
+            silent.append(what)
+        elif one != other:
+            text = f"different {what}: {_list(one)} before, {_list(other)} after"
+            found.append(Check(code=key, level=Level.WARNING, text=text))
+    if silent:
+        text = f"not recorded on both sides, so taken to be alike: {', '.join(silent)}"
+        found.append(Check(code="not_recorded", level=Level.INFO, text=text))
+    return found
+
+
+def _setting(key: str) -> Callable[[Measurement], str | None]:
+    return lambda m: m.settings.get(key)
 
 
 def _values(

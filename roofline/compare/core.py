@@ -10,7 +10,6 @@ from roofline.compare.cause import Cause, changes_of, find_cause
 from roofline.compare.comparability import check, refuse
 from roofline.compare.expect import Expectation, expected, promised
 from roofline.compare.gain import gain_of
-from roofline.compare.labels import unit
 from roofline.compare.model import (
     Basis,
     Comparison,
@@ -23,12 +22,14 @@ from roofline.compare.model import (
     Work,
 )
 from roofline.compare.pairing import Match, pair
-from roofline.compare.sentence import sentence, times
+from roofline.compare.sentence import sentence
 from roofline.compare.side import capture_of, lone_of, side_of
 from roofline.compare.timing import outcome_of, timing
+from roofline.compare.words import times
 from roofline.compare.work import work_of
 from roofline.errors import UsageError
-from roofline.model import NOTHING, Analysis, Note
+from roofline.model import Analysis, Note
+from roofline.render.names import unit
 from roofline.render.numbers import percent
 
 _CLOCK_SAID = 0.03
@@ -46,7 +47,7 @@ class Options:
     allow: Collection[str] = ()
     noise: float | None = None
     expectations: Sequence[Expectation] = ()
-    shares: Mapping[int, tuple[float, float]] = field(default_factory=lambda: NOTHING)
+    shares: Mapping[int, tuple[float, float]] = field(default_factory=dict)
 
 
 def compare(before: Analysis, after: Analysis, options: Options | None = None) -> Comparison:
@@ -189,7 +190,7 @@ def _better_used(left: Side, right: Side, outcome: Outcome) -> list[Note]:
     one, other = left.utilization[key], right.utilization.get(key, 0.0)
     if other <= one:
         return []
-    text = f"{unit(key)} is busier than before ({percent(one)} to {percent(other)}) and yet slower"
+    text = f"a busier unit is not a faster kernel: {unit(key)} {percent(one)} to {percent(other)}"
     return [Note(code="busier_but_slower", text=text)]
 
 

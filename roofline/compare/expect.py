@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from roofline.compare.cause import SAME, busy_ratio
-from roofline.compare.labels import UNITS, unit
 from roofline.compare.model import Judgement, Outcome, Pair, Prediction, Side
 from roofline.compare.names import select
-from roofline.compare.sentence import times
+from roofline.compare.words import named, times
 from roofline.errors import UsageError
 from roofline.model import Bound, Family
+from roofline.render.names import UNITS
 from roofline.render.numbers import percent, plain, si, size
 
 # A unit's work within this is unchanged, so that its floor still stands.
@@ -76,8 +76,8 @@ def promised(pair: Pair) -> tuple[Prediction, ...]:
     key = before.nearest or before.limiter
     work = busy_ratio(before, pair.after, key)
     if before.floor_s and key:
-        most = before.duration_s / before.floor_s
-        claim = f"at most {times(most)} while {unit(key)} has the same to do"
+        most = pair.before.duration_s / before.floor_s
+        claim = f"at most {times(most)} while {named(key)} has the same to do"
         found.append(_at_most(claim, key, work, speedup, most, tolerance))
     if before.next_floor_s and before.next_limiter and key:
         found.append(_next(pair, key, work, speedup, tolerance))
@@ -88,11 +88,11 @@ def _at_most(
     claim: str, key: str, work: float | None, speedup: float, most: float, tolerance: float
 ) -> Prediction:
     if work is None:
-        judged, reason = Judgement.NOT_TESTABLE, f"{unit(key)} was not measured on both sides"
+        judged, reason = Judgement.NOT_TESTABLE, f"{named(key)}: not measured on both sides"
     elif abs(work - 1) > _UNCHANGED:
         more = "more" if work > 1 else "less"
         factor = times(max(work, 1 / work)) if work else "all of it"
-        judged, reason = Judgement.NOT_TESTABLE, f"{unit(key)} had {factor} {more} to do"
+        judged, reason = Judgement.NOT_TESTABLE, f"{named(key)} had {factor} {more} to do"
     elif speedup <= most * tolerance:
         judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came at the same work"
     else:
@@ -105,26 +105,26 @@ def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: f
     before, after = pair.before, pair.after
     new = before.next_limiter
     most = (before.duration_s or 0.0) / (before.next_floor_s or 1.0)
-    claim = f"with {unit(key)} relieved, {unit(new)} limits next, at most {times(most)}"
+    claim = f"{named(key)} relieved, the next limit is {named(new)}, at most {times(most)}"
     next_work = busy_ratio(before, after, new)
     now = after.limiter or after.nearest
     if work is None or next_work is None:
         judged, reason = Judgement.NOT_TESTABLE, "a unit of it was not measured on both sides"
     elif work > 1 - _UNCHANGED:
-        judged, reason = Judgement.NOT_TESTABLE, f"{unit(key)} was not relieved"
+        judged, reason = Judgement.NOT_TESTABLE, f"the work of {named(key)} did not fall"
     elif speedup > most * tolerance:
         if next_work < 1 - _UNCHANGED:
             less = times(1 / next_work) if next_work else "all of it"
-            judged, reason = Judgement.NOT_TESTABLE, f"{unit(new)} also had {less} less to do"
+            judged, reason = Judgement.NOT_TESTABLE, f"{named(new)} also had {less} less to do"
         else:
             judged, reason = Judgement.REFUTED, f"{times(speedup)} came, beyond that bound"
     elif now == new:
         part = percent(100 * speedup / most)
         judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came, {part} of it"
     elif now == key:
-        judged, reason = Judgement.NOT_TESTABLE, f"{unit(key)} is still the nearest ceiling"
+        judged, reason = Judgement.NOT_TESTABLE, f"the nearest ceiling is still {named(key)}"
     else:
-        judged, reason = Judgement.REFUTED, f"{unit(now)} is the nearest ceiling now"
+        judged, reason = Judgement.REFUTED, f"the nearest ceiling now is {named(now)}"
     return Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
 
 
@@ -223,7 +223,7 @@ def _occupancy(before: Side, after: Side) -> tuple[bool | None, str]:
         return None, "occupancy was not measured on both sides"
     reason = f"occupancy {percent(one)} to {percent(other)}"
     if before.bound is not Bound.LATENCY:
-        return False, f"{reason}, and {unit(before.limiter)} was the limiter"
+        return False, f"{reason}, and the limit was {named(before.limiter)}"
     return other > one + _POINTS, reason
 
 
@@ -232,7 +232,7 @@ def _latency(pair: Pair) -> tuple[bool | None, str]:
     if before.bound is Bound.UNKNOWN:
         return None, "what limited it before is not known"
     if before.bound is not Bound.LATENCY:
-        return False, f"it was limited by {unit(before.limiter)}"
+        return False, f"it was limited by {named(before.limiter)}"
     held = pair.cause == "busier"
     return held, f"latency-bound before; cause found: {pair.cause.replace('_', ' ')}"
 
@@ -249,14 +249,14 @@ def _unit_relieved(before: Side, after: Side, cause: str) -> tuple[bool | None, 
         key = max(members, key=lambda u: before.utilization[u])
     use = before.utilization.get(key)
     if use is None:
-        return None, f"{unit(key)} was not measured before"
+        return None, f"{named(key)}: not measured before"
     if before.limiter != key and not (before.co_limited and use >= 60):
-        was = "latency" if before.limiter is None else unit(before.limiter)
-        return False, f"{was} was the limit, with {unit(key)} at {percent(use)}"
+        was = "latency" if before.limiter is None else named(before.limiter)
+        return False, f"the limit was {was}, with {named(key)} at {percent(use)}"
     work = busy_ratio(before, after, key)
     if work is None:
-        return None, f"{unit(key)} was not measured after"
-    change = f"{unit(key)} {percent(use)} to {percent(after.utilization.get(key))} busy"
+        return None, f"{named(key)}: not measured after"
+    change = f"{named(key)} {percent(use)} to {percent(after.utilization.get(key))} busy"
     if work < 1 - _UNCHANGED:
         return True, f"{change}, with {times(1 / work) if work else 'nothing'} less to do"
     if after.utilization.get(key, 0.0) > use + SAME * 100:

@@ -74,6 +74,7 @@ class Side:
     total_s: float | None
     dram_bytes: float | None
     operations: Mapping[str, float]
+    unmeasured: tuple[str, ...]
     utilization: Mapping[str, float]
     families: Mapping[str, Family]
     bound: Bound
@@ -96,8 +97,8 @@ class Side:
 
     @property
     def total_operations(self) -> float | None:
-        """All operations of all precisions; ``None`` where none were measured."""
-        return sum(self.operations.values()) if self.operations else None
+        """All operations of all precisions; ``None`` where some that ran were not counted."""
+        return sum(self.operations.values()) if self.operations and not self.unmeasured else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,14 +234,17 @@ class ProgramTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One side as a whole: its files (last parts), device, tool and totals."""
+    """One side as a whole: its files (last parts), device, tool and totals.
+
+    ``settings`` is what the files say ncu was told ("clock_control", "replay_mode").
+    """
 
     sources: tuple[str, ...]
     launches: int
     kernels: int
     devices: tuple[str, ...]
     ncu_versions: tuple[str, ...]
-    sets: tuple[str, ...]
+    settings: Mapping[str, str]
     total_s: float | None
 
 

@@ -128,11 +128,11 @@ def _bucketed(
     waiting: dict[Hashable, list[_Kernel]] = {}
     for kernel in right:
         waiting.setdefault(key(kernel), []).append(kernel)
-    matches = []
-    for kernel in list(left):
-        if candidates := waiting.get(key(kernel)):
-            matches.append(_take(left, right, kernel, candidates.pop(0), how))
-    return matches
+    return [
+        _take(left, right, kernel, candidates.pop(0), how)
+        for kernel in list(left)
+        if (candidates := waiting.get(key(kernel)))
+    ]
 
 
 def _by_base_name(left: list[_Kernel], right: list[_Kernel]) -> list[Match]:
@@ -159,7 +159,11 @@ def _is_split(one: Sequence[_Kernel], many: Sequence[_Kernel]) -> bool:
     """Whether one launch shape became several that do its work, as far as can be told."""
     if len(one) != 1 or len(many) < 2 or len({k.measured.kind for k in (*one, *many)}) != 1:
         return False
-    for get in (lambda m: m.total_operations, lambda m: m.dram_bytes):
+    measures: tuple[Callable[[Measurement], float | None], ...] = (
+        lambda m: m.total_operations,
+        lambda m: m.dram_bytes,
+    )
+    for get in measures:
         whole = get(one[0].measured)
         parts = [get(k.measured) for k in many]
         known = [p for p in parts if p is not None]

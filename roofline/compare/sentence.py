@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from roofline.compare.cause import Cause, same
-from roofline.compare.labels import unit
 from roofline.compare.model import Outcome, Side, Timing, Work
+from roofline.compare.words import named, times
 from roofline.model import Bound
-from roofline.render.numbers import clock, percent, plain, ratio, si, size
+from roofline.render.names import unit
+from roofline.render.numbers import clock, percent, plain, si, size
 
 _MEASURES = {"operations": "operations", "dram_bytes": "DRAM bytes"}
 # Points of occupancy that are worth a word.
 _POINTS = 5.0
-
-
-def times(value: float) -> str:
-    """A speed-up: "1.42x", two decimals below 10, so that 1.004 is not shown as a change."""
-    return f"{value:.2f}x" if value < 10 else ratio(value)
 
 
 def sentence(
@@ -82,19 +78,19 @@ def _why(before: Side, after: Side, timing: Timing, cause: Cause) -> tuple[str, 
     old, new = before.limiter, after.limiter
     match cause.code:
         case "fewer_bytes" | "less_work" if key == old and new != old:
-            return f"no longer limited by {unit(key)}, which has {factor}less to do ({use})", True
-        case "fewer_bytes" | "less_work":
-            return f"{unit(key)}{_role(before, key)} has {factor}less to do ({use})", False
-        case "more_bytes" | "more_work":
-            return f"{unit(key)}{_role(after, key)} has {factor}more to do ({use})", False
-        case "busier":
-            return f"{unit(key)} does its work at a higher rate ({use}{_launch(before, after)})", (
-                False
-            )
-        case "idler":
-            return f"{unit(key)} does its work at a lower rate ({use}{_launch(before, after)})", (
-                False
-            )
+            return f"no longer limited by {named(key)} ({factor}less work, {use})", True
+        case "fewer_bytes":
+            return f"that relieves {named(key)}{_role(before, key)}", False
+        case "less_work":
+            return f"{factor}less work for {named(key)}{_role(before, key)} ({use})", False
+        case "more_bytes":
+            return f"that burdens {named(key)}{_role(after, key)}", False
+        case "more_work":
+            return f"{factor}more work for {named(key)}{_role(after, key)} ({use})", False
+        case "busier" | "idler":
+            rate = "higher" if cause.code == "busier" else "lower"
+            where = f"{unit(key)} {use}{_launch(before, after)}"
+            return f"the work is done at a {rate} rate ({where})", False
         case "other_precision":
             return f"its operations moved from {cause.detail}", False
         case "clock":
@@ -110,7 +106,7 @@ def _use(before: Side, after: Side, key: str | None) -> str:
 
 
 def _role(side: Side, key: str | None) -> str:
-    return ", its limiter," if key == side.limiter else ", its busiest unit,"
+    return ", its limiter" if key == side.limiter else ", its busiest unit"
 
 
 def _launch(before: Side, after: Side) -> str:
@@ -119,9 +115,9 @@ def _launch(before: Side, after: Side) -> str:
     one, other = before.occupancy_percent, after.occupancy_percent
     if one is not None and other is not None and abs(other - one) > _POINTS:
         said = f", occupancy {percent(one)} to {percent(other)}"
-    if before.waves and after.waves and min(before.waves, after.waves) < 1:
-        if not same(before.waves, after.waves):
-            said += f", waves {plain(before.waves)} to {plain(after.waves)}"
+    few, more = sorted((before.waves or 1.0, after.waves or 1.0))
+    if few < 1 and not same(few, more):
+        said += f", waves {plain(before.waves)} to {plain(after.waves)}"
     return said
 
 
@@ -144,12 +140,12 @@ def _limiter_now(before: Side, after: Side, *, said: bool) -> str:
     if old and old != new and not said:
         now = after.utilization.get(old)
         to = "" if now is None else f" to {percent(now)}"
-        gone = f"no longer limited by {unit(old)} ({percent(before.limiter_percent)}{to})"
+        gone = f"no longer limited by {named(old)} ({percent(before.limiter_percent)}{to})"
     if new is None:
         text = _latency_now(before, after)
     else:
-        how = "still limits" if old == new else "limits now"
-        text = f"{unit(new)} {how} at {percent(after.limiter_percent)}{_left(after)}"
+        how = "still" if old == new else "now"
+        text = f"{how} limited by {named(new)} at {percent(after.limiter_percent)}{_left(after)}"
     return "; ".join(t for t in (gone, text) if t)
 
 

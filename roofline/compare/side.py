@@ -7,6 +7,10 @@ from math import prod
 
 from roofline.compare.model import Capture, Lone, Side
 from roofline.model import Analysis, Family, Group, Measurement
+from roofline.render.names import last_part
+
+# What ncu was told that decides whether captures compare, where files record it.
+SETTINGS = ("clock_control", "cache_control", "replay_mode")
 
 
 def side_of(analysis: Analysis, groups: Sequence[Group], *, total: bool) -> Side:
@@ -39,6 +43,7 @@ def side_of(analysis: Analysis, groups: Sequence[Group], *, total: bool) -> Side
         total_s=busy,
         dram_bytes=_weighted(groups, scales, lambda m: m.dram_bytes),
         operations=_operations(groups, scales),
+        unmeasured=_distinct(u for g in groups for u in g.result.measurement.unmeasured),
         utilization=use,
         families=families,
         bound=verdict.bound,
@@ -62,7 +67,7 @@ def side_of(analysis: Analysis, groups: Sequence[Group], *, total: bool) -> Side
 
 
 def capture_of(analysis: Analysis) -> Capture:
-    """One side as a whole; ``ncu_versions`` and ``sets`` hold what the files say of themselves."""
+    """One side as a whole, as its files describe it."""
     measured = [r.measurement for r in analysis.results]
     return Capture(
         sources=tuple(last_part(s.path) for s in analysis.sources),
@@ -70,9 +75,14 @@ def capture_of(analysis: Analysis) -> Capture:
         kernels=len(analysis.groups),
         devices=_distinct(m.device.name for m in measured),
         ncu_versions=_distinct(m.ncu_version for m in measured),
-        sets=_distinct(m.set_hint for m in measured),
+        settings=_settings(measured),
         total_s=_sum([m.duration_s for m in measured if m.duration_s is not None]),
     )
+
+
+def _settings(measured: Sequence[Measurement]) -> dict[str, str]:
+    said = {key: _distinct(m.settings.get(key) for m in measured) for key in SETTINGS}
+    return {key: ", ".join(values) for key, values in said.items() if values}
 
 
 def lone_of(group: Group) -> Lone:
@@ -83,11 +93,6 @@ def lone_of(group: Group) -> Lone:
         total_s=group.total_s,
         share=group.share,
     )
-
-
-def last_part(path: str) -> str:
-    """The last part of a path of any system: what may be shown to others."""
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
 
 
 def _scale(group: Group) -> float:

@@ -16,8 +16,10 @@ MANY_LAUNCHES = 20
 
 # Units that run at the SM's clock. L2 and the links have clocks that reports do not name.
 SM_UNITS = frozenset(
-    "l1 lsu tex constant tma issue fma alu fp64 fp16 xu tensor tensor_fp64 uniform branch "
-    "other_compute".split()
+    (
+        *("l1", "lsu", "tex", "constant", "tma", "issue", "fma", "alu", "fp64", "fp16", "xu"),
+        *("tensor", "tensor_fp64", "uniform", "branch", "other_compute"),
+    )
 )
 
 

@@ -49,9 +49,9 @@ def _by_operations(
             status="same", measure="operations", ratio=operations, text="same number of operations"
         )
     grown = threads is not None and not _near(threads, 1.0, SAME_OPERATIONS)
-    if grown and threads is not None and _near(operations, threads, PROPORTIONAL):
-        if bytes_ is None or _near(bytes_, operations, 2 * PROPORTIONAL):
-            return _different("operations", operations, timing)
+    alike = bytes_ is None or _near(bytes_, operations, 2 * PROPORTIONAL)
+    if grown and alike and _near(operations, threads or 0.0, PROPORTIONAL):
+        return _different("operations", operations, timing)
     if not grown and threads is not None:
         return Work(
             status="same",
