@@ -79,7 +79,7 @@ def compare(before: Analysis, after: Analysis, options: Options | None = None) -
         before=capture_of(before),
         after=capture_of(after),
         checks=checks,
-        pairs=tuple(sorted(judged, key=_weight, reverse=True)),
+        pairs=tuple(sorted(judged, key=_rank, reverse=True)),
         gone=gone,
         new=new,
         before_paired_s=one,
@@ -178,14 +178,17 @@ def _clock_note(timed: Timing) -> list[Note]:
     low, high = timed.speedup_low, timed.speedup_high
     if max(abs(low / timed.speedup - 1), abs(high / timed.speedup - 1)) <= _CLOCK_SAID:
         return []
-    span = times(low) if low == high else f"{times(low)} to {times(high)}"
-    return [Note(code="equal_clocks", text=f"the speed-up at equal clocks is {span}")]
+    faster = timed.speedup >= 1
+    ends = (low, high) if faster else (1 / high, 1 / low)
+    span = " to ".join(dict.fromkeys(times(e) for e in ends))
+    text = f"at equal clocks {span} {'faster' if faster else 'slower'}"
+    return [Note(code="equal_clocks", text=text)]
 
 
 def _better_used(left: Side, right: Side, outcome: Outcome) -> list[Note]:
     """Slower with a busier limiter: the trap of judging by utilisation."""
     key = right.limiter or right.nearest
-    if outcome is not Outcome.SLOWER or key is None or key not in left.utilization:
+    if outcome is not Outcome.SLOWER or key is None or key != (left.limiter or left.nearest):
         return []
     one, other = left.utilization[key], right.utilization.get(key, 0.0)
     if other <= one:
@@ -203,10 +206,12 @@ def _paired_time(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
     return before, sum((p.before.total_s or 0.0) / p.timing.speedup for p in known if p.timing)
 
 
-def _weight(pair_: Pair) -> float:
+def _rank(pair_: Pair) -> tuple[bool, float]:
+    """What changed first, by time won or lost."""
+    changed = pair_.outcome in (Outcome.FASTER, Outcome.SLOWER)
     if pair_.timing is None or pair_.before.total_s is None:
-        return 0.0
-    return abs(pair_.before.total_s * (1 - 1 / pair_.timing.speedup))
+        return changed, 0.0
+    return changed, abs(pair_.before.total_s * (1 - 1 / pair_.timing.speedup))
 
 
 def _lone(analysis: Analysis, used: set[int]) -> tuple[Lone, ...]:

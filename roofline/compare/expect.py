@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from roofline.compare.cause import SAME, busy_ratio
 from roofline.compare.model import Judgement, Outcome, Pair, Prediction, Side
 from roofline.compare.names import select
-from roofline.compare.words import named, times
+from roofline.compare.words import less, named, times
 from roofline.errors import UsageError
 from roofline.model import Bound, Family
 from roofline.render.names import UNITS
@@ -24,7 +24,7 @@ BECAUSE = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """``pattern`` selects kernels (``None`` is all); ``speedup`` 1.0 with ``same`` is no change."""
+    """``pattern`` selects kernels (``None``: all that got faster); ``speedup`` 1.0 with ``same`` is no change."""
 
     pattern: str | None
     text: str
@@ -67,8 +67,16 @@ def parse_because(text: str) -> Expectation:
 
 
 def promised(pair: Pair) -> tuple[Prediction, ...]:
-    """What BEFORE's floors said would be the most, against what came."""
-    if pair.timing is None or not pair.before.duration_s or pair.work.status == "different":
+    """What BEFORE's floors said would be the most, against what came.
+
+    Only a speed-up tests a bound; a pair without one gets none of these.
+    """
+    if (
+        pair.outcome is not Outcome.FASTER
+        or pair.timing is None
+        or not pair.before.duration_s
+        or pair.work.status == "different"
+    ):
         return ()
     found = []
     before, speedup = pair.before, pair.timing.speedup_low
@@ -77,7 +85,7 @@ def promised(pair: Pair) -> tuple[Prediction, ...]:
     work = busy_ratio(before, pair.after, key)
     if before.floor_s and key:
         most = pair.before.duration_s / before.floor_s
-        claim = f"at most {times(most)} while {named(key)} has the same to do"
+        claim = f"at most {times(most)} at the same work for {named(key)}"
         found.append(_at_most(claim, key, work, speedup, most, tolerance))
     if before.next_floor_s and before.next_limiter and key:
         found.append(_next(pair, key, work, speedup, tolerance))
@@ -90,9 +98,8 @@ def _at_most(
     if work is None:
         judged, reason = Judgement.NOT_TESTABLE, f"{named(key)}: not measured on both sides"
     elif abs(work - 1) > _UNCHANGED:
-        more = "more" if work > 1 else "less"
-        factor = times(max(work, 1 / work)) if work else "all of it"
-        judged, reason = Judgement.NOT_TESTABLE, f"{named(key)} had {factor} {more} to do"
+        change = less(work) if work < 1 else f"{times(work)} more work"
+        judged, reason = Judgement.NOT_TESTABLE, f"{change} for {named(key)}"
     elif speedup <= most * tolerance:
         judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came at the same work"
     else:
@@ -105,7 +112,7 @@ def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: f
     before, after = pair.before, pair.after
     new = before.next_limiter
     most = (before.duration_s or 0.0) / (before.next_floor_s or 1.0)
-    claim = f"{named(key)} relieved, the next limit is {named(new)}, at most {times(most)}"
+    claim = f"at most {times(most)} with {named(key)} relieved, then limited by {named(new)}"
     next_work = busy_ratio(before, after, new)
     now = after.limiter or after.nearest
     if work is None or next_work is None:
@@ -114,8 +121,7 @@ def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: f
         judged, reason = Judgement.NOT_TESTABLE, f"the work of {named(key)} did not fall"
     elif speedup > most * tolerance:
         if next_work < 1 - _UNCHANGED:
-            less = times(1 / next_work) if next_work else "all of it"
-            judged, reason = Judgement.NOT_TESTABLE, f"{named(new)} also had {less} less to do"
+            judged, reason = Judgement.NOT_TESTABLE, f"also {less(next_work)} for {named(new)}"
         else:
             judged, reason = Judgement.REFUTED, f"{times(speedup)} came, beyond that bound"
     elif now == new:
@@ -123,6 +129,9 @@ def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: f
         judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came, {part} of it"
     elif now == key:
         judged, reason = Judgement.NOT_TESTABLE, f"the nearest ceiling is still {named(key)}"
+    elif next_work < 1 - _UNCHANGED:
+        judged = Judgement.NOT_TESTABLE
+        reason = f"also {less(next_work)} for {named(new)}; the nearest ceiling now is {named(now)}"
     else:
         judged, reason = Judgement.REFUTED, f"the nearest ceiling now is {named(now)}"
     return Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
@@ -135,13 +144,13 @@ def expected(pairs: Sequence[Pair], wanted: Sequence[Expectation]) -> dict[int, 
     found: dict[int, list[Prediction]] = {}
     for item in wanted:
         if item.pattern is None:
-            positions = tuple(range(len(pairs)))
+            positions = tuple(i for i, p in enumerate(pairs) if p.outcome is Outcome.FASTER)
         else:
             positions = select(item.pattern, names) or select(item.pattern, names_after)
         for position in positions:
             found.setdefault(position, []).append(_judge(pairs[position], item))
         if not positions:
-            reason = "no paired kernel has that name"
+            reason = "no paired kernel has that name" if item.pattern else "nothing got faster"
             found.setdefault(-1, []).append(_said(item, Judgement.NOT_TESTABLE, reason))
     return found
 
@@ -258,7 +267,7 @@ def _unit_relieved(before: Side, after: Side, cause: str) -> tuple[bool | None, 
         return None, f"{named(key)}: not measured after"
     change = f"{named(key)} {percent(use)} to {percent(after.utilization.get(key))} busy"
     if work < 1 - _UNCHANGED:
-        return True, f"{change}, with {times(1 / work) if work else 'nothing'} less to do"
+        return True, f"{change}, {less(work)}"
     if after.utilization.get(key, 0.0) > use + SAME * 100:
         return True, f"{change} at the same work"
     return False, f"{change}, {plain(work)}x the work"

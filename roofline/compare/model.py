@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from roofline.model import NOTHING, Bound, Dim3, Family, Note
+from roofline.model import NOTHING, Bound, Dim3, Family, Note, Result
 
 
 class Outcome(StrEnum):
@@ -57,7 +57,7 @@ class Side:
 
     ``durations_s`` are the launches' own, in order. ``utilization`` maps unit keys to percent of
     peak, ``families`` the same keys to their side of the roofline. ``shape_count`` is the number
-    of launch shapes summed here; ``grid`` and ``block`` are those of the longest.
+    of launch shapes summed here; ``grid``, ``block`` and ``result`` are those of the longest.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Side:
     block: Dim3 | None
     launches: int
     shape_count: int
-    positions: tuple[int, ...]
+    result: Result
     sources: tuple[str, ...]
     device: str | None
     duration_s: float | None

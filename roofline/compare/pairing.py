@@ -52,7 +52,7 @@ def pair(
 
     In this order: what ``maps`` says (OLD, NEW: names or regular expressions); equal name, grid
     and block; equal base name (template arguments, Triton and Inductor suffixes dropped) with
-    equal launch; equal base name; similar name; the only kernel that each side has. Within one
+    equal launch; equal base name; similar name; being alone on each side. Within one
     step the order of first launch decides.
 
     Raises:
@@ -67,7 +67,7 @@ def pair(
     matches += _by_base_name(left, right)
     matches += _by_similarity(left, right)
     if left and right and alone and left[0].measured.kind == right[0].measured.kind:
-        how = "the only kernel that each side has"
+        how = "being the only kernel on each side"
         matches.append(Match(before=(left[0].position,), after=(right[0].position,), how=how))
     return tuple(matches)
 

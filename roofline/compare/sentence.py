@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from roofline.compare.cause import Cause, same
 from roofline.compare.model import Outcome, Side, Timing, Work
-from roofline.compare.words import named, times
+from roofline.compare.words import less, named, times
 from roofline.model import Bound
 from roofline.render.names import unit
 from roofline.render.numbers import clock, percent, plain, si, size
@@ -49,7 +49,7 @@ def _headline(timing: Timing, outcome: Outcome, cause: Cause) -> str:
         return _change(timing.speedup)
     if cause.code == "clock":
         return f"no change at equal clocks ({times(timing.speedup)} by time)"
-    return f"no change ({times(timing.speedup)}, within {percent(timing.noise * 100, places=1)})"
+    return f"no change ({times(timing.speedup)}, noise {percent(timing.noise * 100, places=1)})"
 
 
 def _amounts(before: Side, after: Side) -> str:
@@ -74,18 +74,20 @@ def _why(before: Side, after: Side, timing: Timing, cause: Cause) -> tuple[str, 
     """The clause of cause, and whether it already says what happened to the old limiter."""
     key = cause.unit
     use = _use(before, after, key)
-    factor = "" if cause.factor is None else f"{times(cause.factor)} "
+    share = None if cause.factor is None else 1 / cause.factor
+    fewer = less(share or 0.0)
     old, new = before.limiter, after.limiter
     match cause.code:
         case "fewer_bytes" | "less_work" if key == old and new != old:
-            return f"no longer limited by {named(key)} ({factor}less work, {use})", True
+            return f"no longer limited by {named(key)} ({fewer}, {use})", True
         case "fewer_bytes":
             return f"that relieves {named(key)}{_role(before, key)}", False
         case "less_work":
-            return f"{factor}less work for {named(key)}{_role(before, key)} ({use})", False
+            return f"{fewer} for {named(key)}{_role(before, key)} ({use})", False
         case "more_bytes":
             return f"that burdens {named(key)}{_role(after, key)}", False
         case "more_work":
+            factor = "" if cause.factor is None else f"{times(cause.factor)} "
             return f"{factor}more work for {named(key)}{_role(after, key)} ({use})", False
         case "busier" | "idler":
             rate = "higher" if cause.code == "busier" else "lower"
@@ -141,6 +143,8 @@ def _limiter_now(before: Side, after: Side, *, said: bool) -> str:
         now = after.utilization.get(old)
         to = "" if now is None else f" to {percent(now)}"
         gone = f"no longer limited by {named(old)} ({percent(before.limiter_percent)}{to})"
+    elif before.bound is Bound.LATENCY and new:
+        gone = "no longer latency-bound"
     if new is None:
         text = _latency_now(before, after)
     else:

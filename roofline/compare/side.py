@@ -35,7 +35,7 @@ def side_of(analysis: Analysis, groups: Sequence[Group], *, total: bool) -> Side
         block=measured.block,
         launches=len(positions),
         shape_count=len(groups),
-        positions=positions,
+        result=main.result,
         sources=_distinct(last_part(analysis.results[p].measurement.source) for p in positions),
         device=measured.device.name,
         duration_s=duration,

@@ -11,6 +11,11 @@ def times(value: float) -> str:
     return f"{value:.2f}x" if value < 10 else ratio(value)
 
 
+def less(work: float) -> str:
+    """What a ratio of work (after / before) below 1 means: "2.40x less work", "no work left"."""
+    return f"{times(1 / work)} less work" if work > 0 else "no work left"
+
+
 def named(key: str | None) -> str:
     """A unit within a sentence: "DRAM", "the FP64 pipe"; "nothing" for ``None``."""
     text = unit(key)
