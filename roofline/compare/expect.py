@@ -24,7 +24,10 @@ BECAUSE = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """``pattern`` selects kernels (``None``: all that got faster); ``speedup`` 1.0 with ``same`` is no change."""
+    """What the user expects of the kernels that ``pattern`` selects (``None``: all that got faster).
+
+    A ``speedup`` of at least so many times, ``same`` for no change, or a claimed cause.
+    """
 
     pattern: str | None
     text: str

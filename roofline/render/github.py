@@ -1,5 +1,7 @@
 """Annotations for GitHub Actions: lines that its runner shows beside the change."""
 
+from __future__ import annotations
+
 from roofline.compare.model import Comparison
 from roofline.render.compare_words import gate
 from roofline.render.names import printable
