@@ -24,7 +24,7 @@ BECAUSE = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What the user expects of the kernels that ``pattern`` selects (``None``: all that got faster).
+    """What the user expects of kernels; ``pattern`` of ``None`` is all that got faster.
 
     A ``speedup`` of at least so many times, ``same`` for no change, or a claimed cause.
     """

@@ -225,6 +225,8 @@ class ProgramTime:
 
     before_s: float
     after_s: float
+    before_p95_s: float | None
+    after_p95_s: float | None
     before_spread: float | None
     after_spread: float | None
     speedup: float

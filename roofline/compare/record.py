@@ -131,7 +131,7 @@ def _kernel(pair: Pair) -> dict[str, Any]:
 def _body(comparison: Comparison, statement: Statement, number: int) -> Iterator[str]:
     said = dict(_stated(comparison, statement))
     main = comparison.pairs[0]
-    yield f"# Experiment {number}: {names.printable(said['problem'])}"
+    yield f"# Experiment {number}: {_plain(said['problem'])}"
     yield from _section("Baseline", [compare_words.title(comparison), _limited(main)])
     yield from _section("Hypothesis", [said["hypothesis"]])
     yield from _section("Intervention", [said["intervention"]])
@@ -147,7 +147,12 @@ def _section(title: str, lines: list[str]) -> Iterator[str]:
         yield ""
         yield f"## {title}"
         yield ""
-        yield from (f"- {names.printable(line)}" for line in lines)
+        yield from (f"- {_plain(line)}" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """One line that Markdown does not take for HTML."""
+    return names.printable(text).replace("<", "\\<")
 
 
 def _correctness(comparison: Comparison) -> Iterator[str]:

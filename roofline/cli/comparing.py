@@ -1,0 +1,213 @@
+"""What ``compare`` and ``report`` share: their options, and two sides to one comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofline.cli import options
+from roofline.cli.progress import reading
+from roofline.errors import InputError, UsageError
+from roofline.model import Analysis
+
+if TYPE_CHECKING:
+    from roofline.compare.core import Options
+    from roofline.compare.expect import Expectation
+    from roofline.compare.model import Comparison
+
+maps = click.option(
+    "--map",
+    "maps",
+    metavar="OLD=NEW",
+    multiple=True,
+    help="Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several that "
+    "share a kernel are one pair: --map a=fused --map b=fused.",
+)
+allow = click.option(
+    "--allow",
+    metavar="CODE",
+    multiple=True,
+    help="Compare in spite of a refusal: gpu, kind (kernel against range results), or all.",
+)
+noise = click.option(
+    "--noise",
+    metavar="PERCENT",
+    type=click.FloatRange(0, 100),
+    help="Take differences up to this for noise. Without it: the spread of repeated launches "
+    "(at least 1), else 3, and 5 for kernels under 20 us.",
+)
+expect = click.option(
+    "--expect",
+    metavar="KERNEL=FACTORx",
+    multiple=True,
+    help="What was predicted, 'gemm=1.4x' (at least) or 'gemm=same': judged confirmed, refuted or "
+    "not testable.",
+)
+because = click.option(
+    "--because",
+    metavar="[KERNEL=]CAUSE",
+    multiple=True,
+    help="The cause claimed: bandwidth, compute, latency, bytes, operations, occupancy, precision "
+    "or a unit (dram, l2, l1, fp64, ...). Judged for what got faster.",
+)
+timeline = click.option(
+    "--timeline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A timeline of BEFORE (nsys or torch): says what each change does for the whole step.",
+)
+COMPARING = (maps, allow, noise, expect, because, timeline)
+# More arrows than that nobody tells apart.
+DRAWN = 20
+JUDGING = (options.specs, options.latency_threshold, options.balance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How reports are analysed: hardware specs and the thresholds of verdicts."""
+
+    specs: Path | None = None
+    latency_threshold: float = 60.0
+    balance: float = 10.0
+
+
+def judging(given: dict[str, Any]) -> Judging:
+    """The options ``JUDGING`` as given."""
+    return Judging(
+        specs=given["specs"],
+        latency_threshold=given["latency_threshold"],
+        balance=given["balance"],
+    )
+
+
+def parse_maps(maps: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """OLD=NEW, as typed.
+
+    Raises:
+        UsageError: one has no "=" or nothing on a side of it.
+
+    """
+    pairs = []
+    for text in maps:
+        old, sign, new = text.partition("=")
+        if not sign or not old or not new:
+            raise UsageError(f"--map {text!r} is not OLD=NEW", hint="--map gemm_v1=gemm_v2")
+        pairs.append((old, new))
+    return tuple(pairs)
+
+
+def parse_expectations(given: dict[str, Any]) -> tuple[Expectation, ...]:
+    """--expect and --because, parsed."""
+    from roofline.compare.expect import parse_because, parse_expect
+
+    return (*map(parse_expect, given["expect"]), *map(parse_because, given["because"]))
+
+
+def compare_options(given: dict[str, Any], before: Analysis) -> Options:
+    """The options of ``COMPARING`` for a comparison with ``before``.
+
+    Raises:
+        UsageError: an option is not understood, or the timeline has none of the kernels.
+
+    """
+    from roofline.compare.comparability import REFUSALS
+    from roofline.compare.core import Options
+
+    unknown = set(given["allow"]) - {*REFUSALS, "all"}
+    if unknown:
+        raise UsageError(
+            f"--allow {' '.join(sorted(unknown))}: no such refusal",
+            hint=f"one of {', '.join((*REFUSALS, 'all'))}",
+        )
+    return Options(
+        maps=parse_maps(given["maps"]),
+        allow=given["allow"],
+        noise=None if given["noise"] is None else given["noise"] / 100,
+        expectations=parse_expectations(given),
+        shares={} if given["timeline"] is None else shares_of(before, given["timeline"]),
+    )
+
+
+def shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]]:
+    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has.
+
+    Raises:
+        UsageError: it has none of them, or says nothing of wall time.
+
+    """
+    from roofline.timeline.load import load_timeline
+    from roofline.timeline.select import select
+    from roofline.timeline.selection import share_of
+
+    selection = select(load_timeline(timeline))
+    shares = {}
+    for position, group in enumerate(before.groups):
+        m = group.result.measurement
+        found = share_of(selection, m.demangled, m.name, m.grid, m.block)
+        if found is not None and found.wall_share is not None:
+            shares[position] = (found.exposed_share or 0.0, found.wall_share)
+    if not shares:
+        raise UsageError(
+            f"{timeline.name} has a share of a step for no kernel of BEFORE",
+            hint="a timeline of the same program, recorded before the change",
+        )
+    return shares
+
+
+def analyze_side(path: Path, how: Judging) -> tuple[Analysis, int]:
+    """One side (report, folder, glob pattern, baseline) and how many files were unreadable.
+
+    Raises:
+        InputError: none of it could be read, or it holds no kernels.
+
+    """
+    if path.suffix == ".json":
+        from roofline.compare.baseline import load_baseline
+
+        return load_baseline(path), 0
+    from roofline.analysis import analyze
+
+    failures: list[InputError] = []
+    try:
+        with reading() as tell:
+            analysis = analyze(
+                path,
+                specs=how.specs,
+                latency_threshold=how.latency_threshold,
+                balance=how.balance,
+                on_error=failures.append,
+                on_progress=tell,
+            )
+    except InputError as error:
+        raise failures[0] if failures else error from None
+    for failure in failures:
+        click.echo(f"roofline: {failure}", err=True)
+    return analysis, len(failures)
+
+
+def draw(comparison: Comparison, files: Mapping[Path, str], *, force: bool = False) -> None:
+    """Draw arrows from before to after into ``files`` (path to theme).
+
+    Raises:
+        UsageError: matplotlib is not installed, or a file cannot be written.
+
+    """
+    from roofline.plot import Options, Pair, picture_comparison, save
+
+    pairs = [
+        Pair(before=p.before.result, after=p.after.result, share=share)
+        for p, share in zip(comparison.pairs, _shares(comparison), strict=True)
+    ][:DRAWN]
+    for path, theme in files.items():
+        save(picture_comparison(pairs, Options(theme=theme)), path, force=force)
+
+
+def _shares(comparison: Comparison) -> list[float | None]:
+    """Each pair's part of the time before."""
+    times = [p.before.total_s for p in comparison.pairs]
+    whole = sum(t for t in times if t is not None)
+    return [t / whole if t is not None and whole else None for t in times]
