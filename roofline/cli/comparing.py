@@ -189,7 +189,13 @@ def analyze_side(path: Path, how: Judging) -> tuple[Analysis, int]:
     return analysis, len(failures)
 
 
-def draw(comparison: Comparison, files: Mapping[Path, str], *, force: bool = False) -> None:
+def draw(
+    comparison: Comparison,
+    files: Mapping[Path, str],
+    *,
+    title: str | None = None,
+    force: bool = False,
+) -> None:
     """Draw arrows from before to after into ``files`` (path to theme).
 
     Raises:
@@ -203,7 +209,11 @@ def draw(comparison: Comparison, files: Mapping[Path, str], *, force: bool = Fal
         for p, share in zip(comparison.pairs, _shares(comparison), strict=True)
     ][:DRAWN]
     for path, theme in files.items():
-        save(picture_comparison(pairs, Options(theme=theme)), path, force=force)
+        save(
+            picture_comparison(pairs, Options(theme=theme, title=title, levels=False)),
+            path,
+            force=force,
+        )
 
 
 def _shares(comparison: Comparison) -> list[float | None]:

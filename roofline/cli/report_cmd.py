@@ -151,13 +151,13 @@ def _write(content: _Content, folder: Path) -> None:
     if content.picture:
         files = {folder / name: theme for name, theme in PICTURES.items()}
         if content.comparison is not None:
-            comparing.draw(content.comparison, files)
+            comparing.draw(content.comparison, files, title=content.title)
         else:
-            _draw(shared, files)
+            _draw(shared, files, content.title)
 
 
-def _draw(analysis: Analysis, files: dict[Path, str]) -> None:
+def _draw(analysis: Analysis, files: dict[Path, str], title: str) -> None:
     from roofline.plot import Options, picture, save
 
     for path, theme in files.items():
-        save(picture(analysis, Options(theme=theme)), path)
+        save(picture(analysis, Options(theme=theme, title=title)), path)

@@ -44,7 +44,7 @@ def busy_ratio(before: Side, after: Side, key: str | None) -> float | None:
     if key is None or not before.duration_s or not after.duration_s:
         return None
     one, other = before.utilization.get(key), after.utilization.get(key)
-    if not one or other is None:
+    if not one or other is None or (key in before.computed) != (key in after.computed):
         return None
     clocks = 1.0
     if key == "dram" and before.dram_clock_hz and after.dram_clock_hz:

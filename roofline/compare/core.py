@@ -190,8 +190,8 @@ def _better_used(left: Side, right: Side, outcome: Outcome) -> list[Note]:
     key = right.limiter or right.nearest
     if outcome is not Outcome.SLOWER or key is None or key != (left.limiter or left.nearest):
         return []
-    one, other = left.utilization[key], right.utilization.get(key, 0.0)
-    if other <= one:
+    one, other = left.utilization.get(key), right.utilization.get(key)
+    if one is None or other is None or other <= one:
         return []
     text = f"a busier unit is not a faster kernel: {unit(key)} {percent(one)} to {percent(other)}"
     return [Note(code="busier_but_slower", text=text)]

@@ -132,8 +132,10 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[GateResult]:
 def _gone(comparison: Comparison, gate: Gate) -> Iterator[GateResult]:
     gone = comparison.gone
     if gate.pattern is not None:
-        chosen = select(gate.pattern, [(k.name, k.name) for k in gone])
-        gone = tuple(gone[i] for i in chosen)
+        # All names of BEFORE, so that an exact one means its kernel and no other.
+        names = [(k.name, k.name) for k in gone]
+        names += [(p.before.name, p.before.demangled) for p in comparison.pairs]
+        gone = tuple(gone[i] for i in select(gate.pattern, names) if i < len(gone))
     for kernel in gone:
         text = "not in AFTER"
         yield GateResult(gate=gate.text, kernel=kernel.name, status="failed", text=text)

@@ -56,7 +56,8 @@ class Side:
     """One side of a pair: a kernel's launches, per launch (or in total, see ``Pair.per``).
 
     ``durations_s`` are the launches' own, in order. ``utilization`` maps unit keys to percent of
-    peak, ``families`` the same keys to their side of the roofline. ``shape_count`` is the number
+    peak, ``families`` the same keys to their side of the roofline, and ``computed`` are those that
+    no counter measured (bytes or operations over peak). ``shape_count`` is the number
     of launch shapes summed here; ``grid``, ``block`` and ``result`` are those of the longest.
     """
 
@@ -77,6 +78,7 @@ class Side:
     unmeasured: tuple[str, ...]
     utilization: Mapping[str, float]
     families: Mapping[str, Family]
+    computed: tuple[str, ...]
     bound: Bound
     limiter: str | None
     limiter_percent: float | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 
+from roofline.classify import all_uses
 from roofline.compare.model import Capture, Lone, Side
 from roofline.model import Analysis, Family, Group, Measurement
 from roofline.render.names import last_part
@@ -46,6 +47,7 @@ def side_of(analysis: Analysis, groups: Sequence[Group], *, total: bool) -> Side
         unmeasured=_distinct(u for g in groups for u in g.result.measurement.unmeasured),
         utilization=use,
         families=families,
+        computed=_computed(groups),
         bound=verdict.bound,
         limiter=verdict.limiter,
         limiter_percent=verdict.limiter_percent,
@@ -122,16 +124,24 @@ def _utilization(groups: Sequence[Group]) -> tuple[dict[str, float], dict[str, F
     """Percent of peak by unit, weighted by time where several groups are summed."""
     use: dict[str, float] = {}
     families: dict[str, Family] = {}
-    shared = set.intersection(*({u.unit for u in g.result.measurement.units} for g in groups))
+    uses = [all_uses(g.result.measurement, g.result.peaks) for g in groups]
+    shared = set.intersection(*({use.unit for use in of_group} for of_group in uses))
     weights = [g.total_s or 0.0 for g in groups]
     whole = sum(weights)
-    for group, weight in zip(groups, weights, strict=True):
+    for of_group, weight in zip(uses, weights, strict=True):
         part = weight / whole if whole else 1.0 / len(groups)
-        for unit in group.result.measurement.units:
+        for unit in of_group:
             if unit.unit in shared:
                 use[unit.unit] = use.get(unit.unit, 0.0) + unit.percent * part
                 families[unit.unit] = unit.family
     return use, families
+
+
+def _computed(groups: Sequence[Group]) -> tuple[str, ...]:
+    """The units whose utilisation no counter measured."""
+    measured = set.intersection(*({u.unit for u in g.result.measurement.units} for g in groups))
+    found = (use.unit for g in groups for use in all_uses(g.result.measurement, g.result.peaks))
+    return tuple(dict.fromkeys(unit for unit in found if unit not in measured))
 
 
 def _threads(groups: Sequence[Group], *, total: bool) -> float | None:
