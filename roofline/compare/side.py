@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 
-from roofline.classify import all_uses
 from roofline.compare.model import Capture, Lone, Side
 from roofline.model import Analysis, Family, Group, Measurement
 from roofline.render.names import last_part
+from roofline.utilization import COMPUTED
 
 # What ncu was told that decides whether captures compare, where files record it.
 SETTINGS = ("clock_control", "cache_control", "replay_mode")
@@ -124,7 +124,7 @@ def _utilization(groups: Sequence[Group]) -> tuple[dict[str, float], dict[str, F
     """Percent of peak by unit, weighted by time where several groups are summed."""
     use: dict[str, float] = {}
     families: dict[str, Family] = {}
-    uses = [all_uses(g.result.measurement, g.result.peaks) for g in groups]
+    uses = [g.result.measurement.units for g in groups]
     shared = set.intersection(*({use.unit for use in of_group} for of_group in uses))
     weights = [g.total_s or 0.0 for g in groups]
     whole = sum(weights)
@@ -139,9 +139,8 @@ def _utilization(groups: Sequence[Group]) -> tuple[dict[str, float], dict[str, F
 
 def _computed(groups: Sequence[Group]) -> tuple[str, ...]:
     """The units whose utilisation no counter measured."""
-    measured = set.intersection(*({u.unit for u in g.result.measurement.units} for g in groups))
-    found = (use.unit for g in groups for use in all_uses(g.result.measurement, g.result.peaks))
-    return tuple(dict.fromkeys(unit for unit in found if unit not in measured))
+    uses = (use for g in groups for use in g.result.measurement.units)
+    return _distinct(use.unit for use in uses if use.metric.endswith(COMPUTED))
 
 
 def _threads(groups: Sequence[Group], *, total: bool) -> float | None:

@@ -104,8 +104,8 @@ def test_another_precision() -> None:
 
 def test_no_cause_is_named_without_the_limiter_on_both_sides() -> None:
     pair = one(
-        launch(us=1000, use={"l1": 85}, operations={}),
-        launch(us=500, use={"dram": 85}, operations={}),
+        launch(us=1000, use={"l1": 85}, operations={}, dram_bytes=None),
+        launch(us=500, use={"dram": 85}, operations={}, dram_bytes=None),
     )
 
     assert pair.cause == "unexplained"
