@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import prod
+from math import isfinite, prod
 
 from roofline.compare.model import Capture, Lone, Side
 from roofline.model import Analysis, Family, Group, Measurement
@@ -131,7 +131,7 @@ def _utilization(groups: Sequence[Group]) -> tuple[dict[str, float], dict[str, F
     for of_group, weight in zip(uses, weights, strict=True):
         part = weight / whole if whole else 1.0 / len(groups)
         for unit in of_group:
-            if unit.unit in shared:
+            if unit.unit in shared and isfinite(unit.percent):
                 use[unit.unit] = use.get(unit.unit, 0.0) + unit.percent * part
                 families[unit.unit] = unit.family
     return use, families
