@@ -8,8 +8,9 @@ from roofline.compare.model import Outcome, Side, Timing
 
 # Where launches repeat, their spread is the noise, but never less than this.
 REPEATED_NOISE = 0.01
-# A launch measured once: in 19 sets of repeated launches of equal work in public reports, 17 kept
-# within 3 % of their median and the widest, of 80 us, was 3.7 %; short ones scatter more.
+# A launch measured once. Of 22 sets of launches with equal name, grid and block in public reports,
+# 15 kept within 3 % of their median; the rest was off by 5.5 % and more, mostly as the work was
+# not the same. Few of them are short, and a clock tick weighs more there.
 SINGLE_NOISE, SHORT_NOISE, SHORT_S = 0.03, 0.05, 20e-6
 # From so many launches on, the outer 5 % on each side are left out of the spread.
 MANY_LAUNCHES = 20
