@@ -105,7 +105,7 @@ class _Sides:
     options.output,
     options.plot,
     options.force,
-    *comparing.JUDGING,
+    *options.JUDGING,
 )
 @click.pass_context
 def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> None:

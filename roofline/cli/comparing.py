@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.cli import options
-from roofline.cli.progress import reading
+from roofline.cli.reports import analyze_reports
 from roofline.errors import InputError, UsageError
 from roofline.model import Analysis
 
@@ -63,22 +62,23 @@ timeline = click.option(
 COMPARING = (maps, allow, noise, expect, because, timeline)
 # More arrows than that nobody tells apart.
 DRAWN = 20
-JUDGING = (options.specs, options.latency_threshold, options.balance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """How reports are analysed: hardware specs and the thresholds of verdicts."""
+    """How reports are analysed: specs, achieved ceilings and the thresholds of verdicts."""
 
     specs: Path | None = None
+    peaks: Path | None = None
     latency_threshold: float = 60.0
     balance: float = 10.0
 
 
 def judging(given: dict[str, Any]) -> Judging:
-    """The options ``JUDGING`` as given."""
+    """The options of ``options.JUDGING`` as given."""
     return Judging(
         specs=given["specs"],
+        peaks=given["peaks"],
         latency_threshold=given["latency_threshold"],
         balance=given["balance"],
     )
@@ -162,31 +162,24 @@ def analyze_side(path: Path, how: Judging) -> tuple[Analysis, int]:
     """One side (report, folder, glob pattern, baseline) and how many files were unreadable.
 
     Raises:
-        InputError: none of it could be read, or it holds no kernels.
+        InputError: a baseline cannot be read.
+        Exit: none of it could be read, or it holds no kernels; stderr has why.
 
     """
     if path.suffix == ".json":
         from roofline.compare.baseline import load_baseline
 
         return load_baseline(path), 0
-    from roofline.analysis import analyze
-
-    failures: list[InputError] = []
-    try:
-        with reading() as tell:
-            analysis = analyze(
-                path,
-                specs=how.specs,
-                latency_threshold=how.latency_threshold,
-                balance=how.balance,
-                on_error=failures.append,
-                on_progress=tell,
-            )
-    except InputError as error:
-        raise failures[0] if failures else error from None
-    for failure in failures:
-        click.echo(f"roofline: {failure}", err=True)
-    return analysis, len(failures)
+    analysis, failures = analyze_reports(
+        (path,),
+        specs=how.specs,
+        peaks=how.peaks,
+        latency_threshold=how.latency_threshold,
+        balance=how.balance,
+    )
+    if analysis is None:  # what failed has been told
+        raise click.exceptions.Exit(InputError.exit_code)
+    return analysis, failures
 
 
 def draw(
