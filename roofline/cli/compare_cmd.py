@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.cli import comparing, options
-from roofline.cli.answer import Request, color_of, width_of, write
+from roofline.cli import comparing, comparing_options, options
+from roofline.cli.answer import Request, color, width, write
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
 from roofline.model import Analysis
@@ -20,67 +20,6 @@ if TYPE_CHECKING:
     from roofline.compare.gates import Gate
     from roofline.compare.model import Comparison
     from roofline.compare.record import Statement
-
-_FILE = click.Path(path_type=Path)
-_GATES = (
-    click.option(
-        "--fail-on",
-        metavar="CONDITION",
-        multiple=True,
-        help="Exit with 1 where it is true: regression=5%, 'gemm: time>120us', 'dram<70%', "
-        "bound=latency, gone. A kernel's name or regular expression goes before a colon.",
-    ),
-    click.option("--junit", metavar="FILE", type=_FILE, help="Write the gates as JUnit XML."),
-    click.option(
-        "--baseline",
-        metavar="DIR",
-        type=_FILE,
-        help="Take BEFORE from this folder, which holds one JSON file a GPU.",
-    ),
-    click.option(
-        "--update-baseline",
-        is_flag=True,
-        help="Make AFTER the new baseline, unless a gate failed.",
-    ),
-)
-_RECORD = (
-    click.option(
-        "--record",
-        metavar="FILE.md",
-        type=_FILE,
-        help="Add an entry to this experiment record; never overwrites one.",
-    ),
-    click.option("--problem", metavar="TEXT", help="For the record: what was wrong."),
-    click.option("--hypothesis", metavar="TEXT", help="For the record: why it should help."),
-    click.option("--intervention", metavar="TEXT", help="For the record: what was changed."),
-    click.option(
-        "--check",
-        metavar="COMMAND",
-        help="Run this to see that the results are still right; a failure ends in exit code 1.",
-    ),
-)
-_TIMES = (
-    click.option(
-        "--time-before",
-        metavar="FILE",
-        type=_FILE,
-        help="What 'roofline time' measured before, without a profiler.",
-    ),
-    click.option("--time-after", metavar="FILE", type=_FILE, help="The same, after."),
-)
-_FORMAT = click.option(
-    "-f",
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-    help="How the answer is written.",
-)
-_TOP = click.option(
-    "--top", metavar="N", type=click.IntRange(min=1), default=10, show_default=True,
-    help="Kernels shown; JSON and gates have all.",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +33,14 @@ class _Sides:
 
 
 @click.command("compare")
-@click.argument("reports", metavar="BEFORE AFTER", nargs=-1, type=_FILE)
+@click.argument("reports", metavar="BEFORE AFTER", nargs=-1, type=comparing_options.FILE)
 @options.all_of(
-    *comparing.COMPARING,
-    *_GATES,
-    *_RECORD,
-    *_TIMES,
-    _FORMAT,
-    _TOP,
+    *comparing_options.COMPARING,
+    *comparing_options.GATES,
+    *comparing_options.RECORD,
+    *comparing_options.TIMES,
+    comparing_options.output_format,
+    comparing_options.top,
     options.output,
     options.plot,
     options.force,
@@ -245,9 +184,7 @@ def _text(comparison: Comparison, request: Request, top: int) -> str:
         return compare_markdown.render(comparison, limit=top)
     from roofline.render import compare_table
 
-    return compare_table.render(
-        comparison, width=width_of(request), color=color_of(request), limit=top
-    )
+    return compare_table.render(comparison, width=width(request), color=color(request), limit=top)
 
 
 def _statement(given: dict[str, Any]) -> Statement:

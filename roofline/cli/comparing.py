@@ -18,48 +18,6 @@ if TYPE_CHECKING:
     from roofline.compare.expect import Expectation
     from roofline.compare.model import Comparison
 
-maps = click.option(
-    "--map",
-    "maps",
-    metavar="OLD=NEW",
-    multiple=True,
-    help="Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several that "
-    "share a kernel are one pair: --map a=fused --map b=fused.",
-)
-allow = click.option(
-    "--allow",
-    metavar="CODE",
-    multiple=True,
-    help="Compare in spite of a refusal: gpu, kind (kernel against range results), or all.",
-)
-noise = click.option(
-    "--noise",
-    metavar="PERCENT",
-    type=click.FloatRange(0, 100),
-    help="Take differences up to this for noise. Without it: the spread of repeated launches "
-    "(at least 1), else 3, and 5 for kernels under 20 us.",
-)
-expect = click.option(
-    "--expect",
-    metavar="KERNEL=FACTORx",
-    multiple=True,
-    help="What was predicted, 'gemm=1.4x' (at least) or 'gemm=same': judged confirmed, refuted or "
-    "not testable.",
-)
-because = click.option(
-    "--because",
-    metavar="[KERNEL=]CAUSE",
-    multiple=True,
-    help="The cause claimed: bandwidth, compute, latency, bytes, operations, occupancy, precision "
-    "or a unit (dram, l2, l1, fp64, ...). Judged for what got faster.",
-)
-timeline = click.option(
-    "--timeline",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A timeline of BEFORE (nsys or torch): says what each change does for the whole step.",
-)
-COMPARING = (maps, allow, noise, expect, because, timeline)
 # More arrows than that nobody tells apart.
 DRAWN = 20
 
@@ -139,8 +97,7 @@ def shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]
         UsageError: it has none of them, or says nothing of wall time.
 
     """
-    from roofline.timeline.load import load_timeline
-    from roofline.timeline.select import select
+    from roofline.timeline import load_timeline, select
     from roofline.timeline.selection import share_of
 
     selection = select(load_timeline(timeline))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.cli import comparing, options
+from roofline.cli import comparing, comparing_options, options
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
 from roofline.model import Analysis
@@ -70,7 +70,7 @@ class _Content:
     help="Kernels in the table, at most 10.",
 )
 @click.option("--no-picture", is_flag=True, help="Leave the pictures out (matplotlib draws them).")
-@options.all_of(options.force, *comparing.COMPARING, *options.JUDGING)
+@options.all_of(options.force, *comparing_options.COMPARING, *options.JUDGING)
 @click.pass_context
 def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> None:
     """Write what one attaches to a pull request: Markdown, pictures, JSON.
