@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from roofline.compare.cause import Cause, changes_of, find_cause
 from roofline.compare.comparability import check, refuse
-from roofline.compare.expect import Expectation, expected, promised
+from roofline.compare.expect import Expectation, expected
 from roofline.compare.gain import gain_of
 from roofline.compare.model import (
     Basis,
@@ -22,6 +22,7 @@ from roofline.compare.model import (
     Work,
 )
 from roofline.compare.pairing import Match, pair
+from roofline.compare.promise import promised
 from roofline.compare.sentence import sentence
 from roofline.compare.side import capture_of, lone_of, side_of
 from roofline.compare.timing import outcome_of, timing
