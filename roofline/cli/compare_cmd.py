@@ -99,6 +99,10 @@ def _check_options(given: dict[str, Any], request: Request) -> tuple[Gate, ...]:
     for path in (request.file, given["plot"], given["junit"]):
         if path is not None:
             refuse_overwrite(path, force=given["force"])
+    if given["plot"] is not None:
+        from roofline.plot import check_path
+
+        check_path(given["plot"], force=given["force"])
     if given["record"] is not None:
         check_record(given["record"])
     if given["update_baseline"] and given["baseline"] is None:

@@ -35,6 +35,11 @@ from roofline.render.numbers import percent
 
 _CLOCK_SAID = 0.03
 _NO_CAUSE = Cause(code="unexplained")
+# A fusion drops bytes, operations and threads alike: no sign of another problem size.
+_SUMMED = Work(
+    status="unknown",
+    text="several kernels or launch shapes stand for one: the same work is assumed",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,7 @@ def _pair(before: Analysis, after: Analysis, match: Match, options: Options) -> 
     left = side_of(before, [before.groups[i] for i in match.before], total=total)
     right = side_of(after, [after.groups[i] for i in match.after], total=total)
     timed = timing(left, right, per=per, noise=options.noise)
-    work = work_of(left, right, timed)
+    work = _SUMMED if total else work_of(left, right, timed)
     outcome, basis = _outcome(timed, work)
     if timed is None:
         cause, text = "not_measured", sentence(left, right, None, work, outcome, _NO_CAUSE)
@@ -165,7 +170,7 @@ def _notes(
     elif left.launches != right.launches:
         text = f"launched {right.launches} times instead of {left.launches}: figures per launch"
         said.append(Note(code="launch_count", text=text))
-    if not match.how.startswith("name, grid"):
+    if match.how != "--map" and not match.how.startswith("name, grid"):
         said.append(Note(code="paired_by", text=f"paired by {match.how}; --map corrects it"))
     if work.status == "unknown" and work.text:
         said.append(Note(code="work_unknown", text=work.text))

@@ -23,10 +23,12 @@ def sentence(
     if timing is None:
         return _not_measured(before, after)
     if work.status == "different":
+        speedup = work.speedup or 1.0
+        unchanged = f"no change ({times(speedup)})"
         head = (
             f"{plain(work.ratio)}x the {_MEASURES[work.measure or 'operations']} in "
             f"{plain(1 / timing.speedup)}x the time, another problem size: "
-            f"{_change(work.speedup or 1.0)} per unit of work"
+            f"{unchanged if outcome is Outcome.NO_CHANGE else _change(speedup)} per unit of work"
         )
         return f"{_and_then(head, [_limiter_now(before, after, said=False)])}."
     amounts = _amounts(before, after)

@@ -77,6 +77,9 @@ def ratio(before: float | None, after: float | None) -> str:
 
 def details(pair: Pair) -> Iterator[str]:
     """Everything about a pair but its sentence: notes, predictions, the step's gain."""
+    spread = _spread(pair)
+    if spread:
+        yield spread
     for note in pair.notes:
         yield note.text
     for prediction in pair.predictions:
@@ -87,6 +90,16 @@ def details(pair: Pair) -> Iterator[str]:
         share = numbers.share(pair.step.share)
         low = "" if pair.step.gain_low is None else f"{times(pair.step.gain_low)} to "
         yield f"the step: at {share} of it, {low}{times(pair.step.gain)} if nothing else changes"
+
+
+def _spread(pair: Pair) -> str:
+    """The range that repeated launches span; empty where the noise is assumed."""
+    timing = pair.timing
+    if timing is None or not timing.noise_how.startswith("spread"):
+        return ""
+    count = pair.before.launches
+    launches = f"{count} launches" if count == pair.after.launches else "the launches"
+    return f"before / after is {times(timing.low)} to {times(timing.high)} over {launches}"
 
 
 def side_effects(pair: Pair) -> Iterator[str]:

@@ -83,6 +83,7 @@ def test_folders_and_patterns_hold_several_reports_of_a_side(tmp_path: Path) -> 
 
     assert "3 files -> 3 files" in folders
     assert "1.43x faster" in folders
+    assert "before / after is 1.41x to 1.44x over 3 launches" in folders
     assert folders == patterns
 
 
@@ -218,6 +219,18 @@ def test_a_record_grows(tmp_path: Path) -> None:
     assert "# Experiment 2: bank conflicts" in path.read_text()
 
 
+def test_a_picture_of_an_unknown_kind_is_refused_at_once(tmp_path: Path) -> None:
+    result = run("compare", BEFORE, AFTER, "--plot", tmp_path / "x.gif", code=2)
+
+    assert result.stdout == ""
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    run("compare", BEFORE, AFTER, "--plot", tmp_path / "x.svg")
+
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+
+
 @pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])
 def test_nothing_is_overwritten_unasked(tmp_path: Path, option: str) -> None:
     path = tmp_path / "mine.png"
@@ -345,3 +358,43 @@ def test_a_folder_below_nothing_says_how_to_make_it(tmp_path: Path) -> None:
     result = run("report", BEFORE, "-o", tmp_path / "a" / "b", "--no-picture", code=2)
 
     assert "mkdir -p" in result.stderr
+
+
+def trace(path: Path) -> Path:
+    """A PyTorch trace of three steps of 100 us: axpy for 40 us, then another kernel for 60."""
+    events: list[dict[str, object]] = []
+    shape = {"device": 0, "stream": 7, "grid": [864, 1, 1], "block": [256, 1, 1]}
+    for step in range(3):
+        start = 1000.0 + 100 * step
+        events.append(
+            {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+             "tid": 1, "ts": start, "dur": 100.0}
+        )  # fmt: skip
+        for name, begin, long in (("axpy", 0.0, 40.0), ("rest", 40.0, 60.0)):
+            events.append(
+                {"ph": "X", "cat": "kernel", "name": f"void {name}(float *, int)", "pid": 0,
+                 "tid": 7, "ts": start + begin, "dur": long, "args": shape}
+            )  # fmt: skip
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_a_timeline_turns_a_change_into_a_gain_of_the_step(tmp_path: Path) -> None:
+    pytest.importorskip("roofline.timeline")
+    before = report(tmp_path / "b.ncu-rep")
+    after = report(tmp_path / "a.ncu-rep", **{"gpu__time_duration.sum": 0.5e6})
+    options = ("--timeline", trace(tmp_path / "t.json"), "--format", "json")
+
+    (pair,) = json.loads(run("compare", before, after, *options).stdout)["pairs"]
+
+    # 40 % of the step, twice as fast: 1 / (0.6 + 0.2).
+    assert pair["step"]["share"] == pytest.approx(0.4)
+    assert pair["step"]["gain"] == pytest.approx(1.25)
+
+
+def test_a_timeline_of_something_else_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("roofline.timeline")
+
+    result = run("compare", BEFORE, AFTER, "--timeline", trace(tmp_path / "t.json"), code=2)
+
+    assert "share of a step for no kernel" in result.stderr

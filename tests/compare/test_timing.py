@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.compare.core import compare
+from roofline.compare.core import Options, compare
 from roofline.compare.model import Basis, Outcome, Pair
 from tests.compare.pairs import capture, launch, one
 
@@ -136,3 +136,25 @@ def test_without_a_duration_nothing_is_judged() -> None:
     assert pair.outcome is Outcome.UNKNOWN
     assert pair.timing is None
     assert "no duration was measured before" in pair.sentence
+
+
+def test_a_fusion_is_compared_in_total() -> None:
+    # Twice scale (100 us) and softmax (300 us) against twice fused (200 us): 800 to 400.
+    left = capture(
+        *(launch("scale", demangled="scale", us=100, index=i) for i in range(2)),
+        *(launch("softmax", demangled="softmax", us=300, index=i) for i in range(2, 4)),
+    )
+    right = capture(*(launch("fused", demangled="fused", us=200, index=i) for i in range(2)))
+    maps = [("scale", "fused"), ("softmax", "fused")]
+
+    (pair,) = compare(left, right, Options(maps=maps)).pairs
+
+    assert (pair.kind, pair.per) == ("many_to_one", "total")
+    assert pair.timing is not None
+    assert pair.timing.speedup == pytest.approx(2.0)
+    assert pair.before.dram_bytes == pytest.approx(4 * 0.9e9)
+    assert pair.after.dram_bytes == pytest.approx(2 * 0.9e9)
+    assert pair.before.utilization["dram"] == pytest.approx(90)
+    assert pair.outcome is Outcome.FASTER
+    assert pair.sentence.startswith("2.00x faster with 2.00x fewer DRAM bytes (3.60 GB to 1.80 GB)")
+    assert "times are totals of 4 and 2 launches" in pair.notes[0].text
