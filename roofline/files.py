@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,6 +59,36 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """Write ``text`` as UTF-8 to ``path``, whole or not at all."""
     with whole_file(path, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> Iterator[Path]:
+    """Give an empty folder; its files ``names`` move to ``folder`` when the block succeeds.
+
+    ``folder`` is made where it is not there; other files in it stay.
+
+    Raises:
+        UsageError: one of ``names`` exists (without ``force``), or ``folder`` cannot be written.
+
+    """
+    wanted = tuple(names)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"cannot write into {folder}", why="it is a file", hint="name a folder")
+    for name in wanted if folder.is_dir() else ():
+        refuse_overwrite(folder / name, force=force)
+    try:
+        parent = folder if folder.is_dir() else folder.parent
+        with tempfile.TemporaryDirectory(prefix=".roofline-", dir=parent) as temporary:
+            yield Path(temporary)
+            folder.mkdir(exist_ok=True)
+            for name in wanted:
+                (Path(temporary) / name).replace(folder / name)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write into {folder}",
+            why=error.strerror or str(error),
+            hint=None if folder.parent.is_dir() else f"mkdir -p {folder.parent}",
+        ) from error
 
 
 def _umask() -> int:

@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import COMMANDS, cli
+from roofline.repfile import write
+from tests.strange import OTHER_GPU, launch
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "sample_reports"
+BEFORE = str(SAMPLES / "a100_transpose_before.ncu-rep")
+AFTER = str(SAMPLES / "a100_transpose_after.ncu-rep")
+
+
+@pytest.fixture(autouse=True)
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run(*argv: str | Path, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, [str(a) for a in argv], env={"COLUMNS": "100"})
+    assert result.exit_code == code, result.output
+    return result
+
+
+def report(path: Path, **metrics: float) -> Path:
+    """A real report of one kernel with these metrics instead of the usual ones."""
+    write(path, [launch("axpy", metrics=metrics)])
+    return path
+
+
+@pytest.mark.parametrize("name", ["compare", "report"])
+def test_help_begins_as_the_list_of_commands_says(name: str) -> None:
+    text = " ".join(run(name, "--help").output.split())
+
+    assert COMMANDS[name] in text
+    assert "Examples:" in text
+
+
+def test_two_reports() -> None:
+    result = run("compare", BEFORE, AFTER)
+
+    assert "2.28x faster at the same 537 MB" in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_is_the_product_alone() -> None:
+    data = json.loads(run("compare", BEFORE, AFTER, "--format", "json").stdout)
+
+    assert data["schema"] == "roofline.comparison/1"
+    assert data["pairs"][0]["after"]["limiter"] == "dram"
+
+
+def test_the_ending_of_the_output_decides_the_format(tmp_path: Path) -> None:
+    run("compare", BEFORE, AFTER, "-o", tmp_path / "c.json")
+    run("compare", BEFORE, AFTER, "-o", tmp_path / "c.md")
+
+    assert json.loads((tmp_path / "c.json").read_text())["pairs"]
+    assert (tmp_path / "c.md").read_text().count("| # |") == 1
+
+
+def test_a_format_that_is_not_for_comparisons(tmp_path: Path) -> None:
+    result = run("compare", BEFORE, AFTER, "-o", tmp_path / "c.csv", code=2)
+
+    assert "cannot be written as csv" in result.stderr
+
+
+def test_folders_and_patterns_hold_several_reports_of_a_side(tmp_path: Path) -> None:
+    for side, ns in (("before", 1e6), ("after", 0.7e6)):
+        (tmp_path / side).mkdir()
+        for n in range(3):
+            report(tmp_path / side / f"{n}.ncu-rep", **{"gpu__time_duration.sum": ns + n})
+
+    folders = run("compare", tmp_path / "before", tmp_path / "after").stdout
+    patterns = run("compare", tmp_path / "before" / "*.ncu-rep", tmp_path / "after" / "*").stdout
+
+    assert "3 files -> 3 files" in folders
+    assert "1.43x faster" in folders
+    assert "before / after is 1.41x to 1.44x over 3 launches" in folders
+    assert folders == patterns
+
+
+def test_another_gpu_is_refused_and_allowed(tmp_path: Path) -> None:
+    one = report(tmp_path / "one.ncu-rep")
+    other = report(tmp_path / "other.ncu-rep", **OTHER_GPU)  # type: ignore[arg-type]
+
+    refused = run("compare", one, other, code=2)
+    allowed = run("compare", one, other, "--allow", "gpu")
+
+    assert refused.stdout == ""
+    assert "different GPU" in refused.stderr
+    assert "--allow gpu" in refused.stderr
+    assert "warning: different GPU" in " ".join(allowed.stdout.split())
+
+
+def test_expectations_are_judged() -> None:
+    options = ("--expect", "transpose=2x", "--because", "l1", "--because", "dram")
+
+    text = " ".join(run("compare", BEFORE, AFTER, *options).stdout.split())
+
+    assert "--expect transpose=2x: confirmed" in text
+    assert "--because l1: confirmed" in text
+    assert "--because dram: refuted (2.28x faster, but not for that reason" in text
+
+
+# --- gates ---------------------------------------------------------------------------------------
+
+
+def test_gates_that_hold_end_in_0(tmp_path: Path) -> None:
+    options = ("--fail-on", "regression=5%", "--junit", tmp_path / "j.xml")
+
+    run("compare", BEFORE, AFTER, *options)
+
+    assert ET.parse(tmp_path / "j.xml").getroot().get("failures") == "0"
+
+
+def test_a_gate_that_fails_ends_in_1_and_still_answers(tmp_path: Path) -> None:
+    options = ("--fail-on", "regression=5%", "--junit", tmp_path / "j.xml")
+
+    result = run("compare", AFTER, BEFORE, *options, code=1)
+
+    assert "2.28x slower" in result.stdout
+    assert "FAILED regression=5% at transpose_tile: 127.6 % slower" in result.stderr
+    assert ET.parse(tmp_path / "j.xml").getroot().get("failures") == "1"
+
+
+def test_a_condition_is_checked_before_anything_is_read() -> None:
+    result = run("compare", "none", "none", "--fail-on", "speed", code=2)
+
+    assert "--fail-on 'speed' is not understood" in result.stderr
+
+
+def test_github_gets_annotations_and_a_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Earlier step\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    result = run("compare", AFTER, BEFORE, "--fail-on", "regression=5%", code=1)
+
+    assert "::error title=roofline gate::FAILED regression=5%25" in result.stderr
+    assert "::error" not in result.stdout
+    text = summary.read_text()
+    assert text.startswith("# Earlier step\n")
+    assert "**1 of 1 gate checks failed**" in text
+
+
+def test_a_summary_that_cannot_be_written_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "none" / "summary.md"))
+
+    assert "no step summary" in run("compare", BEFORE, AFTER).stderr
+
+
+def test_the_check_decides_too() -> None:
+    bad = "python3 -c 'import sys; print(\"3 of 7 differ\"); sys.exit(1)'"
+
+    run("compare", BEFORE, AFTER, "--check", "python3 -c pass")
+    result = run("compare", BEFORE, AFTER, "--check", bad, code=1)
+
+    assert "3 of 7 differ" in result.stderr
+    assert "the check failed" in result.stderr
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+def test_a_baseline_is_made_compared_with_and_updated(tmp_path: Path) -> None:
+    folder = tmp_path / "perf"
+
+    missing = run("compare", "--baseline", folder, BEFORE, code=3)
+    made = run("compare", "--baseline", folder, "--update-baseline", BEFORE)
+    compared = run("compare", "--baseline", folder, "--update-baseline", AFTER)
+    again = run("compare", "--baseline", folder, AFTER)
+
+    assert "--update-baseline makes it from AFTER" in missing.stderr
+    assert "new baseline" in made.stderr
+    assert "2.28x faster" in compared.stdout
+    assert "no change" in again.stdout
+    assert [p.name for p in folder.iterdir()] == ["nvidia-a100-sxm4-80gb.json"]
+
+
+def test_a_failed_gate_keeps_the_baseline(tmp_path: Path) -> None:
+    options = ("--baseline", tmp_path, "--update-baseline", "--fail-on", "regression=5%")
+    run("compare", *options, AFTER)
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+
+    run("compare", *options, BEFORE, code=1)
+
+    assert path.read_bytes() == before
+
+
+def test_a_baseline_file_can_be_a_side(tmp_path: Path) -> None:
+    run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
+
+    assert "2.28x faster" in run("compare", next(tmp_path.iterdir()), AFTER).stdout
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def test_a_record_grows(tmp_path: Path) -> None:
+    path = tmp_path / "log.md"
+    for _ in range(2):
+        run("compare", BEFORE, AFTER, "--record", path, "--problem", "bank conflicts")
+
+    assert path.read_text().count("# Experiment ") == 2
+    assert "# Experiment 2: bank conflicts" in path.read_text()
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_at_once(tmp_path: Path) -> None:
+    result = run("compare", BEFORE, AFTER, "--plot", tmp_path / "x.gif", code=2)
+
+    assert result.stdout == ""
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    run("compare", BEFORE, AFTER, "--plot", tmp_path / "x.svg")
+
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+
+
+@pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])
+def test_nothing_is_overwritten_unasked(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "mine.png"
+    path.write_text("mine")
+
+    result = run("compare", BEFORE, AFTER, option, path, "--format", "json", code=2)
+
+    assert "exists already" in result.stderr
+    assert path.read_text() == "mine"
+
+
+def test_times_without_a_profiler_stand_beside(tmp_path: Path) -> None:
+    for name, median in (("b", 2.0), ("a", 1.0)):
+        wall = {"median": median, "p95": median, "spread": 0.01}
+        data = {"schema": "roofline.time/1", "repeats": 5, "wall_s": wall}
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+
+    options = ("--time-before", tmp_path / "b.json", "--time-after", tmp_path / "a.json")
+    text = " ".join(run("compare", BEFORE, AFTER, *options).stdout.split())
+
+    assert "the program without a profiler: 2.00x faster, median 2.00 s to 1.00 s" in text
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([BEFORE], "compare takes BEFORE and AFTER"),
+        ([BEFORE, AFTER, AFTER], "compare takes BEFORE and AFTER"),
+        ([BEFORE, AFTER, "--baseline", "x"], "AFTER alone"),
+        ([BEFORE, AFTER, "--update-baseline"], "--baseline DIR"),
+        ([BEFORE, AFTER, "--map", "gemm"], "is not OLD=NEW"),
+        ([BEFORE, AFTER, "--map", "gemm=x"], "BEFORE has no kernel 'gemm'"),
+        ([BEFORE, AFTER, "--allow", "clock"], "one of gpu, kind, all"),
+        ([BEFORE, AFTER, "--expect", "x"], "is not understood"),
+        ([BEFORE, AFTER, "--time-before", "x"], "one timing compares with nothing"),
+    ],
+)
+def test_wrong_usage_says_what_to_type(argv: list[str], said: str) -> None:
+    assert said in run("compare", *argv, code=2).stderr
+
+
+def test_an_unreadable_side_is_named() -> None:
+    result = run("compare", BEFORE, ROOT / "README.md", code=3)
+
+    assert "README.md" in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_unreadable_file_among_others_ends_in_3(tmp_path: Path) -> None:
+    report(tmp_path / "good.ncu-rep")
+    (tmp_path / "bad.ncu-rep").write_bytes(b"NVR\0")
+
+    result = run("compare", report(tmp_path / "b.ncu-rep"), tmp_path, code=3)
+
+    assert "bad.ncu-rep" in result.stderr
+    assert "paired" in result.stdout
+
+
+# --- roofline report -----------------------------------------------------------------------------
+
+PICTURES = {"roofline.svg", "roofline.png", "roofline-dark.svg", "roofline-dark.png"}
+
+
+def test_a_folder_for_the_pull_request(tmp_path: Path) -> None:
+    folder = tmp_path / "pr"
+
+    result = run("report", BEFORE, AFTER, "-o", folder, "--title", "No bank conflicts")
+
+    assert {p.name for p in folder.iterdir()} == {
+        "comment.md",
+        "analysis.json",
+        "compare.json",
+        *PICTURES,
+    }
+    assert set(result.stdout.split()) == {str(p) for p in folder.iterdir()}
+    comment = (folder / "comment.md").read_text()
+    assert comment.startswith("## No bank conflicts\n")
+    assert "2.28x faster" in comment
+    for name in PICTURES:
+        assert (folder / name).stat().st_size > 1000
+    assert (folder / "roofline.png").read_bytes() != (folder / "roofline-dark.png").read_bytes()
+    schema = json.loads((ROOT / "roofline/schemas/analysis-1.schema.json").read_text())
+    jsonschema.validate(json.loads((folder / "analysis.json").read_text()), schema)
+
+
+def test_one_report_is_described(tmp_path: Path) -> None:
+    run("report", SAMPLES / "h100_mix.ncu-rep", "-o", tmp_path / "pr", "--top", "3")
+
+    comment = (tmp_path / "pr" / "comment.md").read_text()
+    assert comment.count("| **") == 3
+    assert not (tmp_path / "pr" / "compare.json").exists()
+
+
+def test_all_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "compare.json").write_text("mine")
+
+    result = run("report", BEFORE, AFTER, "-o", tmp_path, "--no-picture", code=2)
+
+    assert "exists already" in result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["compare.json"]
+    run("report", BEFORE, AFTER, "-o", tmp_path, "--no-picture", "--force")
+    assert (tmp_path / "compare.json").read_text() != "mine"
+
+
+def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
+    other = report(tmp_path / "other.ncu-rep", **OTHER_GPU)  # type: ignore[arg-type]
+
+    run("report", BEFORE, other, "-o", tmp_path / "pr", code=2)
+
+    assert not (tmp_path / "pr").exists()
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ([BEFORE, AFTER, AFTER], "report takes one or two"),
+        ([BEFORE, "--expect", "x=2x"], "one report compares with nothing"),
+    ],
+)
+def test_what_report_refuses(tmp_path: Path, argv: list[str], said: str) -> None:
+    assert said in run("report", *argv, "-o", tmp_path / "pr", code=2).stderr
+
+
+def test_a_folder_below_nothing_says_how_to_make_it(tmp_path: Path) -> None:
+    result = run("report", BEFORE, "-o", tmp_path / "a" / "b", "--no-picture", code=2)
+
+    assert "mkdir -p" in result.stderr
+
+
+def trace(path: Path) -> Path:
+    """A PyTorch trace of three steps of 100 us: axpy for 40 us, then another kernel for 60."""
+    events: list[dict[str, object]] = []
+    shape = {"device": 0, "stream": 7, "grid": [864, 1, 1], "block": [256, 1, 1]}
+    for step in range(3):
+        start = 1000.0 + 100 * step
+        events.append(
+            {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+             "tid": 1, "ts": start, "dur": 100.0}
+        )  # fmt: skip
+        for name, begin, long in (("axpy", 0.0, 40.0), ("rest", 40.0, 60.0)):
+            events.append(
+                {"ph": "X", "cat": "kernel", "name": f"void {name}(float *, int)", "pid": 0,
+                 "tid": 7, "ts": start + begin, "dur": long, "args": shape}
+            )  # fmt: skip
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def test_a_timeline_turns_a_change_into_a_gain_of_the_step(tmp_path: Path) -> None:
+    pytest.importorskip("roofline.timeline")
+    before = report(tmp_path / "b.ncu-rep")
+    after = report(tmp_path / "a.ncu-rep", **{"gpu__time_duration.sum": 0.5e6})
+    options = ("--timeline", trace(tmp_path / "t.json"), "--format", "json")
+
+    (pair,) = json.loads(run("compare", before, after, *options).stdout)["pairs"]
+
+    # 40 % of the step, twice as fast: 1 / (0.6 + 0.2).
+    assert pair["step"]["share"] == pytest.approx(0.4)
+    assert pair["step"]["gain"] == pytest.approx(1.25)
+
+
+def test_a_timeline_of_something_else_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("roofline.timeline")
+
+    result = run("compare", BEFORE, AFTER, "--timeline", trace(tmp_path / "t.json"), code=2)
+
+    assert "share of a step for no kernel" in result.stderr

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from roofline.compare.core import Options, compare
+from roofline.compare.model import Level
+from roofline.errors import UsageError
+from roofline.model import Kind, Missing
+from tests.compare.pairs import capture, compared, launch
+from tests.makers import TOY_DEVICE
+
+OTHER = replace(TOY_DEVICE, name="NVIDIA Other")
+
+
+def levels(before: dict[str, Any], after: dict[str, Any], **options: Any) -> dict[str, Level]:
+    found = compared(launch(**before), launch(**after), **options).checks
+    return {c.code: c.level for c in found}
+
+
+def test_alike_captures_only_say_what_is_not_recorded() -> None:
+    assert levels({}, {}) == {"not_recorded": Level.INFO}
+
+
+def test_nothing_is_left_to_say_where_files_record_it_all() -> None:
+    told = {"settings": {"clock_control": "Base", "cache_control": "All", "replay_mode": "Kernel"}}
+
+    assert levels(told, told) == {}
+
+
+@pytest.mark.parametrize(
+    ("after", "code"),
+    [
+        ({"sm_clock_hz": 1.04e9}, "sm_clock"),
+        ({"dram_clock_hz": 0.95e9}, "dram_clock"),
+        ({"sm_clock_hz": 0.7e9}, "clock_control"),
+        ({"ncu_version": "2025.1.0.0"}, "ncu_version"),
+        ({"settings": {"clock_control": "None"}}, "clock_control"),
+        ({"settings": {"clock_control": "Base", "replay_mode": "Application"}}, "replay_mode"),
+        ({"missing": (Missing(quantity="stalls", flag="--section X"),)}, "set"),
+    ],
+)
+def test_a_difference_is_a_stated_warning(after: dict[str, Any], code: str) -> None:
+    before = {
+        "ncu_version": "2024.1.0.0",
+        "settings": {"clock_control": "Base", "replay_mode": "Kernel"},
+    }
+
+    assert levels(before, before | after)[code] is Level.WARNING
+
+
+def test_clocks_within_3_percent_are_alike() -> None:
+    assert "sm_clock" not in levels({}, {"sm_clock_hz": 1.029e9})
+
+
+@pytest.mark.parametrize(
+    ("after", "code", "said"),
+    [
+        ({"device": OTHER}, "gpu", "NVIDIA Toy before, NVIDIA Other after"),
+        ({"device": replace(TOY_DEVICE, sm_count=14)}, "gpu", "100 before, 14 after"),
+        ({"kind": Kind.RANGE}, "kind", "different replay"),
+    ],
+)
+def test_what_makes_a_verdict_meaningless_is_refused(
+    after: dict[str, Any], code: str, said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        compared(launch(), launch(**after))
+
+    assert said in str(refused.value)
+    assert f"--allow {code}" in str(refused.value)
+
+
+def test_allow_turns_a_refusal_into_a_warning() -> None:
+    for allow in ("gpu", "all"):
+        assert levels({}, {"device": OTHER}, allow=(allow,))["gpu"] is Level.WARNING
+
+
+def test_another_allow_does_not_help() -> None:
+    with pytest.raises(UsageError, match="different GPU"):
+        compared(launch(), launch(device=OTHER), allow=("kind",))
+
+
+def test_a_gpu_that_is_not_recorded_is_said() -> None:
+    unknown = replace(TOY_DEVICE, name=None)
+
+    assert levels({}, {"device": unknown})["gpu"] is Level.WARNING
+
+
+def test_nothing_in_common_is_refused_with_the_way_out() -> None:
+    before = capture(launch("a", demangled="a"), launch("b", demangled="b"))
+    after = capture(launch("x", demangled="x"), launch("y", demangled="y"))
+
+    with pytest.raises(UsageError, match="--map OLD=NEW") as refused:
+        compare(before, after, Options())
+
+    assert "before: a, b; after: x, y" in str(refused.value)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.compare.core import Options, compare
+from roofline.compare.gain import gain_of, step_gain
+from roofline.compare.model import Outcome
+from roofline.compare.program import program_time
+from roofline.errors import InputError
+from tests.compare.pairs import capture, launch
+
+
+@pytest.mark.parametrize(
+    ("share", "ratio", "gain"),
+    [
+        (0.5, 2.0, 4 / 3),  # 1 / (0.5 + 0.25)
+        (0.18, 1.42, 1 / (0.82 + 0.18 / 1.42)),
+        (1.0, 3.0, 3.0),
+        (0.0, 100.0, 1.0),
+        (0.5, 0.5, 2 / 3),  # a slow-down costs 1 / (0.5 + 1)
+    ],
+)
+def test_amdahl(share: float, ratio: float, gain: float) -> None:
+    assert step_gain(share, ratio) == pytest.approx(gain)
+
+
+@given(st.floats(0, 1), st.floats(1.0, 1e6))
+def test_a_step_gains_less_than_its_kernel_and_never_more_than_the_share_allows(
+    share: float, ratio: float
+) -> None:
+    gain = step_gain(share, ratio)
+
+    assert gain * (1 + 1e-12) >= 1
+    assert gain <= ratio * (1 + 1e-9)
+    if share < 1:
+        assert gain <= 1 / (1 - share) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("share", "ratio"), [(1.1, 2.0), (-0.1, 2.0), (0.5, 0.0)])
+def test_shares_and_ratios_that_are_none(share: float, ratio: float) -> None:
+    with pytest.raises(ValueError, match="share must be 0 to 1"):
+        step_gain(share, ratio)
+
+
+def test_overlap_makes_it_a_range() -> None:
+    found = gain_of(0.5, 2.0, share_low=0.25)
+
+    assert (found.gain_low, found.gain) == pytest.approx((1 / 0.875, 4 / 3))
+
+
+def test_a_pair_gets_the_gain_of_its_share() -> None:
+    comparison = compare(
+        capture(launch(us=1000)), capture(launch(us=500)), Options(shares={0: (0.2, 0.3)})
+    )
+
+    step = comparison.pairs[0].step
+    assert step is not None
+    assert (step.share_low, step.share) == (0.2, 0.3)
+    assert step.gain == pytest.approx(1 / (0.7 + 0.15))
+
+
+def timed(path: Path, median: float, spread: float | None = 0.02) -> Path:
+    wall = {"median": median, "p95": median * 1.1, "spread": spread}
+    path.write_text(json.dumps({"schema": "roofline.time/1", "repeats": 20, "wall_s": wall}))
+    return path
+
+
+def test_two_timings_of_the_program(tmp_path: Path) -> None:
+    found = program_time(timed(tmp_path / "b.json", 2.0), timed(tmp_path / "a.json", 1.6))
+
+    assert found.outcome is Outcome.FASTER
+    assert found.speedup == pytest.approx(1.25)
+    assert found.text == (
+        "the program without a profiler: 1.25x faster, median 2.00 s to 1.60 s, "
+        "p95 2.20 s to 1.76 s, spread 2.0 %, 20 and 20 runs"
+    )
+
+
+def test_a_program_within_its_spread_did_not_change(tmp_path: Path) -> None:
+    before = timed(tmp_path / "b.json", 2.0, spread=0.05)
+
+    assert program_time(before, timed(tmp_path / "a.json", 1.93)).outcome is Outcome.NO_CHANGE
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": "roofline.time/1"}', '{"wall_s": 1}'])
+def test_what_is_no_timing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+
+    with pytest.raises(InputError, match=r"x\.json"):
+        program_time(path, path)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from roofline.compare.core import compare
+from roofline.compare.gates import failed, judge, parse_gate
+from roofline.compare.model import Comparison
+from roofline.errors import UsageError
+from tests.compare import pairs
+from tests.compare.pairs import capture, compared, launch
+
+
+def status(comparison: Comparison, gate: str) -> list[str]:
+    return [r.status for r in judge(comparison, [parse_gate(gate)])]
+
+
+SLOWER = compared(launch(us=1000), launch(us=1080))
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        ("regression=5%", "failed"),
+        ("regression=8.1%", "passed"),
+        ("regression", "failed"),  # any that is beyond the noise
+        ("time>1.05ms", "failed"),
+        ("time>1200us", "passed"),
+        ("kernel: time>1050 us", "failed"),
+        ("bytes>0.8GB", "failed"),
+        ("bytes>1GB", "passed"),
+        ("bound=bandwidth", "failed"),
+        ("bound=latency", "passed"),
+        ("limiter=dram", "failed"),
+        ("dram<95%", "failed"),
+        ("dram<70", "passed"),
+        ("waves<1", "passed"),
+        ("registers>64", "not_judged"),
+        ("tex<50%", "not_judged"),
+        ("softmax: time>1us", "not_judged"),
+        ("gone", "passed"),
+    ],
+)
+def test_conditions(gate: str, expected: str) -> None:
+    assert status(SLOWER, gate) == [expected]
+
+
+def test_what_is_not_judged_does_not_pass() -> None:
+    results = judge(SLOWER, [parse_gate("softmax: time>1us"), parse_gate("time>2ms")])
+
+    assert [r.gate for r in failed(results)] == ["softmax: time>1us"]
+
+
+def test_a_regression_within_the_noise_passes() -> None:
+    assert status(compared(launch(us=1000), launch(us=1025)), "regression=1%") == ["passed"]
+
+
+def test_a_clock_is_no_regression() -> None:
+    before, after = pairs.by_clock()
+
+    assert status(compared(after, before), "regression=5%") == ["passed"]
+
+
+def test_a_larger_problem_is_no_regression() -> None:
+    grown = launch(us=2000, grid=(200, 1, 1), operations={"fp32": 150e6}, dram_bytes=1.8e9)
+
+    assert status(compared(launch(us=1000), grown), "regression=5%") == ["passed"]
+
+
+def test_a_regression_that_cannot_be_judged_fails() -> None:
+    assert status(compared(launch(), launch(duration_s=None)), "regression=5%") == ["not_judged"]
+
+
+def test_a_limit_within_the_spread_of_launches_passes() -> None:
+    times = [118.0, 120.0, 125.0]  # mean 121 us, and one launch keeps 120 us
+    side = capture(*(launch(us=us, index=i) for i, us in enumerate(times)))
+    comparison = compare(side, side)
+
+    assert status(comparison, "time>120us") == ["passed"]
+    assert status(comparison, "time>117us") == ["failed"]
+
+
+def test_a_kernel_that_is_gone() -> None:
+    comparison = compare(
+        capture(launch("a", demangled="a"), launch("softmax", demangled="softmax")),
+        capture(launch("a", demangled="a")),
+    )
+
+    assert status(comparison, "gone") == ["failed"]
+    assert status(comparison, "softmax: gone") == ["failed"]
+    assert status(comparison, "a: gone") == ["passed"]
+
+
+def test_every_kernel_is_judged() -> None:
+    comparison = compare(
+        capture(launch("a", demangled="a", us=100), launch("b", demangled="b", us=100)),
+        capture(launch("a", demangled="a", us=100), launch("b", demangled="b", us=150)),
+    )
+
+    results = judge(comparison, [parse_gate("regression=5%")])
+
+    assert {r.kernel: r.status for r in results} == {"a": "passed", "b": "failed"}
+
+
+def test_namespaces_do_not_upset_the_colon() -> None:
+    gate = parse_gate("at::native::softmax: time>1us")
+
+    assert (gate.pattern, gate.what, gate.value) == ("at::native::softmax", "time", 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("faster", "not understood"),
+        ("time=5us", "not understood"),
+        ("regression>5%", "not understood"),
+        ("time>5", "no unit does not fit time"),
+        ("time>5GB", "GB does not fit time"),
+        ("bound=slow", "one of bandwidth, compute, latency, unknown"),
+        ("speed>5%", "not understood"),
+        (": time>5us", "not understood"),
+        ("", "not understood"),
+    ],
+)
+def test_what_is_no_condition(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_gate(text)

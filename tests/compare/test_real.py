@@ -1,0 +1,93 @@
+"""Public reports of the same kernel before and after somebody's change, where they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from roofline.analysis import analyze
+from roofline.compare.core import compare
+from roofline.compare.model import Comparison, Outcome
+from roofline.errors import UsageError
+from roofline.render import compare_markdown, compare_table
+from tests.shared import REPORTS, SHARED
+
+pytestmark = pytest.mark.skipif(SHARED is None, reason="no folder of public reports")
+
+
+def real(before: str, after: str) -> Comparison:
+    assert SHARED is not None
+    folder = SHARED / "reports"
+    found = [next(folder.glob(f"*{name}.ncu-rep")) for name in (before, after)]
+    return compare(analyze(found[0]), analyze(found[1]))
+
+
+def test_divisions_replaced_by_multiplications() -> None:
+    comparison = real("MW_Baseline", "MW_DivToMult")
+
+    outcomes = {p.after.name: p.outcome for p in comparison.pairs}
+    assert outcomes.pop("compute_tendencies_x_279_gpu") is Outcome.FASTER
+    assert set(outcomes.values()) == {Outcome.NO_CHANGE}
+    main = comparison.pairs[0]
+    # 6,190,944 ns to 3,482,240 ns.
+    assert main.timing is not None
+    assert main.timing.speedup == pytest.approx(6_190_944 / 3_482_240)
+    assert (main.before.limiter, main.after.limiter) == ("fp64", "dram")
+    # Short kernels at clocks 10 % lower took 12 % longer: no regression.
+    halo = next(p for p in comparison.pairs if p.after.name == "set_halo_values_x_396_gpu")
+    assert halo.cause == "clock"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "speedup"),
+    [
+        # Sums of four launches, in ns.
+        ("memory-profiling__naive", "variant1", 150_207_456 / 31_319_264),
+        ("variant1", "variant2", 31_319_264 / 18_542_080),
+        ("mc2__v1", "mc2__v2", 715_138_784 / 101_063_040),
+        ("mc2__v2", "mc2__v3", 101_063_040 / 229_210_208),
+        ("v4_8_per_thread", "v6_1d_1_per_thread", 151_328 / 47_104),
+        ("cuda-mlp-inference__report", "v6_1d_1_per_thread", 52_576 / 47_104),
+    ],
+)
+def test_renamed_kernels_pair_and_their_times_are_compared(
+    before: str, after: str, speedup: float
+) -> None:
+    (pair,) = real(before, after).pairs
+
+    assert pair.timing is not None
+    assert pair.timing.speedup == pytest.approx(speedup)
+    assert pair.outcome is (Outcome.FASTER if speedup > 1 else Outcome.SLOWER)
+    assert pair.cause != "unexplained"
+
+
+def test_a_difference_within_noise() -> None:
+    (pair,) = real("v6_1d_1_per_thread", "v8_1d_4_per_thread_stripped").pairs
+
+    assert pair.outcome is Outcome.NO_CHANGE
+
+
+def test_two_gpus_are_refused() -> None:
+    with pytest.raises(UsageError, match="--allow gpu"):
+        real("profile_output.218ba7a", "profile_output.c5d7bd9")
+
+
+def test_without_durations_nothing_is_judged() -> None:
+    comparison = real("silu-2025-04-19-v1", "silu-2025-04-19-v3")
+
+    assert {p.outcome for p in comparison.pairs} == {Outcome.UNKNOWN}
+    assert any(c.code == "set" for c in comparison.checks)
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=lambda p: p.name)
+def test_every_report_against_itself_is_no_change(path):  # type: ignore[no-untyped-def]
+    try:
+        side = analyze(path)
+    except Exception as error:  # noqa: BLE001  # unreadable ones are the reader's tests
+        pytest.skip(str(error)[:60])
+    comparison = compare(side, side)
+
+    assert not comparison.gone
+    assert not comparison.new
+    assert {p.outcome for p in comparison.pairs} <= {Outcome.NO_CHANGE, Outcome.UNKNOWN}
+    assert compare_table.render(comparison)
+    assert compare_markdown.render(comparison)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from roofline.compare import model
+from roofline.compare.comment import LIMIT, comment
+from roofline.compare.core import Options, compare
+from roofline.compare.expect import parse_because, parse_expect
+from roofline.compare.gates import judge, parse_gate
+from roofline.compare.model import Comparison, Correctness
+from roofline.render import compare_json, compare_markdown, compare_table, github, junit
+from tests.compare import pairs
+from tests.compare.pairs import capture, compared, launch
+
+SCHEMA: dict[str, Any] = json.loads(
+    (Path(model.__file__).parents[1] / "schemas" / "comparison-1.schema.json").read_text()
+)
+
+
+def everything() -> Comparison:
+    """A comparison with something in every field."""
+    before = capture(
+        launch("a", demangled="a<int>", us=100),
+        launch("b", demangled="b", us=50),
+        launch("lost", demangled="lost"),
+    )
+    after = capture(
+        launch("a", demangled="a<int>", us=70),
+        launch("b", demangled="b", us=90, sm_clock_hz=0.9e9),
+        launch("fresh", demangled="fresh", grid=(7, 1, 1), sm_clock_hz=0.9e9),
+    )
+    wanted = [parse_expect("a=1.4x"), parse_because("a=dram"), parse_expect("zzz=2x")]
+    comparison = compare(before, after, Options(expectations=wanted, shares={1: (0.1, 0.2)}))
+    gates = judge(comparison, [parse_gate("regression=5%"), parse_gate("zzz: time>1s")])
+    done = Correctness(command="pytest -q", code=1, seconds=1.25, passed=False)
+    return replace(comparison, gates=gates, correctness=done)
+
+
+CASES = {
+    "everything": everything,
+    "fewer bytes": lambda: compared(*pairs.fewer_bytes()),
+    "another size": lambda: compared(
+        launch(), launch(grid=(200, 1, 1), operations={"fp32": 150e6}, dram_bytes=1.8e9)
+    ),
+    "not measured": lambda: compared(launch(duration_s=None), launch(units=(), dram_bytes=None)),
+    "not a number": lambda: compared(launch(use={"dram": 90, "l2": math.nan}), launch()),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_json_is_valid_by_its_schema(case: str) -> None:
+    data = json.loads(compare_json.render(CASES[case]()), parse_constant=pytest.fail)
+
+    jsonschema.Draft202012Validator(SCHEMA).validate(data)
+    assert data["schema"] == "roofline.comparison/1"
+
+
+def test_the_schema_itself_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (model.Side, "side"),
+        (model.Pair, "pair"),
+        (model.Timing, "timing"),
+        (model.Work, "work"),
+        (model.Capture, "capture"),
+        (model.StepGain, "step"),
+        (model.ProgramTime, "program"),
+        (model.Correctness, "correctness"),
+    ],
+)
+def test_the_schema_knows_every_field(kind: Any, name: str) -> None:
+    assert {f.name for f in fields(kind)} - {"result"} == set(SCHEMA["$defs"][name]["properties"])
+
+
+def test_a_number_in_json_is_the_one_measured() -> None:
+    data = json.loads(compare_json.render(compared(*pairs.fewer_bytes())))
+
+    (pair,) = data["pairs"]
+    assert pair["timing"]["speedup"] == pytest.approx(2.0)
+    assert pair["before"]["duration_s"] == 1e-3
+    assert pair["before"]["utilization"]["dram"] == 90
+    assert {c["quantity"]: c["ratio"] for c in pair["changes"]}["dram_bytes"] == 0.5
+
+
+def test_the_table_has_a_line_and_a_sentence_a_kernel() -> None:
+    text = compare_table.render(everything(), width=120)
+
+    assert "2 kernels paired: 1 faster, 1 slower" in text
+    assert "1.43x faster" in text
+    assert "gone: lost" in text
+    assert "new: fresh" in text
+    assert "correctness: pytest -q: failed (exit code 1), 1.2 s" in text
+    assert "gate: FAILED regression=5% at b" in text
+    assert "gate: NOT JUDGED zzz: time>1s" in text
+    assert "the step: at 20.0 % of it, 1.03x to 1.06x if nothing else changes" in text
+    assert "\x1b[" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_the_table_fits_its_width(width: int) -> None:
+    text = compare_table.render(everything(), width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_hostile_name_steers_nothing() -> None:
+    name = "evil\x1b[31m`|<script>\nx"
+    comparison = compared(launch(name, demangled=name), launch(name, demangled=name, us=500))
+
+    for text in (
+        compare_table.render(comparison),
+        compare_markdown.render(comparison),
+        comment(capture(launch(name, demangled=name)), comparison, title=name),
+    ):
+        assert "\x1b" not in text
+    table = [
+        line for line in compare_markdown.render(comparison).splitlines() if line.startswith("| 1")
+    ]
+    assert table[0].count("|") - table[0].count("\\|") == 9
+    ET.fromstring(junit.render(replace(comparison, gates=judge(comparison, [parse_gate("gone")]))))
+
+
+def test_markdown_tells_the_outcome_first() -> None:
+    text = compare_markdown.render(everything())
+
+    assert text.index("2 kernels paired") < text.index("| # |")
+    assert "**2 of 3 gate checks failed**" in text
+    assert "> warning: the SM clock differs" in text
+    assert text.index("<details>") < text.index("predicted: ") < text.index("</details>")
+
+
+# --- the comment ---------------------------------------------------------------------------------
+
+
+def many(count: int, name: str = "kernel_{}_of_a_model") -> Comparison:
+    names = [name.format(i) for i in range(count)]
+    before = capture(*(launch(n, demangled=n, us=100 + i) for i, n in enumerate(names)))
+    after = capture(*(launch(n, demangled=n, us=50 + i) for i, n in enumerate(names)))
+    return compare(before, after)
+
+
+def test_a_comment_has_at_most_10_rows() -> None:
+    text = comment(capture(launch()), many(40), title="t", top=10)
+
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    assert len(rows) == 10
+    assert "... and 30 more" in text
+
+
+def test_a_comment_fits_whatever_the_kernels_are_called() -> None:
+    # Names so long that ten sentences and notes would break the limit.
+    comparison = many(12)
+    grown = replace(
+        comparison,
+        pairs=tuple(replace(p, sentence=p.sentence + " x" * 5000) for p in comparison.pairs),
+    )
+
+    text = comment(capture(launch()), grown, title="t")
+
+    assert len(text) <= LIMIT
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_one_sentence_beyond_the_limit_is_cut() -> None:
+    comparison = many(1)
+    grown = replace(
+        comparison,
+        pairs=tuple(replace(p, sentence="word " * 20_000) for p in comparison.pairs),
+    )
+
+    text = comment(capture(launch()), grown, title="t")
+
+    assert len(text) <= LIMIT
+    assert "cut to fit GitHub's limit" in text
+
+
+def test_the_picture_follows_the_readers_theme() -> None:
+    text = comment(capture(launch()), None, title="A title")
+
+    assert text.startswith("## A title\n")
+    assert '<source media="(prefers-color-scheme: dark)" srcset="roofline-dark.svg">' in text
+    assert 'src="roofline.svg"' in text
+    assert "<picture>" not in comment(capture(launch()), None, title="t", picture=False)
+
+
+def test_nothing_personal_is_in_any_output() -> None:
+    secret: dict[str, Any] = {
+        "source": "/home/alice/run.ncu-rep",
+        "nvtx": ("alice's step",),
+        "process": 4711,
+    }
+    before = capture(launch(**secret), path="/home/alice/before.ncu-rep")
+    after = capture(launch(us=500, **secret), path=r"C:\Users\alice\after.ncu-rep")
+    comparison = compare(before, after)
+
+    for text in (
+        compare_json.render(comparison),
+        compare_markdown.render(comparison),
+        compare_table.render(comparison),
+        junit.render(replace(comparison, gates=judge(comparison, [parse_gate("time>1us")]))),
+    ):
+        for word in ("alice", "/home", "Users", "4711"):
+            assert word not in text
+
+
+# --- what CI reads -------------------------------------------------------------------------------
+
+
+def test_junit_counts_what_failed() -> None:
+    root = ET.fromstring(junit.render(everything()))
+
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "3")
+    failures = {f.get("type"): f.get("message") for f in suite.iter("failure") if f.get("type")}
+    assert failures["not judged"] == "no paired kernel is named 'zzz'"
+
+
+def test_annotations_are_escaped() -> None:
+    lines = github.lines(everything())
+
+    assert lines[0].startswith("::error title=roofline gate::FAILED regression=5%25 at b")
+    assert any(line.startswith("::warning title=roofline::the SM clock differs") for line in lines)
+    assert all("\n" not in line for line in lines)
