@@ -1,0 +1,270 @@
+"""Reads the events of a Chrome trace piece by piece, so that memory does not grow with the file.
+
+A piece is cut where one object seems to end and the next to begin. The cut is right if and only
+if the piece parses as a JSON list: a text cut inside a string or a nested list never does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
+_START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
+_BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
+_END = re.compile(rb"\}\s*,?\s*\]")
+_TRIES = 8  # cuts tried before a piece counts as damaged
+_NESTING = 6  # objects of a list inside one event that salvage puts together again
+_STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event as the trace has it; times in microseconds."""
+
+    ph: str = ""
+    cat: str = ""
+    name: Any = ""
+    ts: float = 0.0
+    dur: float = 0.0
+    pid: Any = None
+    tid: Any = None
+    args: Any = None
+
+
+Decode = Callable[[bytes], "list[Any] | None"]
+
+
+def lenient(piece: bytes) -> list[Event] | None:
+    """The events of ``[piece]`` by the standard library, ``None`` where it is not JSON.
+
+    Control characters, bad UTF-8 and NaN, which occur in real traces, are let through.
+    """
+    try:
+        found = json.loads(f"[{piece.decode('utf-8', 'replace')}]", strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return [_event(e) for e in found if isinstance(e, dict)]
+
+
+def fast_decoder() -> Decode | None:
+    """A decoder that builds only what is needed, where msgspec is installed."""
+    try:
+        import msgspec
+    except ImportError:
+        return None
+
+    fields = [
+        ("ph", str, ""),
+        ("cat", str, ""),
+        ("name", Any, ""),
+        ("ts", float, 0.0),
+        ("dur", float, 0.0),
+        ("pid", Any, None),
+        ("tid", Any, None),
+        ("args", msgspec.Raw | None, None),
+    ]
+    event = msgspec.defstruct("FastEvent", fields, gc=False)
+    decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
+
+    def decode(piece: bytes) -> list[Any] | None:
+        try:
+            return decoder.decode(b"[%b]" % piece)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return lenient(piece)
+
+    return decode
+
+
+def args_decoder() -> Callable[[Any], dict[str, Any]]:
+    """What turns ``Event.args`` into a dict, whichever decoder made the event."""
+    try:
+        import msgspec
+    except ImportError:
+        return _as_dict
+    decoder = msgspec.json.Decoder()
+
+    def decode(args: Any) -> dict[str, Any]:
+        return _as_dict(decoder.decode(args) if isinstance(args, msgspec.Raw) else args)
+
+    return decode
+
+
+@dataclass(slots=True)
+class Scan:
+    """One pass over a trace: iterate ``pieces`` to the end, then look at the other fields.
+
+    ``metadata`` are the keys beside the events, ``dropped`` counts unreadable events,
+    ``truncated`` says that the file ends in the middle, ``found`` that there was a list at all.
+    """
+
+    stream: IO[bytes]
+    decode: Decode
+    piece_bytes: int
+    metadata: dict[str, Any] = field(default_factory=dict)
+    dropped: int = 0
+    truncated: bool = False
+    found: bool = False
+    _buffer: bytes = b""
+    _ended: bool = False
+
+    def pieces(self) -> Iterator[list[Any]]:
+        """Lists of events until the list of events ends."""
+        self.found = self._find_start()
+        while self.found and not self._ended:
+            block = self._read()
+            if not block:
+                yield self._last()
+                return
+            self._buffer += block
+            cut = next(_cuts(self._buffer), None)
+            if cut is not None:
+                yield self._piece(*cut)
+
+    def _read(self) -> bytes:
+        try:
+            return self.stream.read(self.piece_bytes)
+        except (EOFError, OSError, zlib.error):  # a compressed file that ends early or is damaged
+            self.truncated = True
+            return b""
+
+    def _find_start(self) -> bool:
+        seen = 0
+        while len(self._buffer) < HEAD_LIMIT:
+            block = self._read()
+            self._buffer += block
+            match = _START.search(self._buffer, max(seen - 64, 0))
+            if match is not None:
+                self._keep(self._buffer[: match.end()] + b"]}")
+                self._buffer = self._buffer[match.end() :]
+                return True
+            if not block:
+                self._keep(self._buffer)
+                return False
+            seen = len(self._buffer)
+        return False
+
+    def _keep(self, text: bytes) -> None:
+        try:
+            found = json.loads(text.decode("utf-8", "replace"), strict=False)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(found, dict):
+            self.metadata |= {k: v for k, v in found.items() if k != "traceEvents"}
+
+    def _piece(self, end: int, rest: int) -> list[Any]:
+        """The events before a cut; ``_buffer`` keeps what follows."""
+        events = self.decode(self._buffer[:end])
+        if events is not None:
+            self._buffer = self._buffer[rest:]
+            return events
+        if (ended := self._up_to_end()) is not None:
+            return ended
+        for tried, (earlier, after) in enumerate(_cuts(self._buffer)):
+            if tried and (events := self.decode(self._buffer[:earlier])) is not None:
+                self._buffer = self._buffer[after:]
+                return events
+            if tried == _TRIES:
+                break
+        damaged, self._buffer = self._buffer[:end], self._buffer[rest:]
+        return self._salvage(damaged)
+
+    def _last(self) -> list[Any]:
+        """The events of what is left when the file has ended."""
+        if not self._buffer.strip():
+            self.truncated = True
+            return []
+        ended = self._up_to_end()
+        if ended is not None:
+            return ended
+        self.truncated = True
+        for tried, (end, _) in enumerate(_cuts(self._buffer + b",{")):
+            if (events := self.decode(self._buffer[:end])) is not None:
+                return events
+            if tried == _TRIES:
+                break
+        return self._salvage(self._buffer)
+
+    def _up_to_end(self) -> list[Any] | None:
+        """The events before the end of the list, where the buffer holds its end."""
+        if self._buffer.lstrip()[:1] == b"]":
+            return self._finish([], self._buffer.index(b"]") + 1)
+        ends = [m.span() for m in _END.finditer(self._buffer)]
+        for start, end in [*ends[:_TRIES], *ends[-_TRIES:]][::-1]:
+            if (events := self.decode(self._buffer[: start + 1])) is not None:
+                return self._finish(events, end)
+        return None
+
+    def _finish(self, events: list[Any], end: int) -> list[Any]:
+        self._ended = True
+        tail = self._buffer[end:]
+        while len(tail) < HEAD_LIMIT and (block := self._read()):
+            tail += block
+        self._keep(b"{" + tail.lstrip().removeprefix(b","))
+        self._buffer = b""
+        return events
+
+    def _salvage(self, damaged: bytes) -> list[Any]:
+        """Event by event, leaving out what cannot be read."""
+        bounds = [0, *(m.end() for m in _BETWEEN.finditer(damaged)), len(damaged)]
+        events: list[Any] = []
+        i = 0
+        while i < len(bounds) - 1:
+            for j in range(i + 1, min(i + _NESTING, len(bounds) - 1) + 1):
+                found = _mend(damaged[bounds[i] : bounds[j]].rstrip().rstrip(b","))
+                if found is not None:
+                    events += found
+                    i = j
+                    break
+            else:
+                self.dropped += 1
+                i += 1
+        return events
+
+
+def _mend(piece: bytes) -> list[Event] | None:
+    if (found := lenient(piece)) is not None:
+        return found
+    text = _STRAY_BACKSLASH.sub(r"\\\\", piece.decode("utf-8", "replace"))
+    return lenient(text.encode())
+
+
+def _cuts(buffer: bytes) -> Iterator[tuple[int, int]]:
+    """Places from the back where an object ends and another begins: (end of one, start of next)."""
+    position = len(buffer)
+    while (position := buffer.rfind(b"{", 0, position)) > 0:
+        before = buffer[max(position - 256, 0) : position].rstrip()
+        if not before.endswith(b","):
+            continue
+        before = before[:-1].rstrip()
+        if before.endswith(b"}"):
+            yield max(position - 256, 0) + len(before), position
+
+
+def _event(raw: dict[str, Any]) -> Event:
+    return Event(
+        ph=str(raw.get("ph", "")),
+        cat=str(raw.get("cat") or ""),
+        name=raw.get("name", ""),
+        ts=_number(raw.get("ts")),
+        dur=_number(raw.get("dur")),
+        pid=raw.get("pid"),
+        tid=raw.get("tid"),
+        args=raw.get("args"),
+    )
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0.0
+    return number if abs(number) < float("inf") else 0.0  # NaN compares false
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
