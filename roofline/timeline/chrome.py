@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.chrome_refusal import refuse_amd, refuse_empty
-from roofline.timeline.chrome_scan import Scan, args_decoder, fast_decoder, lenient
+from roofline.timeline.chrome_scan import Event, Scan, fast_decoder, lenient
 from roofline.timeline.events import (
     STEP,
     UNKNOWN,
@@ -35,7 +36,7 @@ from roofline.timeline.names import base_name, printable
 PIECE_BYTES = 16 << 20
 STREAM_PIECE_BYTES = 1 << 20
 
-# Category, in the spelling of 2021 and of today -> what the event is.
+# Categories in the spelling of today and of 2021.
 _WORK = {
     "kernel": Work.KERNEL,
     "Kernel": Work.KERNEL,
@@ -44,10 +45,9 @@ _WORK = {
     "gpu_memset": Work.SET,
     "Memset": Work.SET,
 }
-_CALLS = {"cuda_runtime", "cuda_driver", "Runtime", "runtime", "driver"}
-_OPERATORS = {"cpu_op", "Operator"}
-_RANGES = {"user_annotation", "cpu_op", "Operator"}
-
+_CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
+_OPERATORS = ("cpu_op", "Operator")
+_RANGES = ("user_annotation", *_OPERATORS)
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 
 
@@ -75,203 +75,179 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     refuse_amd(path, scan.metadata, reader.seen)
     if not reader.kernels:
         refuse_empty(path, scan, reader.seen)
-    return reader.timeline(path, scan)
+    return reader.timeline(path.name, scan)
 
 
 def _open(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path) if packed else path.open("rb"))
+    return cast("IO[bytes]", gzip.open(path) if packed else path.open("rb"))
+
+
+class _Columns:
+    """Growing columns of one kind of event: start and duration in us, then integers."""
+
+    def __init__(self, width: int) -> None:
+        self.start, self.duration = array("d"), array("d")
+        self.rest = [array("q") for _ in range(width)]
+
+    def extend(self, events: Sequence[Event], *rest: Iterable[int]) -> None:
+        self.start.extend([e.ts for e in events])
+        self.duration.extend([e.dur for e in events])
+        for column, values in zip(self.rest, rest, strict=True):
+            column.extend(values)
+
+    def arrays(self) -> list[Integers]:
+        """Start and end in ns, then the integers."""
+        start = _nanoseconds(np.frombuffer(self.start, dtype=np.float64))
+        lasted = np.rint(np.frombuffer(self.duration, dtype=np.float64) * 1000).astype(np.int64)
+        rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
+        return [start, start + np.maximum(lasted, 0), *rest]
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Collects what matters from pieces of events; times stay in float us until the end."""
+    """Collects what matters from pieces of events, a category at a time."""
 
     step: re.Pattern[str]
     operators: bool
     seen: Counter[str] = field(default_factory=Counter)
-    kernels: int = 0
     first_us: float = float("inf")
-    args: Callable[[Any], dict[str, Any]] = field(default_factory=args_decoder)
     identities: Interner = field(default_factory=Interner)
     threads: Interner = field(default_factory=Interner)
-    processes: Interner = field(default_factory=Interner)
     names: Interner = field(default_factory=Interner)
     devices: Interner = field(default_factory=Interner)
-    gpu: _Rows = field(default_factory=lambda: _Rows(3))
-    calls: _Rows = field(default_factory=lambda: _Rows(3))
-    ranges: list[tuple[str, float, float, int, int]] = field(default_factory=list)
+    gpu: _Columns = field(default_factory=lambda: _Columns(3))
+    calls: _Columns = field(default_factory=lambda: _Columns(3))
+    ranges: list[tuple[str, Event]] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
 
-    def take(self, piece: list[Any]) -> None:
+    @property
+    def kernels(self) -> int:
+        """How many kernels were seen."""
+        return self.seen["kernels"]
+
+    def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
+        found: defaultdict[str, list[Event]] = defaultdict(list)
         for event in piece:
             if event.ph == "X":
-                category = event.cat
-                if category in _WORK:
-                    self._gpu(event, _WORK[category])
-                elif category in _CALLS:
-                    self._call(event)
-                elif category in _RANGES:
-                    self._operator(event)
-                elif not category:
-                    self._uncategorised(event)
-                else:
-                    self.seen[category] += 1
+                found[event.cat].append(event)
             elif event.ph == "M" and event.name == "process_name":
                 self._process(event)
-        starts = [e.ts for e in piece if e.ph == "X" and e.ts > 0]
-        self.first_us = min(self.first_us, min(starts, default=self.first_us))
+        for category, events in found.items():
+            self.seen[category] += len(events)
+            self.first_us = min(self.first_us, min(e.ts for e in events) or self.first_us)
+        for category, work in _WORK.items():
+            self._gpu(found.get(category, ()), work)
+        for category in _CALLS:
+            self._calls(found.get(category, ()), [e.args.correlation for e in found[category]])
+        for category in _RANGES:
+            self._ranges(found.get(category, ()))
+        if self.operators:
+            for category in _OPERATORS:
+                events = found.get(category, [])
+                self._calls(events, [UNKNOWN] * len(events))
+        self._uncategorised(found.get("", ()))
 
-    def _gpu(self, event: Any, work: Work) -> None:
-        args = self.args(event.args)
-        device = args.get("device", event.pid)
-        if args.get("kind") == "Dispatch Kernel":
+    def _gpu(self, events: Sequence[Event], work: Work) -> None:
+        if work is Work.KERNEL:
+            self.seen["kernels"] += len(events)
+        if any(e.args.kind == "Dispatch Kernel" for e in events):
             self.seen["amd"] += 1
-        self.kernels += work is Work.KERNEL
-        self.gpu.add(
-            event,
-            self.devices(device),
-            self.identities(
-                (
-                    work,
-                    event.name,
-                    _dim3(args.get("grid")),
-                    _dim3(args.get("block")),
-                    "Collective name" in args,
-                )
-            ),
-            _integer(args.get("correlation")),
+        pairs = [(e, e.args) for e in events]
+        identities, devices = self.identities, self.devices
+        self.gpu.extend(
+            events,
+            [devices[e.pid if a.device is None else a.device] for e, a in pairs],
+            [identities[work, e.name, a.grid, a.block, a.collective is None] for e, a in pairs],
+            [_integer(a.correlation) for _, a in pairs],
         )
 
-    def _call(self, event: Any) -> None:
-        self.seen["call"] += 1
-        name = event.name if isinstance(event.name, str) else ""
-        if name.startswith("hip"):
-            self.seen["amd"] += 1
-        correlation = _integer(self.args(event.args).get("correlation"))
-        self.calls.add(event, self._thread(event), self.names(name), correlation)
+    def _calls(self, events: Sequence[Event], correlations: Sequence[Any]) -> None:
+        threads, names = self.threads, self.names
+        self.calls.extend(
+            events,
+            [threads[e.pid, e.tid] for e in events],
+            [names[e.name] for e in events],
+            map(_integer, correlations),
+        )
 
-    def _operator(self, event: Any) -> None:
-        name = event.name if isinstance(event.name, str) else ""
-        if self.step.search(name):
-            self._range(event, name)
-        elif self.operators and event.cat in _OPERATORS:
-            self.calls.add(event, self._thread(event), self.names(name), UNKNOWN)
+    def _ranges(self, events: Iterable[Event]) -> None:
+        search = self.step.search
+        self.ranges += [(e.name, e) for e in events if isinstance(e.name, str) and search(e.name)]
 
-    def _uncategorised(self, event: Any) -> None:
+    def _uncategorised(self, events: Sequence[Event]) -> None:
         """JAX gives no categories: the arguments tell."""
-        args = self.args(event.args)
-        if not args:
+        if not events:
             return
-        if "kernel_details" in args or "memcpy_details" in args:
-            self._jax_gpu(event, args)
-        elif "step_num" in args:
-            self._range(event, f"{event.name} {args['step_num']}")
-        elif "correlation_id" in args:
-            self.seen["call"] += 1
-            correlation = _integer(args["correlation_id"])
-            self.calls.add(event, self._thread(event), self.names(str(event.name)), correlation)
+        kernels = [e for e in events if e.args.kernel_details is not None]
+        copies = [e for e in events if e.args.memcpy_details is not None]
+        self._jax_gpu(kernels, Work.KERNEL)
+        self._jax_gpu(copies, Work.COPY)
+        steps = [e for e in events if e.args.step_num is not None]
+        self.ranges += [(f"{e.name} {e.args.step_num}", e) for e in steps]
+        on_gpu = {id(e) for e in (*kernels, *copies)}
+        calls = [e for e in events if e.args.correlation_id is not None and id(e) not in on_gpu]
+        self.seen["cuda_runtime"] += len(calls)
+        self._calls(calls, [e.args.correlation_id for e in calls])
 
-    def _jax_gpu(self, event: Any, args: Mapping[str, Any]) -> None:
-        work = Work.KERNEL if "kernel_details" in args else Work.COPY
-        sizes = {
-            m[1]: (int(m[2]), int(m[3]), int(m[4]))
-            for m in _DETAILS.finditer(str(args.get("kernel_details", "")))
-        }
-        name = args.get("name") if work is Work.KERNEL else None
-        self.kernels += work is Work.KERNEL
-        key = (work, name or event.name, sizes.get("grid"), sizes.get("block"), False)
-        self.gpu.add(
-            event,
-            self.devices(event.pid),
-            self.identities(key),
-            _integer(args.get("correlation_id")),
+    def _jax_gpu(self, events: Sequence[Event], work: Work) -> None:
+        if work is Work.KERNEL:
+            self.seen["kernels"] += len(events)
+        keys = [
+            (work, (e.args.name if work is Work.KERNEL else None) or e.name, *_jax_sizes(e), True)
+            for e in events
+        ]
+        self.gpu.extend(
+            events,
+            [self.devices[e.pid] for e in events],
+            [self.identities[key] for key in keys],
+            [_integer(e.args.correlation_id) for e in events],
         )
 
-    def _process(self, event: Any) -> None:
-        name = str(self.args(event.args).get("name", ""))
-        if match := re.fullmatch(r"/device:GPU:(\d+).*", name):
+    def _process(self, event: Event) -> None:
+        if match := re.fullmatch(r"/device:GPU:(\d+).*", str(event.args.name)):
             self.jax_devices[event.pid] = int(match[1])
 
-    def _range(self, event: Any, name: str) -> None:
-        thread = self._thread(event)
-        self.ranges.append((name, event.ts, event.dur, self.processes(event.pid), thread))
-
-    def _thread(self, event: Any) -> int:
-        return self.threads((event.pid, event.tid))
-
-    def timeline(self, path: Path, scan: Scan) -> Timeline:
+    def timeline(self, file: str, scan: Scan) -> Timeline:
         """Columns in ns, launches joined to what they launched."""
-        start, end, device, identity, correlation = self.gpu.columns()
-        numbers = np.array([self._device_number(d) for d in self.devices.values] or [0])
-        *columns, keys = self.calls.columns()
+        ranges = tuple(self._range(name, event) for name, event in self.ranges)
+        start, end, device, identity, correlation = self.gpu.arrays()
+        *columns, keys = self.calls.arrays()
         order = np.argsort(columns[0], kind="stable")
         calls = make_calls(columns, order)
         launch, thread = join_launches(correlation, calls, keys[order])
-        owner = np.array(
-            [self.processes(pid) for pid, _ in self._pairs()] or [UNKNOWN], dtype=np.int64
-        )
+        numbers = np.array([self._device_number(d) for d in self.devices], dtype=np.int64)
+        processes = Interner()
+        owner = np.array([processes[pid] for pid, _ in self.threads] or [UNKNOWN], dtype=np.int64)
         process = np.where(thread >= 0, owner[thread], UNKNOWN)
-        events = make_events(
-            [start, end, numbers[device].astype(np.int64), identity, launch, thread, process]
-        )
+        events = make_events([start, end, numbers[device], identity, launch, thread, process])
         return Timeline(
-            file=path.name,
+            file=file,
             format="jax" if self.jax_devices else "kineto",
-            identities=tuple(_identity(key) for key in self.identities.values),
+            identities=tuple(_identity(*key) for key in self.identities),
             events=events,
             calls=calls,
-            call_names={i: harmless(str(n)) for n, i in self.names.values.items()},
-            ranges=tuple(self._range_value(r) for r in self.ranges),
+            call_names={number: harmless(str(name)) for name, number in self.names.items()},
+            ranges=tuple(_of_process(r, owner) for r in ranges),
             devices=_devices(scan.metadata),
-            origin=_nanoseconds(np.array([self.first_us]))[0].item(),
+            origin=int(_nanoseconds(np.array([self.first_us]))[0]),
             notes=(*_damage(scan), *no_launch_record(events)),
         )
 
-    def _pairs(self) -> list[tuple[Any, Any]]:
-        return cast("list[tuple[Any, Any]]", list(self.threads.values))
-
-    def _range_value(self, found: tuple[str, float, float, int, int]) -> Range:
-        name, ts, duration, process, thread = found
-        start = int(_nanoseconds(np.array([ts]))[0])
-        return Range(
-            name=printable(name),
-            start=start,
-            end=start + round(duration * 1000),
-            process=process,
-            thread=thread,
-        )
+    def _range(self, name: str, event: Event) -> Range:
+        start = int(_nanoseconds(np.array([event.ts]))[0])
+        thread = self.threads[event.pid, event.tid]
+        end = start + round(event.dur * 1000)
+        return Range(name=printable(name), start=start, end=end, thread=thread)
 
     def _device_number(self, value: Any) -> int:
         return self.jax_devices.get(value, _integer(value))
 
 
-class _Rows:
-    """Growing columns of one kind of event: start and duration in us, then integers."""
-
-    def __init__(self, width: int) -> None:
-        from array import array
-
-        self.start, self.duration = array("d"), array("d")
-        self.rest = [array("q") for _ in range(width)]
-
-    def add(self, event: Any, first: int, second: int, third: int) -> None:
-        self.start.append(event.ts)
-        self.duration.append(event.dur)
-        for column, value in zip(self.rest, (first, second, third), strict=True):
-            column.append(value)
-
-    def columns(self) -> list[Integers]:
-        """Start and end in ns, then the integers."""
-        start = _nanoseconds(np.frombuffer(self.start, dtype=np.float64))
-        lasted = np.rint(np.frombuffer(self.duration, dtype=np.float64) * 1000).astype(np.int64)
-        return [
-            start,
-            start + np.maximum(lasted, 0),
-            *(np.frombuffer(c, dtype=np.int64) for c in self.rest),
-        ]
+def _of_process(found: Range, owner: Integers) -> Range:
+    return replace(found, process=int(owner[found.thread]))
 
 
 def _nanoseconds(microseconds: Any) -> Integers:
@@ -281,17 +257,26 @@ def _nanoseconds(microseconds: Any) -> Integers:
     return cast("Integers", whole.astype(np.int64) * 1000 + fraction)
 
 
-def _identity(key: object) -> Identity:
-    work, name, grid, block, collective = cast("tuple[Work, Any, Any, Any, bool]", key)
+def _identity(work: Work, name: Any, grid: Any, block: Any, ordinary: bool) -> Identity:
     text = printable(str(name))
     return Identity(
         work=work,
         name=text,
         base_name=base_name(text) if work is Work.KERNEL else text,
-        grid=grid,
-        block=block,
-        collective=collective,
+        grid=_dim3(grid),
+        block=_dim3(block),
+        collective=not ordinary,
     )
+
+
+def _dim3(value: Sequence[int] | None) -> Dim3 | None:
+    return (value[0], value[1], value[2]) if value is not None and len(value) == 3 else None
+
+
+def _jax_sizes(event: Event) -> tuple[Dim3 | None, Dim3 | None]:
+    text = str(event.args.kernel_details or "")
+    sizes = {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in _DETAILS.finditer(text)}
+    return sizes.get("grid"), sizes.get("block")
 
 
 def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
@@ -313,24 +298,17 @@ def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
 def _damage(scan: Scan) -> list[Note]:
     notes = []
     if scan.truncated:
-        notes.append(
-            Note(code="truncated", text="The file ends in the middle: what precedes it was read.")
-        )
+        text = "The file ends in the middle: what precedes the end was read."
+        notes.append(Note(code="truncated", text=text))
     if scan.dropped:
         text = f"{scan.dropped} events are not valid JSON and were left out."
         notes.append(Note(code="damaged", text=text))
     return notes
 
 
-def _dim3(value: Any) -> Dim3 | None:
-    if isinstance(value, list) and len(value) == 3 and all(isinstance(v, int) for v in value):
-        return value[0], value[1], value[2]
-    return None
-
-
 def _integer(value: Any) -> int:
     """``value`` as a number: 7, "7" and "stream 7" are 7; -1 where there is none."""
-    if isinstance(value, int):
+    if type(value) is int:
         return value
     digits = re.search(r"\d+", str(value)) if value is not None else None
     return int(digits[0]) if digits else UNKNOWN

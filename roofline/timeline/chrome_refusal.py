@@ -51,7 +51,7 @@ def _reason(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
             "it was recorded with CUPTI range profiling (counters), which leaves no kernel times",
             f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
         )
-    if seen.get("call"):
+    if any(seen.get(c) for c in ("cuda_runtime", "cuda_driver", "Runtime")):
         return (
             "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) "
             "held CUPTI, or the records fell outside of the recorded window",

@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, cast
 
 HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
@@ -20,6 +20,42 @@ _END = re.compile(rb"\}\s*,?\s*\]")
 _TRIES = 8  # cuts tried before a piece counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
 _STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
+
+
+Dim3OrMore = tuple[int, ...]
+_ARGS: dict[str, tuple[str, Any]] = {  # attribute -> key in the trace, type
+    "correlation": ("correlation", Any),
+    "device": ("device", Any),
+    "grid": ("grid", Dim3OrMore | None),
+    "block": ("block", Dim3OrMore | None),
+    "collective": ("Collective name", Any),
+    "kind": ("kind", Any),
+    "name": ("name", Any),
+    "kernel_details": ("kernel_details", Any),
+    "memcpy_details": ("memcpy_details", Any),
+    "correlation_id": ("correlation_id", Any),
+    "step_num": ("step_num", Any),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """The arguments of an event that matter here; ``None`` where it has none such."""
+
+    correlation: Any = None
+    device: Any = None
+    grid: Dim3OrMore | None = None
+    block: Dim3OrMore | None = None
+    collective: Any = None
+    kind: Any = None
+    name: Any = None
+    kernel_details: Any = None
+    memcpy_details: Any = None
+    correlation_id: Any = None
+    step_num: Any = None
+
+
+NO_ARGS = Args()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +69,10 @@ class Event:
     dur: float = 0.0
     pid: Any = None
     tid: Any = None
-    args: Any = None
+    args: Args = NO_ARGS
 
 
-Decode = Callable[[bytes], "list[Any] | None"]
+Decode = Callable[[bytes], "list[Event] | None"]
 
 
 def lenient(piece: bytes) -> list[Event] | None:
@@ -52,44 +88,35 @@ def lenient(piece: bytes) -> list[Event] | None:
 
 
 def fast_decoder() -> Decode | None:
-    """A decoder that builds only what is needed, where msgspec is installed."""
+    """A decoder that builds only what is needed, where msgspec is installed.
+
+    Its events look like ``Event``. What it refuses is left to ``lenient``.
+    """
     try:
         import msgspec
     except ImportError:
         return None
-
+    args = msgspec.defstruct(
+        "FastArgs",
+        [(name, kind, None) for name, (_, kind) in _ARGS.items()],
+        rename={name: key for name, (key, _) in _ARGS.items()},
+        frozen=True,
+        gc=False,
+    )
+    text, number = (str, ""), (float, 0.0)
     fields = [
-        ("ph", str, ""),
-        ("cat", str, ""),
-        ("name", Any, ""),
-        ("ts", float, 0.0),
-        ("dur", float, 0.0),
-        ("pid", Any, None),
-        ("tid", Any, None),
-        ("args", msgspec.Raw | None, None),
+        *(("ph", *text), ("cat", *text), ("name", Any, "")),
+        *(("ts", *number), ("dur", *number), ("pid", Any, None), ("tid", Any, None)),
+        ("args", args, args()),
     ]
     event = msgspec.defstruct("FastEvent", fields, gc=False)
     decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
 
-    def decode(piece: bytes) -> list[Any] | None:
+    def decode(piece: bytes) -> list[Event] | None:
         try:
-            return decoder.decode(b"[%b]" % piece)
+            return cast("list[Event]", decoder.decode(b"[%b]" % piece))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return lenient(piece)
-
-    return decode
-
-
-def args_decoder() -> Callable[[Any], dict[str, Any]]:
-    """What turns ``Event.args`` into a dict, whichever decoder made the event."""
-    try:
-        import msgspec
-    except ImportError:
-        return _as_dict
-    decoder = msgspec.json.Decoder()
-
-    def decode(args: Any) -> dict[str, Any]:
-        return _as_dict(decoder.decode(args) if isinstance(args, msgspec.Raw) else args)
 
     return decode
 
@@ -112,7 +139,7 @@ class Scan:
     _buffer: bytes = b""
     _ended: bool = False
 
-    def pieces(self) -> Iterator[list[Any]]:
+    def pieces(self) -> Iterator[list[Event]]:
         """Lists of events until the list of events ends."""
         self.found = self._find_start()
         while self.found and not self._ended:
@@ -156,7 +183,7 @@ class Scan:
         if isinstance(found, dict):
             self.metadata |= {k: v for k, v in found.items() if k != "traceEvents"}
 
-    def _piece(self, end: int, rest: int) -> list[Any]:
+    def _piece(self, end: int, rest: int) -> list[Event]:
         """The events before a cut; ``_buffer`` keeps what follows."""
         events = self.decode(self._buffer[:end])
         if events is not None:
@@ -173,7 +200,7 @@ class Scan:
         damaged, self._buffer = self._buffer[:end], self._buffer[rest:]
         return self._salvage(damaged)
 
-    def _last(self) -> list[Any]:
+    def _last(self) -> list[Event]:
         """The events of what is left when the file has ended."""
         if not self._buffer.strip():
             self.truncated = True
@@ -189,7 +216,7 @@ class Scan:
                 break
         return self._salvage(self._buffer)
 
-    def _up_to_end(self) -> list[Any] | None:
+    def _up_to_end(self) -> list[Event] | None:
         """The events before the end of the list, where the buffer holds its end."""
         if self._buffer.lstrip()[:1] == b"]":
             return self._finish([], self._buffer.index(b"]") + 1)
@@ -199,7 +226,7 @@ class Scan:
                 return self._finish(events, end)
         return None
 
-    def _finish(self, events: list[Any], end: int) -> list[Any]:
+    def _finish(self, events: list[Event], end: int) -> list[Event]:
         self._ended = True
         tail = self._buffer[end:]
         while len(tail) < HEAD_LIMIT and (block := self._read()):
@@ -208,10 +235,10 @@ class Scan:
         self._buffer = b""
         return events
 
-    def _salvage(self, damaged: bytes) -> list[Any]:
+    def _salvage(self, damaged: bytes) -> list[Event]:
         """Event by event, leaving out what cannot be read."""
         bounds = [0, *(m.end() for m in _BETWEEN.finditer(damaged)), len(damaged)]
-        events: list[Any] = []
+        events: list[Event] = []
         i = 0
         while i < len(bounds) - 1:
             for j in range(i + 1, min(i + _NESTING, len(bounds) - 1) + 1):
@@ -246,16 +273,35 @@ def _cuts(buffer: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _event(raw: dict[str, Any]) -> Event:
+    args = raw.get("args")
     return Event(
         ph=str(raw.get("ph", "")),
         cat=str(raw.get("cat") or ""),
         name=raw.get("name", ""),
         ts=_number(raw.get("ts")),
         dur=_number(raw.get("dur")),
-        pid=raw.get("pid"),
-        tid=raw.get("tid"),
-        args=raw.get("args"),
+        pid=_plain(raw.get("pid")),
+        tid=_plain(raw.get("tid")),
+        args=_args(args) if isinstance(args, dict) and args else NO_ARGS,
     )
+
+
+def _args(raw: dict[str, Any]) -> Args:
+    found = {name: raw[key] for name, (key, _) in _ARGS.items() if key in raw}
+    for name in ("grid", "block"):
+        if name in found:
+            found[name] = _sizes(found[name])
+    return Args(**found) if found else NO_ARGS
+
+
+def _sizes(value: Any) -> Dim3OrMore | None:
+    if isinstance(value, list) and all(isinstance(v, int) for v in value):
+        return tuple(value)
+    return None
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | str) else str(value)
 
 
 def _number(value: Any) -> float:
@@ -265,6 +311,3 @@ def _number(value: Any) -> float:
         return 0.0
     return number if abs(number) < float("inf") else 0.0  # NaN compares false
 
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,14 +121,12 @@ class Timeline:
     notes: tuple[Note, ...] = ()
 
 
-class Interner:
-    """Gives equal values the same small number, in order of first sight."""
+class Interner(dict[Any, int]):
+    """Gives equal values the same small number, in order of first sight: ``interner[value]``."""
 
-    def __init__(self) -> None:
-        self.values: dict[object, int] = {}
-
-    def __call__(self, value: object) -> int:
-        return self.values.setdefault(value, len(self.values))
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
 
 
 def make_events(columns: Sequence[Integers]) -> Events:

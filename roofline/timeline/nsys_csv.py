@@ -129,14 +129,14 @@ def _trace(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
                 start,
                 start + round(_nanoseconds(row["Duration"])),
                 _device(row, devices),
-                identities(_identity(row["Name"][0], _three(row, "Grd"), _three(row, "Blk"))),
+                identities[_identity(row["Name"][0], _three(row, "Grd"), _three(row, "Blk"))],
                 UNKNOWN,
                 UNKNOWN,
                 UNKNOWN,
             )
         )
     table = np.array(columns, dtype=np.int64)
-    found: list[Any] = list(identities.values)
+    found: list[Any] = list(identities)
     if not any(i.work is Work.KERNEL for i in found):
         raise InputError(f"{file} holds no kernels", why="the GPU trace lists copies only")
     return Timeline(
@@ -160,7 +160,7 @@ def _device(row: dict[str, tuple[str, str]], devices: Interner) -> int:
     """ "NVIDIA A100 (0)" is 0; a name without a number gets one."""
     text = row.get("Device", ("", ""))[0]
     match = re.search(r"\((\d+)\)\s*$", text)
-    return int(match[1]) if match else devices(text)
+    return int(match[1]) if match else devices[text]
 
 
 def _sizes(row: dict[str, tuple[str, str]], column: str) -> Dim3 | None:
