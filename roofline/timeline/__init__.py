@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
+from roofline.timeline.choose import select
 from roofline.timeline.load import load_timeline
 
-# from roofline.timeline.select import select
-
-__all__ = ["load_timeline"]
+__all__ = ["load_timeline", "select"]

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _RECORD_CUDA = (
     "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], ...) around a few steps"
 )
+_CALLS_ONLY = (
+    "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) held CUPTI, "
+    "or the records fell outside of the recorded window"
+)
 
 
 def refuse_amd(path: Path, metadata: Mapping[str, Any], seen: Mapping[str, int]) -> None:
@@ -52,9 +56,5 @@ def _reason(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
             f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
         )
     if any(seen.get(c) for c in ("cuda_runtime", "cuda_driver", "Runtime")):
-        return (
-            "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) "
-            "held CUPTI, or the records fell outside of the recorded window",
-            f"{_RECORD_CUDA}, with no other profiler attached",
-        )
+        return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA

@@ -310,4 +310,3 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         return 0.0
     return number if abs(number) < float("inf") else 0.0  # NaN compares false
-

@@ -6,14 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.model import NOTHING, Device, Dim3, Note
+from roofline.model import Device, Dim3, Note
 
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+_NO_NAMES: Mapping[int, str] = MappingProxyType({})
+_NO_DEVICES: Mapping[int, Device] = MappingProxyType({})
 
 UNKNOWN = -1
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
@@ -112,9 +116,9 @@ class Timeline:
     identities: tuple[Identity, ...]
     events: Events
     calls: Calls
-    call_names: Mapping[int, str] = field(default_factory=lambda: NOTHING)
+    call_names: Mapping[int, str] = field(default_factory=lambda: _NO_NAMES)
     ranges: tuple[Range, ...] = ()
-    devices: Mapping[int, Device] = field(default_factory=lambda: NOTHING)
+    devices: Mapping[int, Device] = field(default_factory=lambda: _NO_DEVICES)
     origin: int = 0
     from_start: bool = False
     totals: tuple[Total, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from roofline.timeline.events import Events, Integers, Timeline
+from roofline.timeline.events import Events, Integers, Mask, Timeline
 
 LARGEST = 5
 _MOST = 0.5  # of a gap: what took more of it is said to have filled it
@@ -55,7 +55,7 @@ def _next(events: Events, times: Integers) -> Integers:
     return np.minimum(np.searchsorted(events.start, times), len(events) - 1)
 
 
-def _late(events: Events, gaps: Integers) -> tuple[Integers, Integers]:
+def _late(events: Events, gaps: Integers) -> tuple[Integers, Mask]:
     following = _next(events, gaps[:, 1])
     launch = events.launch[following]
     known = (launch >= 0) & (events.start[following] >= gaps[:, 1])

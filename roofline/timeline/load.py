@@ -16,6 +16,8 @@ _ACCEPTED = (
     "(.json, .json.gz)"
 )
 _NSYS_ENDINGS = {".nsys-rep", ".qdrep"}
+_AMD = "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only"
+_PROTON = "it is a Triton Proton summary, which has no timeline"
 
 # What a file begins with (or holds near its beginning) -> what it is and what to do instead.
 _REFUSALS = (
@@ -23,10 +25,8 @@ _REFUSALS = (
     (rb"\A\x89HDF", "it is an HDF5 export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\A(PAR1|ARROW1)", "it is a table export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\APK\x03\x04", "it is an archive", "unpack it and select from the trace in it"),
-    (rb'"rocprofiler-sdk-tool"', "it was recorded on an AMD GPU, and Nsight Compute profiles "
-     "NVIDIA GPUs only", "rocprof-compute for AMD GPUs"),
-    (rb'\A\s*\[\s*\{\s*"(children|frame)"', "it is a Triton Proton summary, which has no timeline",
-     "torch.profiler or nsys profile around the same program"),
+    (rb'"rocprofiler-sdk-tool"', _AMD, "rocprof-compute for AMD GPUs"),
+    (rb'\A\s*\[\s*\{\s*"(children|frame)"', _PROTON, "torch.profiler or nsys profile instead"),
 )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ def _identity(name: str, grid: Dim3 | None, block: Dim3 | None) -> Identity:
 
 
 def _device(row: dict[str, tuple[str, str]], devices: Interner) -> int:
-    """ "NVIDIA A100 (0)" is 0; a name without a number gets one."""
+    """0 for "NVIDIA A100 (0)"; a name without a number gets one."""
     text = row.get("Device", ("", ""))[0]
     match = re.search(r"\((\d+)\)\s*$", text)
     return int(match[1]) if match else devices[text]

@@ -11,6 +11,14 @@ from roofline.model import Note
 _GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 _NEGLIGIBLE_SHARE = 0.01
 _BY_NODE = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o FILE PROGRAM"
+_NO_RECORDS = (
+    "CUDA calls were recorded but no kernel records (lost, trimmed or dropped from the export, or "
+    "another profiler held CUPTI)"
+)
+_RECORD_AGAIN = (
+    "record again with nothing else attached: nsys profile --trace=cuda,nvtx -o FILE PROGRAM; "
+    "then nsys export --type sqlite without --tables or --times"
+)
 
 
 def refuse_no_kernels(db: sqlite3.Connection, name: str, tables: set[str]) -> NoReturn:
@@ -29,12 +37,7 @@ def _reason(db: sqlite3.Connection, tables: set[str]) -> tuple[str, str]:
     if _total(db, tables, _GRAPHS):
         return "CUDA graphs were recorded as a whole, without the kernels in them", _BY_NODE
     if any(t.startswith("CUPTI_ACTIVITY_KIND_") for t in tables):
-        return (
-            "CUDA calls were recorded but no kernel records (lost, trimmed or dropped from the "
-            "export, or another profiler held CUPTI)",
-            "record again with nothing else attached: nsys profile --trace=cuda,nvtx -o FILE "
-            "PROGRAM; then nsys export --type sqlite without --tables or --times",
-        )
+        return _NO_RECORDS, _RECORD_AGAIN
     return "CUDA was not traced", "nsys profile --trace=cuda,nvtx -o FILE PROGRAM"
 
 

@@ -143,7 +143,8 @@ class _Export:
         return make_calls([start, start + lasted, thread, name], order), keys
 
     def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events]:
-        parts, identities = [], []
+        parts: list[list[Integers]] = []
+        identities: list[Identity] = []
         for found, columns in self._work():
             parts.append([*columns[:5], columns[5] + len(identities)])
             identities += found
@@ -164,7 +165,8 @@ class _Export:
         names = f"(demangledName << 32) | {mangled}"
         *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
         keys, index = _distinct(name, grid, block)
-        yield [self._kernel(*key, has_mangled) for key in keys], [*columns, index]
+        found = [self._kernel(*key, has_mangled=has_mangled) for key in keys]
+        yield found, [*columns, index]
         if self._has_rows(COPIES):
             *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
             keys, index = _distinct(kind)
@@ -176,7 +178,7 @@ class _Export:
             columns = self._columns(SETS, _WHERE)
             yield [_copy(Work.SET, "memset")], [*columns, columns[0] * 0]
 
-    def _kernel(self, names: int, grid: int, block: int, has_mangled: bool) -> Identity:
+    def _kernel(self, names: int, grid: int, block: int, *, has_mangled: bool) -> Identity:
         name = printable(self._string(names >> 32) or "(no name)")
         return Identity(
             work=Work.KERNEL,

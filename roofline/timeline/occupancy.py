@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from roofline.timeline.events import Integers
+from roofline.timeline.events import Integers, Mask
 from roofline.timeline.steps import Window
 
 COMPUTE, COMMUNICATION, COPY = 0, 1, 2
@@ -94,20 +95,21 @@ class _Clock:
     def inside(self, times: Integers) -> Integers:
         """How much window time precedes each time."""
         index = np.maximum(np.searchsorted(self.start, times, side="right") - 1, 0)
-        within = np.clip(times - self.start[index], 0, self.length[index])
-        return self.edges[index] + within
+        within: Integers = np.clip(times - self.start[index], 0, self.length[index])
+        passed: Integers = self.edges[index] + within
+        return passed
 
     def outside(self, times: Integers, *, ends: bool) -> Integers:
         """The real time; at an edge, the end of the one window or the start of the other."""
-        side = "left" if ends else "right"
-        index = np.searchsorted(self.edges, times, side=side) - 1
+        index = np.searchsorted(self.edges, times, side="left" if ends else "right") - 1
         index = np.clip(index, 0, len(self.start) - 1)
-        return self.start[index] + times - self.edges[index]
+        real: Integers = self.start[index] + times - self.edges[index]
+        return real
 
 
 def _segments(
     begin: Integers, finish: Integers, group: Integers, kind: Integers, edges: Integers
-) -> tuple[Integers, Integers, Integers]:
+) -> tuple[Integers, NDArray[np.int32], Integers]:
     """Times at which something changes, how many events of each kind run after each, and who.
 
     The last answer is the group that runs alone, -1 where none does: with n events, the sum s and
@@ -132,11 +134,11 @@ def _segments(
 
 
 def _shares(
-    length: Integers, place: Integers, active: Integers, windows: int
+    length: Integers, place: Integers, active: NDArray[np.int32], windows: int
 ) -> tuple[Shares, ...]:
     compute, communication, copy = (row > 0 for row in active)
 
-    def of(mask: Integers) -> Integers:
+    def of(mask: Mask) -> Integers:
         return _sums(place[mask], length[mask], windows)
 
     columns = {
@@ -150,8 +152,7 @@ def _shares(
         "busy": of(compute | communication | copy),
     }
     return tuple(
-        Shares(**{name: int(column[i]) for name, column in columns.items()})
-        for i in range(windows)
+        Shares(**{name: int(column[i]) for name, column in columns.items()}) for i in range(windows)
     )
 
 
@@ -178,7 +179,7 @@ def union(begin: Integers, finish: Integers) -> int:
     return int(np.maximum(finish - np.maximum(begin, reached), 0).sum())
 
 
-def _gaps(edges: Integers, idle: Integers, clock: _Clock) -> Integers:
+def _gaps(edges: Integers, idle: Mask, clock: _Clock) -> Integers:
     """Idle stretches in real time; one that spans the edge of two adjoining windows is one."""
     kept = idle & (np.diff(edges) > 0)
     if not kept.any():

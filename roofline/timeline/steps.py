@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from roofline.errors import InputError, UsageError
 from roofline.timeline.events import Events, Integers, Range, Timeline
-
-INNER, ALL = "inner", "all"
-Keep = str | tuple[int, int]
+from roofline.timeline.wanted import ALL, Keep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +70,18 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     kernels decide where steps meet, if there are any.
     """
     step = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
-    edges = [_edge(events, step, compute, i, r) for i, r in enumerate(ranges)]
+    _, ends = _extent(events, step, len(ranges))
+    if (compute & (step >= 0)).any():
+        step = np.where(compute, step, -1)
+    first, last = _extent(events, step, len(ranges))
+    edges: list[int] = []
+    done = 0
+    for i, found in enumerate(ranges):
+        edges.append(min(max(found.start, done), int(first[i])))
+        done = max(done, int(last[i]))
     windows = []
     for i, found in enumerate(ranges):
-        own = events.end[step == i]
-        end = max(found.end, int(own.max()) if len(own) else found.end)
+        end = max(found.end, int(ends[i]))
         if i + 1 < len(ranges):
             end = edges[i + 1] if _adjoin(found, ranges[i + 1]) else min(end, edges[i + 1])
         windows.append(
@@ -84,24 +89,21 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
                 number=i + 1,
                 name=found.name,
                 start=edges[i],
-                end=max(end, edges[i]),
+                end=max(end, edges[i] + 1),
                 nvtx=found.nvtx,
             )
         )
     return windows
 
 
-def _edge(events: Events, step: Integers, compute: Integers, i: int, found: Range) -> int:
-    """Where step ``i`` begins on the device."""
-    earlier = (step >= 0) & (step < i)
-    own = step == i
-    if (own & compute).any():
-        own &= compute
-        earlier &= compute
-    edge = found.start
-    if earlier.any():
-        edge = max(edge, int(events.end[earlier].max()))
-    return min(edge, int(events.start[own].min())) if own.any() else edge
+def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integers]:
+    """For each step the first start and the last end of its events."""
+    first = np.full(steps, np.iinfo(np.int64).max)
+    last = np.zeros(steps, dtype=np.int64)
+    known = step >= 0
+    np.minimum.at(first, step[known], events.start[known])
+    np.maximum.at(last, step[known], events.end[known])
+    return first, last
 
 
 def _adjoin(one: Range, following: Range) -> bool:
@@ -143,14 +145,12 @@ def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
 def _why(number: int, last: int, keep: Keep) -> str | None:
     if isinstance(keep, tuple):
         return None if keep[0] <= number <= keep[1] else "not asked for"
-    if keep == ALL or last < 3:  # noqa: PLR2004
+    if keep == ALL or last < 3:
         return None
     return {1: "first: warm-up", last: "last: holds the profiler's end"}.get(number)
 
 
 def _marked(window: Window, why: str | None) -> Window:
-    from dataclasses import replace
-
     return replace(window, left_out=why)
 
 
