@@ -100,7 +100,7 @@ def answer(analysis: Analysis, request: Request) -> None:
         with whole_file(request.file, force=request.force) as temporary:
             write_parquet(part, temporary, launches=request.choice.launches)
     else:
-        _write(_text(part, request), request)
+        write(_text(part, request), request)
     if request.plot is not None:
         _draw(part, request.plot, request)
 
@@ -129,8 +129,8 @@ def _text(part: Chosen, request: Request) -> Iterable[str]:
         part,
         launches=launches,
         limit=top or table.ROWS,
-        width=_width(request),
-        color=_color(request),
+        width=width(request),
+        color=color(request),
     )
     return iter([text])
 
@@ -147,8 +147,8 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
         others=found[1:],
         latency_threshold=request.latency_threshold,
         balance=request.balance,
-        width=_width(request),
-        color=_color(request),
+        width=width(request),
+        color=color(request),
     )
 
 
@@ -185,10 +185,11 @@ def _draw(part: Chosen, path: Path, request: Request) -> None:
 # --- where it goes ----------------------------------------------------------------------------
 
 
-def _write(chunks: Iterable[str], request: Request) -> None:
+def write(chunks: Iterable[str], request: Request) -> None:
+    """Write text to the file that ``request`` names, whole or not at all, or to stdout."""
     if request.file is None:
         for chunk in _encodable(chunks):
-            click.echo(chunk, nl=False, color=_color(request))
+            click.echo(chunk, nl=False, color=color(request))
         return
     with (
         whole_file(request.file, force=request.force) as temporary,
@@ -208,14 +209,15 @@ def _encodable(chunks: Iterable[str]) -> Iterator[str]:
             yield chunk
 
 
-def _color(request: Request) -> bool:
+def color(request: Request) -> bool:
     """Colours only for a terminal that wants them."""
     if request.file is not None or "NO_COLOR" in os.environ:
         return False
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _width(request: Request) -> int:
+def width(request: Request) -> int:
+    """The columns that a table may take."""
     if request.file is not None:
         return PLAIN_WIDTH
     return min(shutil.get_terminal_size((PLAIN_WIDTH, 40)).columns, WIDEST)
