@@ -32,15 +32,6 @@ def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> s
     return shlex.join(["roofline", "profile", *options(request), "--", *program])
 
 
-def kernel_regex(names: Sequence[str]) -> str:
-    r"""An expression that ncu's engine (Boost, Perl syntax) matches with these names alone.
-
-    ``<`` and ``>`` stay as they are: escaped, they are edges of a word.
-    """
-    escaped = ["".join(f"\\{c}" if c in r".[]{}()\*+?^$|" else c for c in n) for n in names]
-    return f"^({'|'.join(escaped)})$"
-
-
 def blind(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
     """One run for all, where nothing is known about the order of launches."""
     if not chosen:
@@ -49,11 +40,14 @@ def blind(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
         "The timeline does not say which launches these are: the first of each grid and block is "
         "taken, which may be warm-up. --nvtx RANGE around a step in your program is exact."
     )
-    names = tuple(dict.fromkeys(k.base_name for k in chosen))
+    # Several kernels of a library can share a function's name; the mangled name is exact.
+    mangled = [k.mangled for k in chosen if k.mangled is not None]
+    exact = len(mangled) == len(chosen)
+    names = dict.fromkeys(mangled if exact else (k.base_name for k in chosen))
     request = ProfileRequest(
         kernels=chosen,
-        names=names,
-        name_base="function",
+        names=tuple(names),
+        name_base="mangled" if exact else "function",
         basis=Basis.UNKNOWN,
         launch_count=1,
         per_config=True,

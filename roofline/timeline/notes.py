@@ -41,7 +41,10 @@ def _on_steps(part: Part, device: DeviceUse, wanted: Wanted) -> Iterator[Note]:
         text = "Not a steady state: the steps launch different kernels, which averages hide."
         yield Note(code="not_steady", text=text)
     elif same_grids(part) is False:
-        text = "The steps launch the same kernels, but not at the same grids: shapes vary."
+        text = (
+            "The steps launch the same kernels, but not at the same grids: --by name adds up the "
+            "grids of a kernel."
+        )
         yield Note(code="shapes_vary", text=text)
 
 
