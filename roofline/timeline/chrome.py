@@ -8,8 +8,9 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,6 +49,7 @@ _WORK = {
 _CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
 _OPERATORS = ("cpu_op", "Operator")
 _RANGES = ("user_annotation", *_OPERATORS)
+_HIP = re.compile(r"hip[A-Z]")
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 
 
@@ -72,16 +74,16 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         reader = _Reader(step=re.compile(step or STEP), operators=not stream)
         for piece in scan.pieces():
             reader.take(piece)
-    refuse_amd(path, scan.metadata, reader.seen)
+    refuse_amd(path, scan.metadata, hip=reader.is_hip)
     if not reader.kernels:
         refuse_empty(path, scan, reader.seen)
     return reader.timeline(path.name, scan)
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BufferedIOBase:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path) if packed else path.open("rb"))
+    return gzip.open(path) if packed else path.open("rb")
 
 
 class _Columns:
@@ -127,6 +129,11 @@ class _Reader:
         """How many kernels were seen."""
         return self.seen["kernels"]
 
+    @property
+    def is_hip(self) -> bool:
+        """Whether kernels or calls are AMD's."""
+        return self.seen["hip"] > 0 or any(_HIP.match(str(name)) for name in self.names)
+
     def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
         found: defaultdict[str, list[Event]] = defaultdict(list)
@@ -154,7 +161,7 @@ class _Reader:
         if work is Work.KERNEL:
             self.seen["kernels"] += len(events)
         if any(e.args.kind == "Dispatch Kernel" for e in events):
-            self.seen["amd"] += 1
+            self.seen["hip"] += 1
         pairs = [(e, e.args) for e in events]
         identities, devices = self.identities, self.devices
         self.gpu.extend(

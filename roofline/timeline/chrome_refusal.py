@@ -20,15 +20,14 @@ _CALLS_ONLY = (
 )
 
 
-def refuse_amd(path: Path, metadata: Mapping[str, Any], seen: Mapping[str, int]) -> None:
+def refuse_amd(path: Path, metadata: Mapping[str, Any], *, hip: bool) -> None:
     """Raise ``InputError`` for a trace of an AMD GPU."""
     devices = metadata.get("deviceProperties")
     named = any(
         isinstance(d, dict) and "AMD" in str(d.get("name", ""))
         for d in (devices if isinstance(devices, list) else [])
     )
-    hip = any(k.startswith(("hip_", "roctracer")) for k in metadata)
-    if named or hip or seen.get("amd"):
+    if named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata):
         raise InputError(
             f"{path.name} cannot be used",
             why="it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",

@@ -11,13 +11,15 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from io import BufferedIOBase
+from typing import Any, cast
 
 HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
 _END = re.compile(rb"\}\s*,?\s*\]")
 _TRIES = 8  # cuts tried before a piece counts as damaged
+_PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
 _STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
 
@@ -129,13 +131,14 @@ class Scan:
     ``truncated`` says that the file ends in the middle, ``found`` that there was a list at all.
     """
 
-    stream: IO[bytes]
+    stream: BufferedIOBase
     decode: Decode
     piece_bytes: int
     metadata: dict[str, Any] = field(default_factory=dict)
     dropped: int = 0
     truncated: bool = False
     found: bool = False
+    _bare: bool = False
     _buffer: bytes = b""
     _ended: bool = False
 
@@ -149,15 +152,21 @@ class Scan:
                 return
             self._buffer += block
             cut = next(_cuts(self._buffer), None)
-            if cut is not None:
-                yield self._piece(*cut)
+            events = None if cut is None else self._piece(*cut)
+            if events is not None:
+                yield events
 
     def _read(self) -> bytes:
+        """The next piece; of a compressed file that ends early, all that can be unpacked."""
+        parts: list[bytes] = []
+        wanted = self.piece_bytes
         try:
-            return self.stream.read(self.piece_bytes)
-        except (EOFError, OSError, zlib.error):  # a compressed file that ends early or is damaged
+            while wanted > 0 and (part := self.stream.read1(wanted)):
+                parts.append(part)
+                wanted -= len(part)
+        except (EOFError, OSError, zlib.error):
             self.truncated = True
-            return b""
+        return b"".join(parts)
 
     def _find_start(self) -> bool:
         seen = 0
@@ -166,6 +175,7 @@ class Scan:
             self._buffer += block
             match = _START.search(self._buffer, max(seen - 64, 0))
             if match is not None:
+                self._bare = not match[0].startswith(b'"')
                 self._keep(self._buffer[: match.end()] + b"]}")
                 self._buffer = self._buffer[match.end() :]
                 return True
@@ -183,8 +193,8 @@ class Scan:
         if isinstance(found, dict):
             self.metadata |= {k: v for k, v in found.items() if k != "traceEvents"}
 
-    def _piece(self, end: int, rest: int) -> list[Event]:
-        """The events before a cut; ``_buffer`` keeps what follows."""
+    def _piece(self, end: int, rest: int) -> list[Event] | None:
+        """The events before a cut; ``_buffer`` keeps what follows. ``None``: read on first."""
         events = self.decode(self._buffer[:end])
         if events is not None:
             self._buffer = self._buffer[rest:]
@@ -197,6 +207,8 @@ class Scan:
                 return events
             if tried == _TRIES:
                 break
+        if len(self._buffer) < max(2 * self.piece_bytes, _PATIENCE):
+            return None  # the cuts may lie in one event that is larger than what was read
         damaged, self._buffer = self._buffer[:end], self._buffer[rest:]
         return self._salvage(damaged)
 
@@ -205,9 +217,10 @@ class Scan:
         if not self._buffer.strip():
             self.truncated = True
             return []
-        ended = self._up_to_end()
-        if ended is not None:
+        if (ended := self._up_to_end()) is not None:
             return ended
+        if (end := self._damaged_end()) is not None:
+            return self._finish(self._salvage(self._buffer[: end[0] + 1]), end[1])
         self.truncated = True
         for tried, (end, _) in enumerate(_cuts(self._buffer + b",{")):
             if (events := self.decode(self._buffer[:end])) is not None:
@@ -224,6 +237,17 @@ class Scan:
         for start, end in [*ends[:_TRIES], *ends[-_TRIES:]][::-1]:
             if (events := self.decode(self._buffer[: start + 1])) is not None:
                 return self._finish(events, end)
+        return None
+
+    def _damaged_end(self) -> tuple[int, int] | None:
+        """Where a list with unreadable events ends: what follows it is a proper end of file."""
+        ends = [m.span() for m in _END.finditer(self._buffer)]
+        for start, end in ends[: -_TRIES - 1 : -1]:
+            tail = self._buffer[end:].strip()
+            if self._bare and not tail:
+                return start, end
+            if not self._bare and _is_json(b"{" + tail.removeprefix(b",")):
+                return start, end
         return None
 
     def _finish(self, events: list[Event], end: int) -> list[Event]:
@@ -251,6 +275,14 @@ class Scan:
                 self.dropped += 1
                 i += 1
         return events
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _mend(piece: bytes) -> list[Event] | None:
