@@ -163,7 +163,8 @@ def _wanted(given: dict[str, Any]) -> Wanted:
     from roofline.errors import UsageError
     from roofline.timeline.wanted import Wanted
 
-    if given["step"] is not None and (given["start"] or given["end"]) is not None:
+    window = given["start"] is not None or given["end"] is not None
+    if given["step"] is not None and window:
         raise UsageError("--step and --from/--to exclude each other", hint="one of them")
     own = {} if given["communication"] is None else {"communication": given["communication"]}
     return Wanted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from textwrap import fill
 from typing import Literal
 
 from rich.console import RenderableType
@@ -25,7 +26,7 @@ def render(selection: Selection, *, width: int = 120, color: bool = False) -> st
     width = max(width, NARROWEST)
     return (
         to_text(_parts(selection, width), width=width, color=color)
-        + _commands(selection)
+        + _commands(selection, width)
         + to_text(_section("Notes", text.notes(selection)), width=width, color=color)
     )
 
@@ -80,9 +81,13 @@ def _device(device: DeviceUse) -> str:
     return f"{device.index}: {text.spent(device)}"
 
 
-def _commands(selection: Selection) -> str:
+def _commands(selection: Selection, width: int) -> str:
     """Each command on one line, however long: it is there to be copied."""
-    lines = [f"  {typed}\n    {met}\n" for typed, met in text.requests(selection)]
+    indent = "    "
+    lines = [
+        f"  {typed}\n{fill(met, width, initial_indent=indent, subsequent_indent=indent)}\n"
+        for typed, met in text.requests(selection)
+    ]
     if not lines:
         return ""
     return "\nNext, with your program's command line for PROGRAM:\n" + "".join(lines)

@@ -49,9 +49,8 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
     if timeline.totals:
         return select_summary(timeline, wanted, pattern)
     kind = np.array([_kind(i, pattern) for i in timeline.identities], dtype=np.int64)
-    sums = _kernel_time(timeline, kind)
-    index = _device(sums, wanted.device)
-    parts = {d: cut(timeline, kind, d, wanted) for d in sums}
+    parts = _parts(timeline, kind, wanted)
+    index = _device(parts, wanted.device)
     devices = {d: _use(part, wanted) for d, part in parts.items()}
     chosen = tuple(k for k in devices[index].kernels if k.chosen)
     return Selection(
@@ -72,20 +71,27 @@ def _kind(identity: Identity, pattern: re.Pattern[str]) -> int:
     return COMMUNICATION if talks else COMPUTE
 
 
-def _kernel_time(timeline: Timeline, kind: Integers) -> dict[int, int]:
-    """Devices that ran kernels, with the sum of their durations."""
+def _parts(timeline: Timeline, kind: Integers, wanted: Wanted) -> dict[int, Part]:
+    """Every device that ran kernels in the time that counts."""
     events = timeline.events
-    kernels = kind[events.identity] != COPY
-    length, device = (events.end - events.start)[kernels], events.device[kernels]
-    return {int(d): int(length[device == d].sum()) for d in np.unique(device)}
+    there = np.unique(events.device[kind[events.identity] != COPY]).tolist()
+    parts: dict[int, Part] = {}
+    for device in there:
+        try:
+            parts[device] = cut(timeline, kind, device, wanted)
+        except InputError:  # nothing ran on it in the window: others may be what is asked for
+            if len(there) == 1 or (not parts and device == there[-1]):
+                raise
+    return parts
 
 
-def _device(sums: dict[int, int], asked: int | None) -> int:
-    """The one asked for, else the one with most kernel time."""
+def _device(parts: dict[int, Part], asked: int | None) -> int:
+    """The one asked for, else the one that kernels kept busy longest."""
     if asked is None:
-        return max(sums, key=lambda d: (sums[d], -d))
-    if asked not in sums:
-        there = ", ".join(str(d) for d in sums)
+        busy = {d: sum(w.kernel for w in part.swept.windows) for d, part in parts.items()}
+        return max(parts, key=lambda d: (busy[d], -d))
+    if asked not in parts:
+        there = ", ".join(str(d) for d in parts)
         raise InputError(f"no kernel ran on device {asked}", hint=f"--device with one of: {there}")
     return asked
 

@@ -144,7 +144,8 @@ class _Reader:
                 self._process(event)
         for category, events in found.items():
             self.seen[category] += len(events)
-            self.first_us = min(self.first_us, min(e.ts for e in events) or self.first_us)
+            first = min((e.ts for e in events if e.ts > 0), default=self.first_us)
+            self.first_us = min(self.first_us, first)
         for category, work in _WORK.items():
             self._gpu(found.get(category, ()), work)
         for category in _CALLS:
@@ -239,7 +240,7 @@ class _Reader:
             call_names={number: harmless(str(name)) for name, number in self.names.items()},
             ranges=tuple(_of_process(r, owner) for r in ranges),
             devices=_devices(scan.metadata),
-            origin=int(_nanoseconds(np.array([self.first_us]))[0]),
+            origin=_origin(self.first_us),
             notes=(*_damage(scan), *no_launch_record(events)),
         )
 
@@ -255,6 +256,10 @@ class _Reader:
 
 def _of_process(found: Range, owner: Integers) -> Range:
     return replace(found, process=int(owner[found.thread]))
+
+
+def _origin(first_us: float) -> int:
+    return 0 if np.isinf(first_us) else int(_nanoseconds(np.array([first_us]))[0])
 
 
 def _nanoseconds(microseconds: Any) -> Integers:

@@ -219,8 +219,9 @@ class Scan:
             return []
         if (ended := self._up_to_end()) is not None:
             return ended
-        if (end := self._damaged_end()) is not None:
-            return self._finish(self._salvage(self._buffer[: end[0] + 1]), end[1])
+        if (damaged := self._damaged_end()) is not None:
+            last, rest = damaged
+            return self._finish(self._salvage(self._buffer[: last + 1]), rest)
         self.truncated = True
         for tried, (end, _) in enumerate(_cuts(self._buffer + b",{")):
             if (events := self.decode(self._buffer[:end])) is not None:

@@ -84,7 +84,10 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """A named stretch of host time that may be a step. ``nvtx`` is how ncu would name it."""
+    """A named stretch of host time that may be a step.
+
+    ``nvtx`` is how ncu would name it; ``None`` where it cannot, or where the name may be private.
+    """
 
     name: str
     start: int

@@ -47,6 +47,7 @@ _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMem
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = 1 << 17
+_PLAIN = re.compile(r"[\w#.=: -]{1,60}")
 
 # One integer each: grid x takes 31 bits, y and z 16; a block's sides are 1024 at most.
 _GRID = "(gridX << 32) | (gridY << 16) | gridZ"
@@ -216,20 +217,33 @@ class _Export:
             WHERE eventType IN ({_PUSH_POP}, {_START_END}) AND end IS NOT NULL {narrow}
             ORDER BY start"""  # noqa: S608
         for start, end, thread, where, name in self.db.execute(query):
-            if name is not None and pattern.search(name):
-                prefix = f"{domains.get(where, '')}@" if where and domains.get(where) else ""
+            match = None if name is None else pattern.search(name)
+            if match is not None:
                 yield Range(
                     name=printable(name),
                     start=start,
                     end=end,
                     process=(thread or 0) >> 24 & 0xFFFFFF,
                     thread=UNKNOWN if thread is None else thread,
-                    nvtx=prefix + name,
+                    nvtx=_tellable(match, domains.get(where) if where else None),
                 )
 
     def _domains(self, text: str, domain: str) -> dict[int, str]:
         query = f"SELECT {domain}, {text} FROM NVTX_EVENTS WHERE eventType = {_DOMAIN}"  # noqa: S608
         return {row[0]: row[1] for row in self.db.execute(query) if row[1]}
+
+
+def _tellable(match: re.Match[str], domain: str | None) -> str | None:
+    """The name of a range for ncu: only what was asked for by its letters can be printed.
+
+    Numbers may surround the match ("iteration" in "iteration 7"); other letters may be private.
+    """
+    name = match.string
+    around = name[: match.start()] + name[match.end() :]
+    plain = _PLAIN.fullmatch(name) and not re.search(r"[^\W\d_]", around)
+    if not plain or (domain is not None and not _PLAIN.fullmatch(domain)):
+        return None
+    return name if domain is None else f"{domain}@{name}"
 
 
 def _pid(process_or_thread: Integers) -> Integers:

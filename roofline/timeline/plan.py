@@ -6,7 +6,6 @@ timeline that saw them all is counted; one that saw a few steps is extrapolated,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,8 +19,6 @@ from roofline.timeline.selection import Basis, KernelShare, ProfileRequest
 from roofline.timeline.steps import Window
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
-# A range's name is printed only where it can hardly hold anything private.
-_TELLABLE = re.compile(r"[\w#.=: -]{1,60}(?:@[\w#.=: -]{1,60})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +91,7 @@ def _in_step(part: Part, order: Integers, identity: Integers, warmup_steps: int)
     inside = identity[step == place]
     everything = np.ones(len(inside), dtype=bool)
     same = [i for i, w in enumerate(part.windows) if w.nvtx == window.nvtx]
-    if window.nvtx is None or not _TELLABLE.fullmatch(window.nvtx):
+    if window.nvtx is None:
         return _Scope(
             part=part,
             identity=inside,
@@ -174,11 +171,12 @@ def _which(part: Part, kernels: Sequence[KernelShare]) -> Integers:
 
 
 def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
-    """The shortest stretch that holds each of 0 .. kinds - 1: (first, length); the first such.
+    """The shortest stretch that holds each of 0 .. kinds - 1: (first, length).
 
+    Of several the middle one: the first launches of a process are the least like the others.
     -1 are launches that match the filter but are not wanted, -2 such as must not be profiled.
     """
-    best: tuple[int, int] | None = None
+    best: list[tuple[int, int]] = []
     last_seen = [-1] * kinds
     barrier = -1
     for position, kind in enumerate(sequence):
@@ -189,9 +187,9 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
         last_seen[kind] = position
         first = min(last_seen)
         length = position - first + 1
-        if first > barrier and (best is None or length < best[1]):
-            best = (first, length)
-    return best
+        if first > barrier and (not best or length <= best[0][1]):
+            best = [*(best if best and best[0][1] == length else ()), (first, length)]
+    return best[len(best) // 2] if best else None
 
 
 def _typical(part: Part) -> int:

@@ -89,6 +89,27 @@ def test_names_of_ranges_by_text_or_by_id(tmp_path: Path):
     assert [r.nvtx for r in timeline.ranges] == ["step 1", "step 2", "my domain@step 4"]
 
 
+@pytest.mark.parametrize(
+    ("name", "step", "nvtx"),
+    [
+        ("iteration 7", "iteration", "iteration 7"),
+        ("7: iteration", "iteration", "7: iteration"),
+        ("iteration of alice", "iteration", None),
+        ("iteration of alice", "^iteration of alice$", "iteration of alice"),
+        ("/home/alice/step 1", r"step \d", None),
+        ("a" * 80, "a+", None),
+    ],
+)
+def test_only_a_name_that_was_asked_for_is_repeated(
+    tmp_path: Path, name: str, step: str, nvtx: str | None
+):
+    made = export(tmp_path, KERNELS, NVTX)
+    made.kernel("k", 1, 2)
+    made.range(name, 0, 10)
+    (found,) = load_timeline(made.done(), step=step).ranges
+    assert found.nvtx == nvtx
+
+
 def test_copies_by_direction(tmp_path: Path):
     made = export(tmp_path, KERNELS, COPIES)
     made.kernel("k", 1, 2)
