@@ -1,0 +1,8 @@
+"""From a timeline to the kernels worth profiling: read, cut into steps, measure, choose."""
+
+from __future__ import annotations
+
+from roofline.timeline.choose import select
+from roofline.timeline.load import load_timeline
+
+__all__ = ["load_timeline", "select"]

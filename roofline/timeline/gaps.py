@@ -1,0 +1,86 @@
+"""Idle time: how much of it is the host's, and what the launching thread did meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from roofline.timeline.events import Events, Integers, Mask, Timeline
+
+LARGEST = 5
+_MOST = 0.5  # of a gap: what took more of it is said to have filled it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One idle stretch, in ns.
+
+    ``late`` is its part before the host launched what runs next (``None``: not known).
+    ``doing`` is the CUDA call or operator that took most of it on the launching thread, ``None``
+    where that was in none, and ``doing_ns`` for how long.
+    """
+
+    start: int
+    end: int
+    late: int | None
+    doing: str | None
+    doing_ns: int
+
+    @property
+    def length(self) -> int:
+        """How long it lasted."""
+        return self.end - self.start
+
+
+def host_late(events: Events, gaps: Integers) -> int | None:
+    """The idle time in ns that ended only because the host had not launched yet."""
+    late, known = _late(events, gaps)
+    return int(late[known].sum()) if known.any() else None
+
+
+def largest_gaps(timeline: Timeline, events: Events, gaps: Integers) -> tuple[Gap, ...]:
+    """The longest idle stretches, longest first."""
+    order = np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:LARGEST]
+    chosen = gaps[order]
+    late, known = _late(events, chosen)
+    return tuple(
+        _gap(timeline, events, int(start), int(end), int(late[i]) if known[i] else None)
+        for i, (start, end) in enumerate(chosen.tolist())
+    )
+
+
+def _next(events: Events, times: Integers) -> Integers:
+    """The first event that starts at or after each time."""
+    return np.minimum(np.searchsorted(events.start, times), len(events) - 1)
+
+
+def _late(events: Events, gaps: Integers) -> tuple[Integers, Mask]:
+    following = _next(events, gaps[:, 1])
+    launch = events.launch[following]
+    known = (launch >= 0) & (events.start[following] >= gaps[:, 1])
+    return np.clip(launch, gaps[:, 0], gaps[:, 1]) - gaps[:, 0], known
+
+
+def _gap(timeline: Timeline, events: Events, start: int, end: int, late: int | None) -> Gap:
+    thread = int(events.thread[_next(events, np.array([end]))[0]])
+    doing, doing_ns = _doing(timeline, thread, start, end)
+    return Gap(start=start, end=end, late=late, doing=doing, doing_ns=doing_ns)
+
+
+def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str | None, int]:
+    """The innermost named call that takes most of the stretch, else the one that takes longest."""
+    calls = timeline.calls
+    there = (calls.thread == thread) & (calls.start < end) & (calls.end > start)
+    shared = np.minimum(calls.end[there], end) - np.maximum(calls.start[there], start)
+    names: dict[str, int] = {}
+    for key, amount in zip(calls.name[there].tolist(), shared.tolist(), strict=True):
+        name = timeline.call_names.get(key, "")
+        if name:
+            names[name] = names.get(name, 0) + amount
+    if not names:
+        return None, 0
+    filling = [name for name, amount in names.items() if amount > _MOST * (end - start)]
+    # Calls are in order of start, so the last that fills the gap is the innermost.
+    name = filling[-1] if filling else max(names, key=lambda n: names[n])
+    return name, min(names[name], end - start)

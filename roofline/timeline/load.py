@@ -1,0 +1,108 @@
+"""Tells what a file is by its first bytes and has the right reader read it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from roofline.errors import InputError, UsageError
+from roofline.timeline.events import Timeline
+
+_HEAD = 1 << 16
+_ACCEPTED = (
+    "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
+    "(.json, .json.gz)"
+)
+_NSYS_ENDINGS = {".nsys-rep", ".qdrep"}
+_AMD = "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only"
+_PROTON = "it is a Triton Proton summary, which has no timeline"
+
+# What a file begins with (or holds near its beginning) -> what it is and what to do instead.
+_REFUSALS = (
+    (rb"\ANVR\x00", "it is an Nsight Compute report, not a timeline", "roofline analyze {name}"),
+    (rb"\A\x89HDF", "it is an HDF5 export", "nsys export --type sqlite REPORT.nsys-rep"),
+    (rb"\A(PAR1|ARROW1)", "it is a table export", "nsys export --type sqlite REPORT.nsys-rep"),
+    (rb"\APK\x03\x04", "it is an archive", "unpack it and select from the trace in it"),
+    (rb'"rocprofiler-sdk-tool"', _AMD, "rocprof-compute for AMD GPUs"),
+    (rb'\A\s*\[\s*\{\s*"(children|frame)"', _PROTON, "torch.profiler or nsys profile instead"),
+)  # fmt: skip
+
+
+def load_timeline(
+    path: str | Path, *, step: str | None = None, stream: bool = False, nsys: str | None = None
+) -> Timeline:
+    """Read a timeline of any format that is known.
+
+    Args:
+        path: the file.
+        step: regular expression for the names of ranges that are steps; by default those of
+            PyTorch's profiler.
+        stream: read JSON in small pieces and without the host's operators, to save memory.
+        nsys: the nsys program for ``.nsys-rep``; found on PATH where not given.
+
+    Raises:
+        InputError: unreadable, of another kind, or without NVIDIA kernels; says what to record.
+        UsageError: ``step`` is not a regular expression.
+
+    """
+    path = Path(path)
+    _check_pattern(step)
+    if path.suffix in _NSYS_ENDINGS and path.is_file():
+        from roofline.timeline.nsys_export import read_report
+
+        return read_report(path, step=step, nsys=nsys)
+    head = _head(path)
+    if head.startswith(b"SQLite format 3\0"):
+        from roofline.timeline.nsys_sqlite import read_sqlite
+
+        return read_sqlite(path, step=step)
+    for pattern, why, hint in _REFUSALS:
+        if re.search(pattern, head):
+            raise InputError(
+                f"{path.name} cannot be used", why=why, hint=hint.format(name=path.name)
+            )
+    from roofline.timeline.nsys_csv import looks_like_csv, read_csv
+
+    if looks_like_csv(head.decode("utf-8", "replace")):
+        return read_csv(path)
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        from roofline.timeline.chrome import read_chrome
+
+        return read_chrome(path, step=step, stream=stream)
+    raise InputError(
+        f"{path.name} cannot be read", why="it is no timeline that is known", hint=_ACCEPTED
+    )
+
+
+def _check_pattern(step: str | None) -> None:
+    try:
+        re.compile(step or "")
+    except re.error as error:
+        raise UsageError(f"{step!r} is not a regular expression", why=str(error)) from error
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes, unpacked where they are compressed."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read", why=error.strerror, hint=_ACCEPTED) from error
+    if not head:
+        raise InputError(f"{path.name} cannot be read", why="it is empty", hint=_ACCEPTED)
+    if head[:2] != b"\x1f\x8b":
+        return head
+    try:
+        with gzip.open(path) as file:
+            return file.read(_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return _unpack_what_is_there(head)
+
+
+def _unpack_what_is_there(packed: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(31).decompress(packed)
+    except zlib.error:
+        return b""

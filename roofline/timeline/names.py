@@ -1,0 +1,86 @@
+"""Kernel names as the tools spell them: base names, comparison, and what is a collective."""
+
+from __future__ import annotations
+
+import re
+
+# Collectives wait for other ranks, so their time is not their own. Searched in the qualified name.
+COMMUNICATION = (
+    r"nccl|rccl|nvshmem|deep_ep|msccl|multimem|userbuffers|cross_device_reduce"
+    r"|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
+)
+
+_ANONYMOUS = ("(anonymous namespace)", "<unnamed>", "{anonymous}")
+_MARK = "anonymous_"
+_OPERATOR = re.compile(r"\boperator\s*(\(\)|<<|>>|<=>|<=|>=|->|<|>)")
+_LAMBDA = re.compile(r"\[lambda(\(.*?\)) \(instance (\d+)\)\]")
+_CAST = re.compile(r"\([A-Za-z_][\w:]*(?: [A-Za-z_][\w:]*)*\)(?=-?\d)")
+_SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)
+_BOOL = {"true": "1", "false": "0"}
+_WORDS = re.compile(r"\b(?:true|false)\b")
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, without characters that steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def qualified_name(name: str) -> str:
+    """``name`` without template arguments, parameters and return type, namespaces kept."""
+    text = name
+    for spelling in _ANONYMOUS:
+        text = text.replace(spelling, _MARK)
+    text = _OPERATOR.sub("operator_", text)
+    kept, depth = [], 0
+    for i, c in enumerate(text):
+        if c == "<":
+            depth += 1
+        elif c == ">" and depth and text[i - 1] != "-":
+            depth -= 1
+        elif depth == 0:
+            if c == "(":
+                break
+            kept.append(c)
+    return "".join(kept).strip().rpartition(" ")[2] or name
+
+
+def base_name(name: str) -> str:
+    """The bare function name, which ncu calls "function": ``void a::f<int>(int)`` gives ``f``."""
+    return qualified_name(name).rpartition("::")[2]
+
+
+def is_communication(name: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a kernel moves data between ranks, by its name without template arguments."""
+    return pattern.search(qualified_name(name)) is not None
+
+
+def comparable(name: str) -> str:
+    """A form in which one kernel has one spelling, whoever demangled its name.
+
+    NVIDIA's demangler writes ``f<(int)4, (bool)1, char *>(T1)`` where GNU's writes
+    ``f<4, true, char*>(int)``. Parameters and return type are dropped.
+    """
+    text = name.replace("<unnamed>", "(anonymous namespace)")
+    text = _LAMBDA.sub(r"{lambda\1#\2}", text)
+    text = _WORDS.sub(lambda m: _BOOL[m[0]], _SUFFIX.sub(r"\1", _CAST.sub("", text)))
+    return "".join(_without_parameters(text).split())
+
+
+def _without_parameters(text: str) -> str:
+    """Cut at the first bracket outside of template arguments, and before the name's first word."""
+    depth, start, i = 0, 0, 0
+    while i < len(text):
+        c = text[i]
+        if text.startswith("(anonymous namespace)", i):
+            i += len("(anonymous namespace)")
+            continue
+        if c == "<":
+            depth += 1
+        elif c == ">" and text[i - 1] != "-":
+            depth -= 1
+        elif depth == 0 and c == "(":
+            return text[start:i]
+        elif depth == 0 and c == " ":
+            start = i + 1
+        i += 1
+    return text[start:]

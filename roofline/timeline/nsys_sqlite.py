@@ -1,0 +1,278 @@
+"""Nsight Systems SQLite exports, schemas of 2022.4 to 2026.2.
+
+Nothing but the kernel table and the table of strings is taken for granted. Environment and
+command line, which an export holds too, are never asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from roofline.errors import InputError
+from roofline.model import Dim3
+from roofline.timeline.events import (
+    STEP,
+    UNKNOWN,
+    Calls,
+    Events,
+    Identity,
+    Integers,
+    Range,
+    Timeline,
+    Work,
+    harmless,
+    join_launches,
+    make_calls,
+    make_events,
+    no_launch_record,
+)
+from roofline.timeline.names import base_name, printable
+from roofline.timeline.nsys_about import about_capture, devices_of, physical_device
+from roofline.timeline.nsys_refusal import graph_notes, refuse_no_kernels
+
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
+
+_COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
+_PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
+_VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+_ROWS = 1 << 17
+_PLAIN = re.compile(r"[\w#.=: -]{1,60}")
+
+# One integer each: grid x takes 31 bits, y and z 16; a block's sides are 1024 at most.
+_GRID = "(gridX << 32) | (gridY << 16) | gridZ"
+_BLOCK = "(blockX << 20) | (blockY << 8) | blockZ"
+_WHERE = ("start", "end - start", "deviceId", "globalPid", "correlationId")
+
+
+def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
+    """Read an export of ``nsys export --type sqlite``.
+
+    Args:
+        path: the export; it is opened read-only and nothing is written beside it.
+        step: regular expression for the NVTX ranges that are steps.
+        label: the file's name in messages, where ``path`` is a temporary export.
+
+    Raises:
+        InputError: not such an export, no kernels in it, or only whole CUDA graphs.
+
+    """
+    name = label or path.name
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+            return _Export(db=db, name=name, tables=tables).timeline(step)
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{name} cannot be read",
+            why=f"SQLite says: {printable(str(error))}",
+            hint="nsys export --type sqlite REPORT.nsys-rep",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Export:
+    db: sqlite3.Connection
+    name: str
+    tables: set[str]
+
+    def timeline(self, step: str | None) -> Timeline:
+        if not self._has_rows(KERNELS):
+            refuse_no_kernels(self.db, self.name, self.tables)
+        graphs = graph_notes(self.db, self.name, self.tables)
+        calls, keys = self._calls()
+        identities, events = self._events(calls, keys)
+        from_start, notes = about_capture(self.db, self.tables, keys)
+        return Timeline(
+            file=self.name,
+            format="nsys-sqlite",
+            identities=identities,
+            events=events,
+            calls=calls,
+            call_names=self._call_names(calls),
+            ranges=tuple(self._ranges(step)),
+            devices=devices_of(self.db, self.tables),
+            from_start=from_start,
+            notes=(*graphs, *notes, *no_launch_record(events)),
+        )
+
+    def _has_rows(self, table: str) -> bool:
+        if table not in self.tables:
+            return False
+        return self.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608
+
+    def _columns(self, table: str, columns: Sequence[str]) -> list[Integers]:
+        """Whole integer columns.
+
+        SQLite joins each column to text and numpy parses it: three times faster than a Python
+        tuple for each row, and in batches it needs little memory.
+        """
+        listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
+        query = f"SELECT {listed} FROM {table} WHERE rowid > ? AND rowid <= ?"  # noqa: S608
+        bounds = f"SELECT min(rowid), max(rowid) FROM {table}"  # noqa: S608
+        low, high = self.db.execute(bounds).fetchone()
+        parts: list[list[Integers]] = [[np.empty(0, np.int64)] for _ in columns]
+        for first in [] if low is None else range(low - 1, high, _ROWS):
+            for part, text in zip(
+                parts, self.db.execute(query, (first, first + _ROWS)).fetchone(), strict=True
+            ):
+                if text is not None:
+                    part.append(np.fromstring(text, dtype=np.int64, sep=","))
+        return [np.concatenate(part) for part in parts]
+
+    def _calls(self) -> tuple[Calls, Integers]:
+        """CUDA calls of the host, and for each its process and correlation id in one number."""
+        if not self._has_rows(CALLS):
+            nothing = np.empty(0, np.int64)
+            return make_calls([nothing] * 4), nothing
+        start, lasted, thread, correlation, name = self._columns(
+            CALLS, ("start", "end - start", "globalTid", "correlationId", "nameId")
+        )
+        order = np.argsort(start, kind="stable")
+        keys = _key(thread, correlation)[order]
+        return make_calls([start, start + lasted, thread, name], order), keys
+
+    def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events]:
+        parts: list[list[Integers]] = []
+        identities: list[Identity] = []
+        for found, columns in self._work():
+            parts.append([*columns[:5], columns[5] + len(identities)])
+            identities += found
+        start, lasted, device, process, correlation, identity = (
+            np.concatenate(c) for c in zip(*parts, strict=True)
+        )
+        launch, thread = join_launches(_key(process, correlation), calls, keys)
+        device = physical_device(self.db, self.tables, device, _pid(process))
+        events = make_events(
+            [start, start + np.maximum(lasted, 0), device, identity, launch, thread, _pid(process)]
+        )
+        return tuple(identities), events
+
+    def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
+        """For kernels, copies and sets: identities, and columns that end with their index."""
+        has_mangled = self._has_column(KERNELS, "mangledName")
+        mangled = "mangledName" if has_mangled else "demangledName"
+        names = f"(demangledName << 32) | {mangled}"
+        *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
+        keys, index = _distinct(name, grid, block)
+        found = [self._kernel(*key, has_mangled=has_mangled) for key in keys]
+        yield found, [*columns, index]
+        if self._has_rows(COPIES):
+            *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
+            keys, index = _distinct(kind)
+            yield (
+                [_copy(Work.COPY, _COPY_KINDS.get(k[0], "other")) for k in keys],
+                [*columns, index],
+            )
+        if self._has_rows(SETS):
+            columns = self._columns(SETS, _WHERE)
+            yield [_copy(Work.SET, "memset")], [*columns, columns[0] * 0]
+
+    def _kernel(self, names: int, grid: int, block: int, *, has_mangled: bool) -> Identity:
+        name = printable(self._string(names >> 32) or "(no name)")
+        return Identity(
+            work=Work.KERNEL,
+            name=name,
+            base_name=base_name(name),
+            mangled=self._string(names & 0xFFFFFFFF) if has_mangled else None,
+            grid=_grid(grid),
+            block=_block(block),
+        )
+
+    def _string(self, key: int) -> str | None:
+        row = self.db.execute("SELECT value FROM StringIds WHERE id = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def _has_column(self, table: str, column: str) -> bool:
+        return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
+
+    def _call_names(self, calls: Calls) -> dict[int, str]:
+        found = {int(i): self._string(int(i)) or "" for i in np.unique(calls.name)}
+        return {i: harmless(_VERSION.sub("", name)) for i, name in found.items()}
+
+    def _ranges(self, step: str | None) -> Iterator[Range]:
+        """Push/pop and start/end ranges whose name says that they are a step."""
+        if "NVTX_EVENTS" not in self.tables:
+            return
+        columns = [c for c in ("textId", "domainId") if self._has_column("NVTX_EVENTS", c)]
+        text = "text"
+        if "textId" in columns:
+            text = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+        domain = "domainId" if "domainId" in columns else "0"
+        narrow = "" if step else "AND name GLOB 'ProfilerStep#*'"
+        pattern = re.compile(step or STEP)
+        domains = self._domains(text, domain)
+        query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM NVTX_EVENTS
+            WHERE eventType IN ({_PUSH_POP}, {_START_END}) AND end IS NOT NULL {narrow}
+            ORDER BY start"""  # noqa: S608
+        for start, end, thread, where, name in self.db.execute(query):
+            match = None if name is None else pattern.search(name)
+            if match is not None:
+                yield Range(
+                    name=printable(name),
+                    start=start,
+                    end=end,
+                    process=(thread or 0) >> 24 & 0xFFFFFF,
+                    thread=UNKNOWN if thread is None else thread,
+                    nvtx=_tellable(match, domains.get(where) if where else None),
+                )
+
+    def _domains(self, text: str, domain: str) -> dict[int, str]:
+        query = f"SELECT {domain}, {text} FROM NVTX_EVENTS WHERE eventType = {_DOMAIN}"  # noqa: S608
+        return {row[0]: row[1] for row in self.db.execute(query) if row[1]}
+
+
+def _tellable(match: re.Match[str], domain: str | None) -> str | None:
+    """The name of a range for ncu: only what was asked for by its letters can be printed.
+
+    Numbers may surround the match ("iteration" in "iteration 7"); other letters may be private.
+    """
+    name = match.string
+    around = name[: match.start()] + name[match.end() :]
+    plain = _PLAIN.fullmatch(name) and not re.search(r"[^\W\d_]", around)
+    if not plain or (domain is not None and not _PLAIN.fullmatch(domain)):
+        return None
+    return name if domain is None else f"{domain}@{name}"
+
+
+def _pid(process_or_thread: Integers) -> Integers:
+    return process_or_thread >> 24 & 0xFFFFFF
+
+
+def _key(process_or_thread: Integers, correlation: Integers) -> Integers:
+    """Correlation ids are counted by each process anew."""
+    return _pid(process_or_thread) << 32 | correlation
+
+
+def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
+    """The different rows, and for each row the place of its like among them."""
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, index = np.unique(column, return_inverse=True)
+        code = code * len(values) + index
+    _, first, index = np.unique(code, return_index=True, return_inverse=True)
+    return [tuple(int(c[i]) for c in columns) for i in first], index
+
+
+def _copy(work: Work, kind: str) -> Identity:
+    name = "memset" if work is Work.SET else f"memcpy {kind}"
+    return Identity(work=work, name=name, base_name=name)
+
+
+def _grid(packed: int) -> Dim3:
+    return packed >> 32, packed >> 16 & 0xFFFF, packed & 0xFFFF
+
+
+def _block(packed: int) -> Dim3:
+    return packed >> 20, packed >> 8 & 0xFFF, packed & 0xFF

@@ -1,0 +1,163 @@
+"""Cuts a device's time into steps by what was launched in them.
+
+GPU work runs later than the host's range that launched it. So a step begins on a device when its
+range begins on the host or, where the device is still busy with earlier steps, when that work
+ends; it ends where the next one begins. Such windows tile the recording without overlap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from roofline.errors import InputError, UsageError
+from roofline.timeline.events import Events, Integers, Range, Timeline
+from roofline.timeline.wanted import ALL, Keep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A stretch of a device's time: a step, or what was asked for. Times in ns.
+
+    ``number`` counts steps from 1 in order of time; ``left_out`` says why it is not used.
+    """
+
+    number: int
+    name: str
+    start: int
+    end: int
+    nvtx: str | None = None
+    left_out: str | None = None
+
+
+def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
+    """The ranges that cut the work of one device: of its process, of one thread, outermost.
+
+    Where several threads have such ranges, that of the thread which launches most counts.
+    """
+    processes = set(np.unique(events.process).tolist())
+    own = [r for r in timeline.ranges if r.process in processes] or list(timeline.ranges)
+    if not own:
+        return ()
+    launches = Counter(dict(zip(*np.unique(events.thread, return_counts=True), strict=True)))
+    ranges_of = Counter(r.thread for r in own)
+    thread = max(ranges_of, key=lambda t: (launches[t], ranges_of[t]))
+    outermost: list[Range] = []
+    for found in sorted((r for r in own if r.thread == thread), key=lambda r: (r.start, -r.end)):
+        if found.end > found.start and (not outermost or found.start >= outermost[-1].end):
+            outermost.append(found)
+    return tuple(outermost)
+
+
+def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) -> Integers:
+    """For each event the place of its step in ``windows``, -1 for none.
+
+    The step is the one in which it was launched; where that is not known, the one in which it
+    started to run.
+    """
+    by_launch = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
+    by_start = _place(events.start, [w.start for w in windows], [w.end for w in windows])
+    return np.where(events.launch >= 0, by_launch, by_start) if ranges else by_start
+
+
+def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:
+    """One window for each range; ``compute`` says which events are compute kernels.
+
+    Copies and collectives of the next step may run ahead on streams of their own, so compute
+    kernels decide where steps meet, if there are any.
+    """
+    step = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
+    _, ends = _extent(events, step, len(ranges))
+    if (compute & (step >= 0)).any():
+        step = np.where(compute, step, -1)
+    first, last = _extent(events, step, len(ranges))
+    edges: list[int] = []
+    done = 0
+    for i, found in enumerate(ranges):
+        edges.append(min(max(found.start, done), int(first[i])))
+        done = max(done, int(last[i]))
+    windows = []
+    for i, found in enumerate(ranges):
+        end = max(found.end, int(ends[i]))
+        if i + 1 < len(ranges):
+            end = edges[i + 1] if _adjoin(found, ranges[i + 1]) else min(end, edges[i + 1])
+        windows.append(
+            Window(
+                number=i + 1,
+                name=found.name,
+                start=edges[i],
+                end=max(end, edges[i] + 1),
+                nvtx=found.nvtx,
+            )
+        )
+    return windows
+
+
+def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integers]:
+    """For each step the first start and the last end of its events."""
+    first = np.full(steps, np.iinfo(np.int64).max)
+    last = np.zeros(steps, dtype=np.int64)
+    known = step >= 0
+    np.minimum.at(first, step[known], events.start[known])
+    np.maximum.at(last, step[known], events.end[known])
+    return first, last
+
+
+def _adjoin(one: Range, following: Range) -> bool:
+    """Whether nothing worth a step lies between two ranges (an evaluation, a checkpoint)."""
+    return following.start - one.end < (one.end - one.start) // 2
+
+
+def whole_window(events: Events, start: int | None, end: int | None) -> Window:
+    """From the first event to the last, or what was asked for.
+
+    Raises:
+        UsageError: the end is not after the start.
+        InputError: nothing ran in between.
+
+    """
+    first = int(events.start.min()) if start is None else start
+    last = int(events.end.max()) if end is None else end
+    if start is not None and end is not None and end <= start:
+        raise UsageError("the window is empty", why="its end is not after its start")
+    if not ((events.end > first) & (events.start < last)).any():
+        raise InputError("nothing ran on the GPU in the window", hint="other --from and --to")
+    return Window(number=1, name="window", start=first, end=last)
+
+
+def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
+    """Mark the windows that are not used: by default the first and the last of three or more.
+
+    Raises:
+        UsageError: none is left.
+
+    """
+    last = len(windows)
+    marked = [_marked(w, _why(w.number, last, keep)) for w in windows]
+    if not any(w.left_out is None for w in marked):
+        raise UsageError(f"no step is left: there are {last}", hint="--keep all")
+    return marked
+
+
+def _why(number: int, last: int, keep: Keep) -> str | None:
+    if isinstance(keep, tuple):
+        return None if keep[0] <= number <= keep[1] else "not asked for"
+    if keep == ALL or last < 3:
+        return None
+    return {1: "first: warm-up", last: "last: holds the profiler's end"}.get(number)
+
+
+def _marked(window: Window, why: str | None) -> Window:
+    return replace(window, left_out=why)
+
+
+def _place(times: Integers, starts: Sequence[int], ends: Sequence[int]) -> Integers:
+    """For each time the interval that holds it, -1 for none; intervals are sorted, disjoint."""
+    if not len(starts):
+        return np.full(len(times), -1, dtype=np.int64)
+    index = np.searchsorted(np.array(starts), times, side="right") - 1
+    inside = (index >= 0) & (times < np.array(ends)[index])
+    return np.where(inside, index, -1)

@@ -1,0 +1,57 @@
+"""What the user asks of a selection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from roofline.errors import UsageError
+from roofline.timeline.names import COMMUNICATION
+
+INNER, ALL = "inner", "all"
+Keep = str | tuple[int, int]
+
+SHORT_S = 2e-6  # such kernels are over before a change in them could be seen
+TOP = 5
+MIN_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Thresholds and choices of a selection.
+
+    ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all
+    but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
+    a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
+    expression for kernels that wait for other ranks. ``warmup_steps`` are skipped where it is not
+    known which launch of the process the timeline saw.
+    """
+
+    top: int = TOP
+    min_share: float = MIN_SHARE
+    device: int | None = None
+    keep: Keep = INNER
+    start: int | None = None
+    end: int | None = None
+    by_name: bool = False
+    communication: str = COMMUNICATION
+    warmup_steps: int = 2
+
+    @property
+    def window(self) -> bool:
+        """Whether a stretch of time is asked for instead of steps."""
+        return self.start is not None or self.end is not None
+
+    def communicates(self) -> re.Pattern[str]:
+        """``communication``, compiled.
+
+        Raises:
+            UsageError: it is not a regular expression.
+
+        """
+        try:
+            return re.compile(self.communication, re.IGNORECASE)
+        except re.error as error:
+            raise UsageError(
+                f"{self.communication!r} is not a regular expression", why=str(error)
+            ) from error

@@ -1,0 +1,124 @@
+"""``roofline select`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import cli
+from tests.timeline.made import kernel, launched, step, trace, write
+
+
+def run(*words: Any) -> Result:
+    return CliRunner().invoke(cli, ["select", *map(str, words)])
+
+
+@pytest.fixture
+def timeline(tmp_path: Path) -> Path:
+    events: list[Any] = []
+    for i in range(5):
+        events += [step(i, 1000 * i, 990), *launched(i + 1, "gemm", 1000 * i + 100, 300)]
+    return write(tmp_path, trace(*events))
+
+
+def test_the_answer_is_on_stdout_alone(timeline: Path):
+    found = run(timeline)
+    assert found.exit_code == 0
+    assert found.stderr == ""
+    assert "roofline profile --kernel gemm" in found.stdout
+
+
+def test_json(timeline: Path):
+    document = json.loads(run(timeline, "--format", "json").stdout)
+    assert document["schema"] == "roofline.selection/1"
+    assert document["source"]["path"] == "trace.json"
+
+
+def test_the_format_follows_the_ending(timeline: Path, tmp_path: Path):
+    assert run(timeline, "-o", tmp_path / "a.md").exit_code == 0
+    assert (tmp_path / "a.md").read_text("utf-8").startswith("Gaps come first")
+    assert run(timeline, "-o", tmp_path / "a.json").exit_code == 0
+    json.loads((tmp_path / "a.json").read_text("utf-8"))
+
+
+def test_a_file_is_not_written_over_unasked(timeline: Path, tmp_path: Path):
+    target = tmp_path / "a.json"
+    target.write_text("mine")
+    assert run(timeline, "-o", target).exit_code == 2
+    assert target.read_text() == "mine"
+    assert run(timeline, "-o", target, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ((), [2, 3, 4]),
+        (("--keep", "all"), [1, 2, 3, 4, 5]),
+        (("--keep", "2"), [2]),
+        (("--keep", "4-5"), [4, 5]),
+        (("--step", "Step#[12]$"), [1, 2]),
+    ],
+)
+def test_steps(timeline: Path, options: tuple[str, ...], steps: list[int]):
+    document = json.loads(run(timeline, "--format", "json", *options).stdout)
+    counted = [s["number"] for s in document["devices"][0]["steps"] if s["left_out"] is None]
+    assert counted == steps
+
+
+def test_a_window_in_units(timeline: Path):
+    found = run(timeline, "--from", "1.05ms", "--to", "0.0025s", "--format", "json")
+    (device,) = json.loads(found.stdout)["devices"]
+    assert device["use"]["wall_s"] == pytest.approx(1.45e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "soon"), "'soon' is not a time"),
+        (("--keep", "most"), "neither inner, all, a number nor a range"),
+        (("--step", "("), "not a regular expression"),
+        (("--step", "x", "--from", "0"), "exclude each other"),
+        (("--communication", "("), "not a regular expression"),
+        (("--keep", "9"), "no step is left"),
+        (("--top", "0"), "0 is not in the range"),
+    ],
+)
+def test_wrong_usage(timeline: Path, words: tuple[str, ...], said: str):
+    found = run(timeline, *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+
+
+def test_an_input_without_kernels_ends_with_3(tmp_path: Path):
+    found = run(write(tmp_path, trace(step(1, 0, 1))))
+    assert found.exit_code == 3
+    assert "only the CPU was recorded" in found.stderr
+    assert "try: " in found.stderr
+
+
+def test_another_device(timeline: Path):
+    found = run(timeline, "--device", "3")
+    assert found.exit_code == 3
+    assert "--device with one of: 0" in found.stderr
+
+
+def test_a_program_is_streamed_the_same(timeline: Path):
+    assert run(timeline, "--stream").stdout == run(timeline).stdout
+
+
+def test_top_by_name(tmp_path: Path):
+    path = write(tmp_path, trace(*(kernel("k", 10 * i, 9, grid=[i + 1, 1, 1]) for i in range(3))))
+    document = json.loads(run(path, "--by", "name", "--top", "1", "-f", "json").stdout)
+    (share,) = document["devices"][0]["kernels"]
+    assert (share["instances"], share["grid"]) == (3, None)
+
+
+def test_help_names_every_input():
+    text = CliRunner().invoke(cli, ["select", "--help"]).stdout
+    for word in ("SQLite", ".nsys-rep", "CSV", "PyTorch", "JAX", "--step", "Examples:"):
+        assert word in text

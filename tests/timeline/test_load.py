@@ -1,0 +1,111 @@
+"""What a file is, and the reports that only nsys can read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from roofline.errors import InputError, UsageError
+from roofline.timeline.load import load_timeline
+from tests.timeline.made import KERNELS, Export, kernel, trace, write
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"hello", "no timeline that is known"),
+        (b"NVR\x00....", "Nsight Compute report"),
+        (b"\x89HDF\r\n", "HDF5"),
+        (b"PAR1....", "table export"),
+        (b"PK\x03\x04....", "archive"),
+        (gzip.compress(b"hello"), "no timeline that is known"),
+        (b"\x1f\x8bgarbage", "no timeline that is known"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, reason: str):
+    with pytest.raises(InputError, match=reason) as refused:
+        load_timeline(write(tmp_path, content, "thing"))
+    assert refused.value.exit_code == 3
+
+
+def test_a_missing_file(tmp_path: Path):
+    with pytest.raises(InputError, match="No such file"):
+        load_timeline(tmp_path / "none.json")
+
+
+def test_a_folder(tmp_path: Path):
+    with pytest.raises(InputError, match="directory"):
+        load_timeline(tmp_path)
+
+
+def test_a_wrong_expression_is_wrong_usage(tmp_path: Path):
+    with pytest.raises(UsageError, match="not a regular expression"):
+        load_timeline(write(tmp_path, trace(kernel("k", 1, 1))), step="(")
+
+
+def fake_nsys(folder: Path, body: str) -> str:
+    """A program that stands for nsys: ``body`` is Python with the output's path in ``out``."""
+    path = folder / "nsys"
+    head = (
+        f"#!{sys.executable}\nimport shutil, sys\nout = sys.argv[sys.argv.index('--output') + 1]\n"
+    )
+    path.write_text(head + body)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    return write(tmp_path, b"closed format", "run.nsys-rep")
+
+
+def test_a_report_is_exported_by_nsys(tmp_path: Path, report: Path):
+    made = Export(tmp_path / "made.sqlite", KERNELS)
+    made.kernel("k", 1, 2)
+    nsys = fake_nsys(tmp_path, f"shutil.copy({str(made.done())!r}, out)\n")
+    timeline = load_timeline(report, nsys=nsys)
+
+    assert timeline.file == "run.nsys-rep"
+    assert len(timeline.events) == 1
+
+
+def test_nsys_is_found_on_path(tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch):
+    made = Export(tmp_path / "made.sqlite", KERNELS)
+    made.kernel("k", 1, 2)
+    fake_nsys(tmp_path, f"shutil.copy({str(made.done())!r}, out)\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert len(load_timeline(report).events) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "sys.exit('version (2026.1), newer than your current version, in /home/alice')",
+            "newer Nsight Systems",
+        ),
+        ("sys.exit(3)", "ended with code 3"),
+        ("sys.exit(0)", "ended with code 0"),  # and wrote nothing
+    ],
+)
+def test_an_export_that_fails(tmp_path: Path, report: Path, body: str, reason: str):
+    with pytest.raises(InputError, match=reason) as refused:
+        load_timeline(report, nsys=fake_nsys(tmp_path, body))
+    assert "alice" not in str(refused.value)
+    assert "nsys export" in str(refused.value.hint)
+
+
+def test_no_nsys(report: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(InputError, match="no nsys on PATH"):
+        load_timeline(report)
+
+
+def test_an_nsys_that_is_none(report: Path):
+    with pytest.raises(InputError, match="cannot be run"):
+        load_timeline(report, nsys="/nowhere/nsys")

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import roofline
+from roofline.render import selection_json, selection_markdown, selection_table
+from roofline.timeline import load_timeline, select
+from roofline.timeline.selection import Selection
+from roofline.timeline.wanted import Wanted
+from tests.timeline.made import KERNELS, NVTX, Export, copy, kernel, launched, step, trace, write
+
+SCHEMA = json.loads(
+    (Path(roofline.__file__).parent / "schemas" / "selection-1.schema.json").read_text("utf-8")
+)
+SECRETS = ("alice", "hunter2", "node-17.example", "SECRET_TOKEN", "/home/")
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no room for keys that it does not describe."""
+    if isinstance(schema, dict):
+        strict = {key: closed(value) for key, value in schema.items()}
+        return strict | ({"additionalProperties": False} if "properties" in schema else {})
+    return [closed(s) for s in schema] if isinstance(schema, list) else schema
+
+
+def stepped(folder: Path, **wanted: Any) -> Selection:
+    events: list[Any] = []
+    for i in range(4):
+        start = 1000 * i
+        events += [
+            step(i, start, 990),
+            launched(2 * i + 1, "void n::gemm<4, true>(int)", start + 100, 300),
+            launched(2 * i + 2, "ncclDevKernel_AllReduce", start + 350, 100, stream=9),
+            copy(start + 600, 50),
+            kernel("tiny", start + 700, 1),
+        ]
+    return select(load_timeline(write(folder, trace(*events))), Wanted(**wanted))
+
+
+def summary(folder: Path) -> Selection:
+    header = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns)"
+    content = f"{header},Name\n100,90000,3,1,1,1,1,1,k\n".encode()
+    return select(load_timeline(write(folder, content, "stats.csv")))
+
+
+def everything_idle(folder: Path) -> Selection:
+    return select(load_timeline(write(folder, trace(kernel("a", 1, 1)))))
+
+
+MADE = pytest.mark.parametrize("made", [stepped, summary, everything_idle])
+
+
+@MADE
+def test_json_follows_its_schema(tmp_path: Path, made: Any):
+    document = json.loads(selection_json.render(made(tmp_path)))
+    jsonschema.validate(document, SCHEMA)
+    jsonschema.validate(document, closed(SCHEMA))
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@MADE
+@pytest.mark.parametrize("width", [60, 99, 120, 200])
+def test_the_table_fits(tmp_path: Path, made: Any, width: int):
+    lines = selection_table.render(made(tmp_path), width=width).splitlines()
+    assert all(len(line) <= width for line in lines if "roofline profile" not in line)
+
+
+def test_the_answer_comes_first(tmp_path: Path):
+    lines = selection_table.render(stepped(tmp_path)).splitlines()
+    # Of 2000 us: gemm 600, all-reduce 100 of its 200 alone, copies 100, tiny 2: idle 1198.
+    assert lines[0] == "Gaps come first: no kernel is your main problem."
+    assert (
+        lines[1] == "Removing all gaps buys at most 2.49x; making all kernels free at most 1.54x."
+    )
+
+
+def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
+    text = selection_table.render(stepped(tmp_path))
+    # gemm: 300 of each 1000 us, alone for 250: 1 / 0.75 and 1 / 0.7.
+    assert "1.33x to 1.43x" in text
+    assert "communication: 1 kernel, 2 in all" in text
+    assert "short: 1 kernel" in text
+    assert "2 steps of 1.00 ms, left out: 1 (first: warm-up), 4 (last:" in text
+    assert (
+        "\n  roofline profile --kernel gemm --launch-skip 2 --launch-count 1 -- PROGRAM\n" in text
+    )
+
+
+def test_markdown_is_a_table(tmp_path: Path):
+    text = selection_markdown.render(stepped(tmp_path))
+    assert "| # | kernel | grid / block | launches a step |" in text
+    assert "| 1 | `gemm<4, true>` | 64 / 128 | 1 | 300 µs |" in text
+    assert "```sh\nroofline profile --kernel gemm " in text
+
+
+def test_a_summary_has_no_bounds(tmp_path: Path):
+    for text in (
+        selection_table.render(summary(tmp_path)),
+        selection_markdown.render(summary(tmp_path)),
+    ):
+        assert "buys at most" not in text
+        assert "no wall time" in text
+
+
+def test_two_devices_are_listed(tmp_path: Path):
+    events = [kernel("a", 1, 10, device=d) for d in (0, 1)]
+    text = selection_table.render(select(load_timeline(write(tmp_path, trace(*events)))))
+    assert "Devices (never added up):" in text
+
+
+def test_colours_change_no_letter(tmp_path: Path):
+    import re
+
+    made = stepped(tmp_path)
+    colourful = selection_table.render(made, color=True)
+    assert "\x1b[" in colourful
+    assert re.sub(r"\x1b\[[\d;]*m", "", colourful) == selection_table.render(made)
+
+
+def secret_trace(folder: Path) -> Path:
+    """A Kineto trace with something private wherever a trace has text that is no kernel's name."""
+    private = "alice hunter2 node-17.example SECRET_TOKEN=1 /home/alice"
+    annotation = step(9, 0, 3, private)
+    function = annotation | {"cat": "python_function", "name": "/home/alice/x.py(3): f"}
+    operator = annotation | {"cat": "cpu_op", "name": private, "dur": 5000}
+    events: list[Any] = [annotation, function, operator]
+    for i in range(4):
+        events += [step(i, 1000 * i, 990), launched(i + 1, "gemm", 1000 * i + 100, 300)]
+        events[-1][0]["args"]["note"] = private
+    labels = {"ph": "M", "name": "process_name", "pid": 100, "args": {"name": private}}
+    content = trace(*events, labels, username="alice", traceName="/home/alice/t.json", env=private)
+    return write(folder, content)
+
+
+def secret_export(folder: Path) -> Path:
+    made = Export(folder / "report.sqlite", KERNELS, NVTX)
+    made.kernel("gemm", 1000, 90_000)
+    made.range("SECRET_TOKEN of alice", 0, 100_000)
+    for table in ("META_DATA_CAPTURE", "META_DATA_EXPORT"):
+        made.db.execute(f"CREATE TABLE {table} (name TEXT, value TEXT)")
+        made.db.execute(f"INSERT INTO {table} VALUES ('PROCESS_0:ENV', 'SECRET_TOKEN=hunter2')")
+        made.db.execute(f"INSERT INTO {table} VALUES ('EXPORT_HOST', 'node-17.example')")
+    made.db.execute("CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT)")
+    made.db.execute("INSERT INTO DIAGNOSTIC_EVENT VALUES (3, 'see /home/alice/log')")
+    return made.done()
+
+
+@pytest.mark.parametrize("made", [secret_trace, secret_export])
+@pytest.mark.parametrize("step_name", [None, "SECRET|ProfilerStep"])
+def test_nothing_private_reaches_an_output(tmp_path: Path, made: Any, step_name: str | None):
+    selection = select(load_timeline(made(tmp_path), step=step_name))
+    texts = (
+        selection_json.render(selection),
+        selection_table.render(selection),
+        selection_markdown.render(selection),
+    )
+    for text in texts:
+        assert "gemm" in text
+        for secret in SECRETS:
+            assert secret not in text

@@ -1,0 +1,377 @@
+"""From events to the answer: steps, bounds, ranking, gaps, what is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from roofline.errors import InputError, UsageError
+from roofline.timeline import load_timeline, select
+from roofline.timeline.selection import Apart, First, Selection, share_of
+from roofline.timeline.wanted import Wanted
+from tests.timeline.made import call, copy, kernel, launched, step, trace, write
+
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+
+
+def chosen(folder: Path, *events: Any, step: str | None = None, **wanted: Any) -> Selection:
+    timeline = load_timeline(write(folder, trace(*events)), step=step)
+    return select(timeline, Wanted(**wanted))
+
+
+def us(seconds: float | None) -> float:
+    assert seconds is not None
+    return round(seconds * 1e6, 3)
+
+
+def test_the_two_bounds_are_different_numbers(tmp_path: Path):
+    # A step of 120 us with 64 busy: without gaps 120 / 64, with free kernels 120 / 56.
+    selection = chosen(
+        tmp_path,
+        step(1, 1000, 120),
+        launched(1, "a", 1010, 40),
+        launched(2, "b", 1080, 24),
+    )
+    use = selection.selected.use
+    assert use is not None
+    assert us(use.wall_s) == 120
+    assert us(use.idle_s) == 56
+    assert use.without_gaps == pytest.approx(1.875)
+    assert use.without_kernels == pytest.approx(120 / 56)
+    assert selection.selected.first is First.KERNELS
+    a, b = selection.kernels
+    assert (a.name, a.exposed_share) == ("a", pytest.approx(40 / 120))
+    assert a.speedup_low == a.speedup_high == pytest.approx(1.5)
+    assert b.kernel_share == pytest.approx(24 / 64)
+
+
+def test_gaps_come_first_where_they_are_worth_more(tmp_path: Path):
+    # Busy 16 of 100: gaps at most 6.25x, kernels at most 1.19x.
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 10, 16))
+    use = selection.selected.use
+    assert use is not None
+    assert selection.selected.first is First.GAPS
+    assert use.without_gaps == pytest.approx(6.25)
+    assert use.without_kernels == pytest.approx(1 / 0.84)
+    assert [k.name for k in selection.chosen] == ["a"]
+
+
+def test_communication_first(tmp_path: Path):
+    selection = chosen(
+        tmp_path,
+        step(1, 0, 100),
+        launched(1, "a", 10, 20),
+        launched(2, "ncclDevKernel_AllReduce", 20, 75, stream=9),
+    )
+    # All-reduce runs 20-95, alone from 30: 65 of 100.
+    use = selection.selected.use
+    assert use is not None
+    assert us(use.exposed_communication_s) == 65
+    assert selection.selected.first is First.COMMUNICATION
+    (share,) = selection.selected.apart
+    assert share.apart is Apart.COMMUNICATION
+    assert not share.chosen
+
+
+def test_copies_hide_what_kernels_leave(tmp_path: Path):
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 50, 3), copy(0, 98))
+    use = selection.selected.use
+    assert use is not None
+    assert selection.selected.first is First.COPIES
+    assert us(use.kernel_s) == 3
+    assert us(use.idle_s) == 2
+    assert use.without_gaps == pytest.approx(100 / 98)
+    assert selection.kernels[0].exposed_share == 0
+    assert selection.kernels[0].speedup_low == 1
+
+
+def test_overlap_makes_the_bound_a_range(tmp_path: Path):
+    # a runs 0-50, all-reduce 30-80: a is alone for 30 of 100, and runs for 50.
+    selection = chosen(
+        tmp_path,
+        step(1, 0, 100),
+        launched(1, "a", 0, 50, asked=0),
+        launched(2, "ncclAllReduce", 30, 50, stream=9),
+    )
+    (a,) = selection.kernels
+    assert (a.speedup_low, a.speedup_high) == (pytest.approx(1 / 0.7), pytest.approx(2))
+    assert "overlap" in [n.code for n in selection.notes]
+
+
+def five_steps(*, wobble: int = 0) -> list[Any]:
+    """Steps of 100 us: a warm-up of 40 busy, three of 30, a last one of 90; work runs 20 late."""
+    events: list[Any] = []
+    for i, busy in enumerate([40, 30, 30 + wobble, 30, 90]):
+        start = 1000 + 100 * i
+        events += [step(i + 2, start, 98), *launched(i, "a", start + 22, busy, asked=start + 2)]
+    return events
+
+
+def test_first_and_last_step_are_left_out(tmp_path: Path):
+    selection = chosen(tmp_path, *five_steps())
+    device = selection.selected
+
+    assert [s.left_out is None for s in device.steps] == [False, True, True, True, False]
+    assert device.steps[0].left_out == "first: warm-up"
+    assert device.counted == 3
+    assert device.steady is True
+    (a,) = selection.kernels
+    assert (a.instances, a.instances_per_step) == (3, 1)
+    assert us(a.total_s) == 90
+
+
+@pytest.mark.parametrize(
+    ("keep", "counted"), [("inner", 3), ("all", 5), ((2, 3), 2), ((5, 5), 1), ((1, 9), 5)]
+)
+def test_which_steps_count(tmp_path: Path, keep: Any, counted: int):
+    assert chosen(tmp_path, *five_steps(), keep=keep).selected.counted == counted
+
+
+def test_no_step_left(tmp_path: Path):
+    with pytest.raises(UsageError, match="there are 5"):
+        chosen(tmp_path, *five_steps(), keep=(7, 9))
+
+
+def test_two_steps_both_count(tmp_path: Path):
+    selection = chosen(tmp_path, step(1, 0, 50), step(2, 50, 50), launched(1, "a", 10, 20))
+    assert selection.selected.counted == 2
+
+
+def test_different_kernels_are_no_steady_state(tmp_path: Path):
+    events = [*five_steps(), *launched(99, "extra", 1260, 5, asked=1255)]
+    selection = chosen(tmp_path, *events)
+    assert selection.selected.steady is False
+    assert "not_steady" in [n.code for n in selection.notes]
+
+
+def test_other_grids_are_said_and_are_steady(tmp_path: Path):
+    events: list[Any] = []
+    for i in range(4):
+        start = 100 * i
+        grid = [8 + i, 1, 1]
+        events += [step(i, start, 99), *launched(i + 1, "a", start + 10, 20, grid=grid)]
+    selection = chosen(tmp_path, *events)
+    assert selection.selected.steady is True
+    assert "shapes_vary" in [n.code for n in selection.notes]
+    assert len(selection.kernels) == 2
+    (merged,) = chosen(tmp_path, *events, by_name=True).kernels
+    assert (merged.instances, merged.grid) == (2, None)
+
+
+def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
+    # The device lags: all of step 1's work runs while the host is in step 2.
+    selection = chosen(
+        tmp_path,
+        step(1, 0, 10),
+        step(2, 10, 90),
+        launched(1, "first", 20, 30, asked=5),
+        launched(2, "second", 50, 30, asked=12),
+        keep="all",
+    )
+    one, two = selection.selected.steps
+    # Step 1 lasts on the device until its work ends at 50; step 2 until 100.
+    assert (us(one.use.wall_s), us(two.use.wall_s)) == (50, 50)
+    assert (us(one.use.busy_s), us(two.use.busy_s)) == (30, 30)
+    assert (one.launches, two.launches) == (1, 1)
+
+
+def test_a_copy_that_runs_ahead_does_not_end_the_step(tmp_path: Path):
+    ahead = [call("cudaMemcpyAsync", 101, 1, 50)]
+    memcpy = copy(105, 5)
+    memcpy["args"]["correlation"] = 50
+    selection = chosen(
+        tmp_path,
+        step(1, 0, 100),
+        step(2, 100, 100),
+        launched(1, "a", 20, 130, asked=10),  # ends at 150, while the host is in step 2
+        *ahead,
+        memcpy,
+        launched(2, "a", 160, 30, asked=110),
+        keep="all",
+    )
+    assert [us(s.use.wall_s) for s in selection.selected.steps] == [150, 50]
+
+
+def test_a_pause_between_steps_belongs_to_none(tmp_path: Path):
+    # Ten times the step passes between the two: an evaluation, not a step.
+    events = [
+        step(1, 0, 100),
+        step(2, 1100, 100),
+        launched(1, "a", 10, 20),
+        launched(2, "a", 1110, 20),
+    ]
+    selection = chosen(tmp_path, *events, keep="all")
+    use = selection.selected.use
+    assert use is not None
+    assert us(use.wall_s) == 200
+
+
+def test_steps_by_another_name(tmp_path: Path):
+    events = [step(7, 0, 100, "batch {}"), launched(1, "a", 10, 20)]
+    assert chosen(tmp_path, *events).steps == "recording"
+    assert chosen(tmp_path, *events, step=r"^batch \d+$").steps == "ranges"
+
+
+def test_nested_ranges_of_one_name_count_once(tmp_path: Path):
+    events = [step(1, 0, 100), step(1, 10, 50), launched(1, "a", 10, 20)]
+    assert len(chosen(tmp_path, *events).selected.steps) == 1
+
+
+def test_a_window_instead_of_steps(tmp_path: Path):
+    # The origin is the first event, at 1000 us.
+    events = [kernel("a", 1000, 10), kernel("a", 1020, 10), kernel("a", 1050, 10)]
+    selection = chosen(tmp_path, *events, start=15_000, end=40_000)
+    use = selection.selected.use
+    assert use is not None
+    assert selection.steps == "window"
+    assert us(use.wall_s) == 25
+    assert us(use.busy_s) == 10
+
+
+def test_an_empty_window(tmp_path: Path):
+    with pytest.raises(UsageError, match="window is empty"):
+        chosen(tmp_path, kernel("a", 1, 1), start=5, end=5)
+    with pytest.raises(InputError, match="nothing ran"):
+        chosen(tmp_path, kernel("a", 1, 1), start=5_000_000)
+
+
+def test_a_device_that_idles_in_the_window_is_left_out(tmp_path: Path):
+    events = [kernel("a", 1, 90, device=0), kernel("a", 100, 10, device=1)]
+    selection = chosen(tmp_path, *events, start=95_000)
+    assert [d.index for d in selection.devices] == [1]
+
+
+def test_devices_are_never_added_up(tmp_path: Path):
+    events = [kernel("a", 0, 10, device=0), kernel("a", 0, 30, device=1)]
+    selection = chosen(tmp_path, *events)
+
+    assert selection.device == 1  # more kernel time
+    assert [us(d.kernels[0].total_s) for d in selection.devices] == [10, 30]
+    assert chosen(tmp_path, *events, device=0).kernels[0].device == 0
+    with pytest.raises(InputError, match="no kernel ran on device 5"):
+        chosen(tmp_path, *events, device=5)
+
+
+def test_short_kernels_are_apart(tmp_path: Path):
+    selection = chosen(tmp_path, kernel("a", 0, 10), *(kernel("s", 20 + i, 0.5) for i in range(30)))
+    assert [k.name for k in selection.kernels] == ["a"]
+    assert [(k.name, k.apart) for k in selection.selected.apart] == [("s", Apart.SHORT)]
+
+
+def test_top_and_min_share(tmp_path: Path):
+    # Of 100 us: 40, 30, 20, and 0.9 %.
+    events = [kernel(n, t, d) for n, t, d in (("a", 0, 40), ("b", 40, 30), ("c", 70, 20))]
+    events += [kernel("d", 90, 0.9 * 2.5), kernel("e", 97.75, 2.25)]
+    assert [k.name for k in chosen(tmp_path, *events, top=2).chosen] == ["a", "b"]
+    many = chosen(tmp_path, *events, top=9, min_share=0.25)
+    assert [k.name for k in many.chosen] == ["a", "b"]
+    none = chosen(tmp_path, *events, min_share=0.5)
+    assert none.chosen == ()
+    assert "none_chosen" in [n.code for n in none.notes]
+
+
+def test_what_counts_as_communication_can_be_said(tmp_path: Path):
+    events = [kernel("my_ring_exchange", 0, 10), kernel("ncclSend", 10, 10)]
+    selection = chosen(tmp_path, *events, communication="ring")
+    assert [k.name for k in selection.kernels] == ["ncclSend"]
+    with pytest.raises(UsageError, match="regular expression"):
+        chosen(tmp_path, *events, communication="(")
+
+
+def test_gaps_and_what_the_host_did(tmp_path: Path):
+    operator = call("aten::item", 12, 26) | {"cat": "cpu_op"}
+    synchronise = call("cudaStreamSynchronize", 61, 18, 50)
+    selection = chosen(
+        tmp_path,
+        launched(1, "a", 5, 5, asked=1),
+        operator,
+        launched(2, "a", 40, 5, asked=38),  # gap 10-40, launched at 38
+        launched(3, "a", 60, 0.5, asked=43),
+        launched(4, "a", 80, 20, asked=50),  # gap 60.5-80, launched long before
+        synchronise,
+    )
+    first, second, third = selection.selected.gaps
+    assert (us(first.start_s), us(first.duration_s)) == (9, 30)  # since the first event, at 1
+    assert us(first.host_late_s) == 28
+    assert (first.doing, us(first.doing_s)) == ("aten::item", 26)
+    assert us(second.duration_s) == 19.5
+    assert us(second.host_late_s) == 0
+    assert second.doing == "cudaStreamSynchronize"
+    assert us(third.duration_s) == 15
+    assert us(selection.selected.host_late_s) == 28
+
+
+def test_the_span_is_from_the_first_event_to_the_last(tmp_path: Path):
+    selection = chosen(
+        tmp_path, step(1, 0, 100), launched(1, "a", 10, 20), launched(2, "a", 50, 20)
+    )
+    device = selection.selected
+    assert us(device.span_s) == 60
+    assert us(device.span_idle_s) == 20
+
+
+def test_the_share_of_a_launch(tmp_path: Path):
+    selection = chosen(
+        tmp_path,
+        kernel("void n::k<4, true>(int)", 0, 10),
+        kernel("void n::k<8, true>(int)", 10, 20),
+        kernel("void n::k<8, true>(int)", 30, 30, grid=[1, 1, 1]),
+        kernel("plain", 60, 40),
+    )
+    grid, block = (64, 1, 1), (128, 1, 1)
+
+    def total(name: str, base: str, grid: Any = grid) -> float | None:
+        share = share_of(selection, name, base, grid, block)
+        return None if share is None else us(share.total_s)
+
+    assert total("void n::k<(int)4, (bool)1>(T1)", "k") == 10
+    assert total("void n::k<(int)8, (bool)1>(T1)", "k") == 20
+    assert total("void n::k<(int)8, (bool)1>(T1)", "k", (1, 1, 1)) == 30
+    assert total("void n::k<(int)9, (bool)1>(T1)", "k") is None  # 4 or 8: cannot be told
+    assert total("plain", "plain") == 40
+    assert total("plain", "plain", (2, 2, 2)) is None
+    assert total("absent", "absent") is None
+
+
+SPANS = st.lists(
+    st.tuples(st.integers(0, 500), st.integers(3, 200), st.sampled_from("abcd")),
+    min_size=1,
+    max_size=15,
+)
+
+
+@SLOW
+@given(spans=SPANS)
+def test_shares_are_shares(tmp_path: Path, spans: list[tuple[int, int, str]]):
+    events = [kernel(n, t, d, stream=i) for i, (t, d, n) in enumerate(spans)]
+    selection = chosen(tmp_path, *events)
+    use = selection.selected.use
+    assert use is not None
+    assert 0 < use.kernel_s <= use.busy_s <= use.wall_s
+    for share in selection.kernels:
+        assert share.exposed_share is not None
+        assert share.wall_share is not None
+        assert 0 <= share.exposed_share <= share.wall_share <= 1
+        assert share.kernel_share is not None
+        assert 0 < share.kernel_share <= 1
+        if share.speedup_low is not None and share.speedup_high is not None:
+            assert 1 <= share.speedup_low <= share.speedup_high
+    assert sum(k.exposed_share or 0 for k in selection.kernels) <= 1 + 1e-9
+    assert sum(k.kernel_share or 0 for k in selection.kernels) == pytest.approx(1)
+
+
+@SLOW
+@given(spans=SPANS, seed=st.randoms(use_true_random=False))
+def test_the_order_of_events_changes_nothing(
+    tmp_path: Path, spans: list[tuple[int, int, str]], seed: Any
+):
+    events = [kernel(n, t, d, stream=i) for i, (t, d, n) in enumerate(spans)]
+    one = chosen(tmp_path, *events)
+    seed.shuffle(events)
+    other = chosen(tmp_path, *events)
+    assert one.kernels == other.kernels
+    assert one.selected.use == other.selected.use

@@ -1,0 +1,105 @@
+"""Public timelines, where they are at hand, and what other tools say about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roofline.errors import InputError
+from roofline.timeline import load_timeline, select
+from roofline.timeline.selection import First, Selection
+from roofline.timeline.wanted import Wanted
+from tests.shared import SHARED
+
+FOLDER = None if SHARED is None else SHARED / "timelines"
+FILES = sorted(p for p in FOLDER.iterdir() if p.suffix != ".md") if FOLDER else []
+pytestmark = pytest.mark.skipif(not FILES, reason="the public timelines are not at hand")
+
+REFUSED = {
+    "hta_cpu_only_gloo": "only the CPU",
+    "hta_a100_cupti_ranges_nokernels": "range profiling",
+}
+
+
+def found(name: str, **wanted: Any) -> Selection:
+    path = next(p for p in FILES if p.name.startswith(name))
+    return select(load_timeline(path), Wanted(**wanted))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_every_file_is_read_or_refused_with_the_reason(path: Path):
+    name = path.name.partition(".")[0]
+    if name in REFUSED:
+        with pytest.raises(InputError, match=REFUSED[name]):
+            load_timeline(path)
+        return
+    selection = select(load_timeline(path))
+    for device in selection.devices:
+        use = device.use
+        assert use is not None
+        assert 0 < use.kernel_s <= use.busy_s <= use.wall_s
+        for kernel in (*device.kernels, *device.apart):
+            assert 0 <= (kernel.exposed_share or 0) <= (kernel.wall_share or 0) <= 1
+    streamed = select(load_timeline(path, stream=True))
+    assert streamed.kernels == selection.kernels
+
+
+def test_holistic_trace_analysis_agrees():
+    # Its temporal breakdown of the first four steps, in us.
+    device = found("hta_v100_2gpu_ddp", keep=(1, 4)).selected
+    use = device.use
+    assert use is not None
+    assert device.span_s == pytest.approx(1.396669, rel=1e-3)
+    assert device.span_idle_s == pytest.approx(0.643612, rel=1e-3)
+    assert use.compute_s == pytest.approx(0.496485, rel=1e-3)
+    assert use.communication_s == pytest.approx(0.238274, rel=1e-3)
+
+
+def test_the_last_step_of_the_ddp_trace_is_left_out():
+    device = found("hta_v100_2gpu_ddp").selected
+    assert device.counted == 3
+    assert device.steady is True
+    assert {s.launches for s in device.steps} == {4458}
+
+
+def test_an_all_reduce_that_hardly_shows():
+    # 12.4 % of the wall time, 0.2 % of it exposed: counted over all six steps.
+    device = found("hta_v100_2gpu_dlrm", keep="all", by_name=True).selected
+    (reduce,) = [k for k in device.apart if "AllReduce" in k.name]
+    assert reduce.wall_share == pytest.approx(0.124, abs=0.005)
+    assert reduce.exposed_share == pytest.approx(0.002, abs=0.001)
+
+
+def test_a_step_that_is_mostly_gaps():
+    device = found("tracelens_h100_vit").selected
+    use = device.use
+    assert use is not None
+    assert use.kernel_share == pytest.approx(0.16, abs=0.01)
+    assert device.first is First.GAPS
+
+
+def test_a_step_that_is_mostly_kernels():
+    use = found("tracelens_h100_qwen").selected.use
+    assert use is not None
+    assert use.kernel_share == pytest.approx(0.92, abs=0.01)
+
+
+def test_two_processes_on_two_gpus_are_kept_apart():
+    selection = found("nsysai_h100")
+    assert [d.index for d in selection.devices] == [0, 1]
+    assert selection.kernels[0].base_name == "flash_fwd_kernel"
+
+
+def test_a_complete_small_export():
+    selection = found("nsysai_rtx3080")
+    assert selection.selected.device.name == "NVIDIA GeForce RTX 3080"
+    assert selection.selected.device.compute_capability == "8.6"
+
+
+def test_all_base_names_are_identifiers():
+    for path in FILES:
+        if path.name.partition(".")[0] not in REFUSED:
+            for device in select(load_timeline(path)).devices:
+                assert all(k.base_name.isidentifier() for k in device.kernels)
