@@ -27,7 +27,7 @@ class Judging:
     """How reports are analysed: specs, achieved ceilings and the thresholds of verdicts."""
 
     specs: Path | None = None
-    peaks: Path | None = None
+    peaks: str | None = None
     latency_threshold: float = 60.0
     balance: float = 10.0
 
