@@ -22,6 +22,8 @@ from roofline.errors import InputError
     options.force,
     options.launches,
     options.explain,
+    options.timeline,
+    options.step,
     *options.CHOOSING,
     *options.JUDGING,
 )
@@ -42,6 +44,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
       roofline analyze report.ncu-rep --format json --output analysis.json
       roofline analyze report.ncu-rep --launches --format csv > launches.csv
       roofline analyze report.ncu-rep --plot roofline.png
+      roofline analyze report.ncu-rep --timeline trace.json.gz
     """
     request = _request(given)
     check(request)
@@ -66,6 +69,8 @@ def _request(given: dict[str, Any]) -> Request:
         plot=given["plot"],
         force=given["force"],
         explain=given["explain"],
+        timeline=given["timeline"],
+        step=given["step"],
         latency_threshold=given["latency_threshold"],
         balance=given["balance"],
     )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +18,9 @@ from roofline.choose import Choice, Chosen, choose, matching
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.model import Analysis, Group
+
+if TYPE_CHECKING:
+    from roofline.timeline.join import Joined
 
 ENDINGS = {
     ".json": "json",
@@ -45,6 +49,8 @@ class Request:
     plot: Path | None = None
     force: bool = False
     explain: str | None = None
+    timeline: Path | None = None
+    step: str | None = None
     latency_threshold: float = 60.0
     balance: float = 10.0
 
@@ -74,6 +80,12 @@ def check(request: Request) -> None:
             f"--explain is for reading, not for {request.format}",
             hint=f"--kernel {request.explain} --format json holds the same evidence",
         )
+    if request.timeline is not None and request.format in ("csv", "parquet"):
+        raise UsageError(
+            f"--timeline has no columns in {request.format}", hint="--format json or markdown"
+        )
+    if request.step is not None and request.timeline is None:
+        raise UsageError("--step is about a timeline", hint="--timeline FILE")
     if request.file is not None:
         refuse_overwrite(request.file, force=request.force)
     if request.plot is not None:
@@ -94,24 +106,33 @@ def answer(analysis: Analysis, request: Request) -> None:
     part = choose(analysis, request.choice)
     if not part.analysis.results:
         raise nothing_left(analysis, request.choice)
+    joined = None if request.timeline is None else _joined(part.analysis, request)
     if request.format == "parquet" and request.file is not None:
         from roofline.frame import write_parquet
 
         with whole_file(request.file, force=request.force) as temporary:
             write_parquet(part, temporary, launches=request.choice.launches)
     else:
-        write(_text(part, request), request)
+        write(_text(part, request, joined), request)
     if request.plot is not None:
         _draw(part, request.plot, request)
 
 
-def _text(part: Chosen, request: Request) -> Iterable[str]:
+def _joined(analysis: Analysis, request: Request) -> Joined:
+    from roofline.timeline import load_timeline, select
+    from roofline.timeline.join import join
+
+    assert request.timeline is not None
+    return join(analysis, select(load_timeline(request.timeline, step=request.step)))
+
+
+def _text(part: Chosen, request: Request, joined: Joined | None) -> Iterable[str]:
     launches = request.choice.launches
     # Renderers are imported here: each run needs one of them.
     if request.format == "json":
         from roofline.render import json
 
-        return json.chunks(part)
+        return json.chunks(part, timeline=None if joined is None else _document(joined))
     if request.format == "csv":
         from roofline.render import csv
 
@@ -120,9 +141,11 @@ def _text(part: Chosen, request: Request) -> Iterable[str]:
     if request.format == "markdown":
         from roofline.render import markdown
 
-        return iter([markdown.render(part, launches=launches, limit=top or markdown.ROWS)])
+        text = markdown.render(part, launches=launches, limit=top or markdown.ROWS)
+        return iter([text, *_of_timeline(joined, request)])
     if request.explain is not None:
-        return iter([_explanation(part, request.explain, request)])
+        text = _explanation(part, request.explain, request)
+        return iter([text, *_of_timeline(joined, request)])
     from roofline.render import table
 
     text = table.render(
@@ -132,7 +155,26 @@ def _text(part: Chosen, request: Request) -> Iterable[str]:
         width=width(request),
         color=color(request),
     )
-    return iter([text])
+    return iter([text, *_of_timeline(joined, request)])
+
+
+def _document(joined: Joined) -> dict[str, Any]:
+    from roofline.render.joined import document
+
+    return document(joined)
+
+
+def _of_timeline(joined: Joined | None, request: Request) -> Iterator[str]:
+    """What the timeline adds, below the rest."""
+    if joined is None:
+        return
+    from roofline.render import joined as render
+
+    if request.format == "markdown":
+        yield f"\n### What it buys a step of {joined.selection.file}\n\n"
+        yield render.markdown(joined)
+    else:
+        yield "\n" + render.render(joined, width=width(request), color=color(request))
 
 
 def _explanation(part: Chosen, wanted: str, request: Request) -> str:

@@ -51,6 +51,18 @@ peaks = click.option(
     help="Ceilings measured by 'roofline specs measure' (TOML), shown as 'achieved'; the word "
     "'achieved' takes those that it has kept for each GPU.",
 )
+timeline = click.option(
+    "--timeline",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A timeline of the same program (see 'roofline select'): what each kernel's floor would "
+    "buy a step of it, and which of its kernels were not profiled.",
+)
+step = click.option(
+    "--step",
+    metavar="REGEX",
+    help="With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
+)
 latency_threshold = click.option(
     "--latency-threshold",
     metavar="PERCENT",

@@ -39,8 +39,11 @@ def render(view: Analysis | Chosen) -> str:
     return "".join(chunks(view))
 
 
-def chunks(view: Analysis | Chosen) -> Iterator[str]:
-    """The text of ``render`` piece by piece, so that a large one is never held whole."""
+def chunks(view: Analysis | Chosen, timeline: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """The text of ``render`` piece by piece, so that a large one is never held whole.
+
+    ``timeline`` is what ``render.joined.document`` says, where there is a timeline.
+    """
     part = chosen(view)
     head = {
         "schema": SCHEMA,
@@ -53,6 +56,8 @@ def chunks(view: Analysis | Chosen) -> Iterator[str]:
         "filters": list(part.filters),
         "sources": [_source(s) for s in part.analysis.sources],
     }
+    if timeline is not None:
+        head["timeline"] = timeline
     yield "{" + ",\n".join(f"{_dump(key)}: {_dump(value)}" for key, value in head.items())
     pairs = zip(part.analysis.results, part.shares, strict=True)
     yield from _array("launches", (launch(r, share) for r, share in pairs))
