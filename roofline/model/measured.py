@@ -1,70 +1,15 @@
-"""The values that cross the stages: one frozen type an arrow, SI floats, units in the names.
-
-Absent is ``None`` (or a key that is not there), never 0. Percentages are of peak over elapsed
-time, may exceed 100 and are never clamped.
-"""
+"""What a launch did, on which device, under which peaks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-Dim3 = tuple[int, int, int]
+from roofline.model.words import Dim3, Family, Kind
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class Bound(StrEnum):
-    """What kind of ceiling a kernel runs against."""
-
-    BANDWIDTH = "bandwidth"
-    COMPUTE = "compute"
-    LATENCY = "latency"
-    UNKNOWN = "unknown"
-
-
-class Family(StrEnum):
-    """The side of the roofline that a hardware unit belongs to."""
-
-    BANDWIDTH = "bandwidth"
-    COMPUTE = "compute"
-
-
-class Confidence(StrEnum):
-    """How far a verdict may be leant on."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-
-class Kind(StrEnum):
-    """What one result of a report covers."""
-
-    KERNEL = "kernel"
-    RANGE = "range"
-    GRAPH = "graph"
-
-
-# Operation keys. An FMA is two operations. "_sparse" is appended for 2:4 structured sparsity.
-PLAIN_PRECISIONS = ("fp64", "fp32", "fp16", "bf16")
-TENSOR_PRECISIONS = (
-    "tensor_fp64",
-    "tensor_tf32",
-    "tensor_bf16",
-    "tensor_fp16",
-    "tensor_fp8",
-    "tensor_fp6",
-    "tensor_fp4",
-    "tensor_int8",
-    "tensor_int4",
-    "tensor_int1",
-)
-PRECISIONS = (
-    PLAIN_PRECISIONS + TENSOR_PRECISIONS + tuple(f"{name}_sparse" for name in TENSOR_PRECISIONS)
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,23 +86,6 @@ class Peaks:
     l1_bytes_per_s: float | None = None
     operations_per_s: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     how: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeakSet:
-    """The three kinds of peaks of one launch, never mixed.
-
-    ``spec`` is the key of the registry entry that ``datasheet`` comes from.
-    """
-
-    report: Peaks
-    datasheet: Peaks | None = None
-    achieved: Peaks | None = None
-    spec: str | None = None
-
-    def of_kind(self) -> tuple[Peaks, ...]:
-        """All kinds that are known, the report's own first."""
-        return tuple(p for p in (self.report, self.datasheet, self.achieved) if p is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,84 +169,3 @@ class Measurement:
 
 def _rate(amount: float | None, duration_s: float | None) -> float | None:
     return None if amount is None or not duration_s else amount / duration_s
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What limits a kernel, how sure that is, and what relieving it could buy at most.
-
-    ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
-    busiest unit whatever the bound. ``floor_s`` is the duration at the nearest ceiling,
-    ``next_floor_s`` what the unit that limits next would leave. All times are under the profiler.
-    ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
-    operations per byte for ``dominant``, the operation key that takes most time at peak.
-    """
-
-    bound: Bound
-    limiter: str | None = None
-    limiter_percent: float | None = None
-    nearest: str | None = None
-    co_limited: bool = False
-    cause: str | None = None
-    cause_text: str | None = None
-    confidence: Confidence = Confidence.LOW
-    confidence_reasons: tuple[str, ...] = ()
-    floor_s: float | None = None
-    next_limiter: str | None = None
-    next_floor_s: float | None = None
-    dominant: str | None = None
-    ridge: float | None = None
-    ridge_side: str | None = None
-    roof_percent: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    context: str | None = None
-    claim: str = ""
-    hint: str = ""
-    refute: str = ""
-    try_first: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
-    missing: tuple[Missing, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """One launch, measured and judged: all that a renderer gets."""
-
-    measurement: Measurement
-    peaks: PeakSet
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The launches of one kernel: same name, grid, block and device.
-
-    ``result`` is computed from sums over the launches that have a duration, ``launches`` are the
-    positions of all in ``Analysis.results``, ``share`` is of all profiled time, ``bounds`` counts
-    the launches' own verdicts.
-    """
-
-    result: Result
-    launches: tuple[int, ...]
-    total_s: float | None
-    min_s: float | None
-    max_s: float | None
-    share: float | None
-    bounds: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A file that was read; ``path`` is its last part."""
-
-    path: str
-    launches: int
-    notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
-    """Everything that was found in one set of reports; ``results`` are in file order."""
-
-    sources: tuple[Source, ...]
-    results: tuple[Result, ...]
-    groups: tuple[Group, ...]
