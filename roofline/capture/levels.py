@@ -1,0 +1,196 @@
+"""What each ``--level`` asks ncu for. The order is the order of worth.
+
+Names that a chip lacks are left out by the pass table (``chips.json``), so alternatives such as
+``dram__bytes_read`` and ``dram__bytes_op_read`` stand side by side here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+OF_PEAK = ".avg.pct_of_peak_sustained_elapsed"
+
+
+class Level(StrEnum):
+    """How much to collect; ``FULL`` is NVIDIA's set of that name and all of ``STANDARD``."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    FULL = "full"
+
+
+def _of_peak(*units: str) -> tuple[str, ...]:
+    return tuple(unit + OF_PEAK for unit in units)
+
+
+# Duration, clocks, DRAM, issue slots: one hardware pass.
+QUICK = (
+    "gpu__time_duration.sum",
+    "sm__cycles_elapsed.avg",
+    "sm__cycles_elapsed.avg.per_second",
+    "smsp__cycles_elapsed.avg",
+    "smsp__cycles_elapsed.avg.per_second",
+    "dram__cycles_elapsed.avg.per_second",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "dram__bytes_op_read.sum",  # GB20x and GR100 spell it so
+    "dram__bytes_op_write.sum",
+    "dram__bytes.sum.peak_sustained",
+    "lts__t_sectors_lookup_miss.sum",  # the nearest that chips without DRAM counters have
+    *_of_peak("dram__cycles_active", "sm__issue_active", "sm__inst_executed"),
+    "smsp__inst_executed.sum",
+    "smsp__inst_issued.sum",
+    "sm__cycles_active.avg",
+)
+
+# Arithmetic by precision and the opcode mix (exact tensor operations): patched into the code.
+SASS = (
+    *(
+        f"smsp__sass_thread_inst_executed_op_{kind}{op}_pred_on.sum"
+        for kind in "fdh"
+        for op in ("add", "mul", "fma")
+    ),
+    "sass__inst_executed_per_opcode_with_modifier_all",
+)
+
+# Known at launch; no pass.
+LAUNCH = (
+    "launch__waves_per_multiprocessor",
+    "launch__registers_per_thread",
+    "launch__shared_mem_per_block",
+    "launch__occupancy_limit_blocks",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_shared_mem",
+    "launch__occupancy_limit_warps",
+    "sm__maximum_warps_per_active_cycle_pct",
+)
+
+# Warp states sampled while the kernel runs once more.
+SAMPLING = ("group:smsp__pcsamp_warp_stall_reasons", "smsp__pcsamp_sample_count")
+
+# Members of the two throughput percentages that name the limiter, by name: the percentages
+# themselves cost 7 to 9 passes. Left out: sm__mio_inst_issued (2 to 4 passes alone),
+# sm__inst_executed_pipe_adu (the eighth pass on GH100) and sm__inst_executed_pipe_ipa (graphics).
+UNITS = (
+    *_of_peak(
+        "fbpa__dram_sectors",
+        "l1tex__data_pipe_lsu_wavefronts",
+        "l1tex__lsuin_requests",
+        "lts__t_sectors",
+        "lts__d_sectors",
+        "lts__t_tag_requests",
+        "lts__lts2xbar_cycles_active",
+        "lts__xbar2lts_cycles_active",
+        "sm__inst_executed_pipe_lsu",
+        "sm__inst_executed_pipe_fp16",
+        "sm__inst_executed_pipe_xu",
+        "sm__pipe_alu_cycles_active",
+        "sm__pipe_aluheavy_cycles_active",
+        "sm__pipe_fma_cycles_active",
+        "sm__pipe_fmaheavy_cycles_active",
+        "sm__pipe_fp64_cycles_active",
+        "sm__pipe_shared_cycles_active",
+        "sm__pipe_tensor_cycles_active",
+        "sm__pipe_tensor_op_dmma_cycles_active",
+        "sm__pipe_tc_cycles_active",
+        "sm__mem_tensor_cycles_active",
+        "sm__pipe_tma_cycles_active",
+        "l1tex__tmain_requests",
+        "lts__d_sectors_fill_sysmem",
+    ),
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "lts__t_bytes.sum",
+    "lts__t_bytes.sum.peak_sustained",
+    "l1tex__t_bytes.sum",
+    "l1tex__t_bytes.sum.peak_sustained",
+)
+
+# Members that seldom limit. Chips with tensor memory spend their passes on TENSOR instead.
+RARE_UNITS = _of_peak(
+    "l1tex__data_bank_reads",
+    "l1tex__data_bank_writes",
+    "l1tex__data_pipe_tex_wavefronts",
+    "l1tex__f_wavefronts",
+    "l1tex__lsu_writeback_active",
+    "l1tex__m_l1tex2xbar_req_cycles_active",
+    "l1tex__m_xbar2l1tex_read_sectors",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared",
+    "l1tex__tex_writeback_active",
+    "l1tex__texin_sm2tex_req_cycles_active",
+    "lts__d_atomic_input_cycles_active",
+    "lts__d_sectors_fill_device",
+    "lts__d_decomp_input_sectors",
+    "idc__request_cycles_active",
+    "sm__inst_executed_pipe_cbu_pred_on_any",
+    "sm__inst_executed_pipe_tex",
+    "sm__inst_executed_pipe_uniform",
+    "sm__mio2rf_writeback_active",
+    "sm__mio_pq_read_cycles_active",
+    "sm__mio_pq_write_cycles_active",
+)
+
+# Tensor-memory opcodes state no shape: there these counters are the only source.
+TENSOR = tuple(
+    f"sm__ops_path_tensor_src_{kind}.sum"
+    for kind in (
+        "bf16_dst_fp32",
+        "fp16_dst_fp32",
+        "fp4_fp6_fp8_dst_fp32",
+        "fp8_dst_fp32",
+        "fp4_dst_fp32",
+        "tf32_dst_fp32",
+    )
+)
+TENSOR_MEMORY = frozenset(
+    ("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"),
+)
+
+# What would break the budget of a level on a chip (see scripts/make_pass_table.py).
+TOO_DEAR: dict[Level, dict[str, frozenset[str]]] = {
+    Level.QUICK: {
+        chip: frozenset(
+            (*_of_peak("dram__cycles_active"), "dram__cycles_elapsed.avg.per_second"),
+        )
+        for chip in ("TU102", "TU104", "TU106", "TU116", "TU117")
+    },
+    Level.STANDARD: {
+        chip: frozenset(("sm__ops_path_tensor_src_tf32_dst_fp32.sum",))
+        for chip in ("GB110", "GB112", "GB10B", "GB10C")
+    },
+    Level.FULL: {},
+}
+
+
+def hardware(level: Level, chip: str | None) -> tuple[str, ...]:
+    """Metrics of ``level`` that cost hardware passes, those that ``chip`` may lack included.
+
+    ``chip`` is NVIDIA's chip name ("GH100"); ``None`` stands for one that is not known.
+    """
+    names: tuple[str, ...] = QUICK
+    if level is not Level.QUICK:
+        names += UNITS + (TENSOR if chip in TENSOR_MEMORY else RARE_UNITS)
+    dear = TOO_DEAR[level].get(chip or "", frozenset())
+    return tuple(name for name in names if name not in dear)
+
+
+def software(level: Level) -> tuple[str, ...]:
+    """Metrics of ``level`` that code patching, sampling or the launch itself gives."""
+    return LAUNCH + SASS + (() if level is Level.QUICK else SAMPLING)
+
+
+def base_name(metric: str) -> str:
+    """The name without its roll-ups: ``dram__bytes.sum.per_second`` -> ``dram__bytes``."""
+    return metric.partition(".")[0]
+
+
+def is_listed(metric: str) -> bool:
+    """Whether ``ncu --query-metrics`` lists metrics of this kind (it omits the software ones)."""
+    unlisted = ("group:", "breakdown:", "regex:", "launch__", "sass__", "smsp__pcsamp")
+    return not metric.startswith(unlisted) and metric != "sm__maximum_warps_per_active_cycle_pct"
+
+
+def without(metrics: Iterable[str], absent: Iterable[str]) -> tuple[str, ...]:
+    """``metrics`` less those whose base name is among ``absent``."""
+    gone = frozenset(absent)
+    return tuple(name for name in metrics if base_name(name) not in gone)
