@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Write roofline/capture/chips.json: per chip the names it lacks and the passes a level costs.
 
-    pip install nvidia-cuda-cupti
-    PYTHONPATH=. python scripts/make_pass_table.py           # write
-    PYTHONPATH=. python scripts/make_pass_table.py --check   # say whether the file is up to date
+pip install nvidia-cuda-cupti
+PYTHONPATH=. python scripts/make_pass_table.py           # write
+PYTHONPATH=. python scripts/make_pass_table.py --check   # say whether the file is up to date
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def describe(library: Library, chip: str) -> dict[str, object]:
 
 def table(library: Library) -> str:
     """The file's text."""
+    library_version = version("nvidia-cuda-cupti")
     content = {
         "about": "Hardware passes and missing names by chip; scripts/make_pass_table.py made this",
-        "source": f"nvidia-cuda-cupti {version('nvidia-cuda-cupti')}, NVPW_RawMetricsConfig_GetNumPasses",
+        "source": f"nvidia-cuda-cupti {library_version}, NVPW_RawMetricsConfig_GetNumPasses",
         "chips": {chip: describe(library, chip) for chip in sorted(library.chips())},
     }
     return json.dumps(content, indent=1) + "\n"

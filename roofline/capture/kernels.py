@@ -1,0 +1,154 @@
+"""Kernel names: what ncu is asked to match, and what comes near when nothing did."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+
+from roofline.capture.request import CaptureRequest, NameBase, Ncu
+from roofline.errors import UsageError
+from roofline.process import Completed
+
+# Kernels that wait for other processes or GPUs: replaying one alone hangs, and its percentages
+# would be of waiting. Matched without regard to case.
+COLLECTIVES = (
+    "nccl",
+    "nvshmem",
+    "multimem",
+    "all_?reduce",
+    "all_?gather",
+    "reduce_?scatter",
+    "all_?to_?all",
+    "cross_device_reduce",
+)
+_COLLECTIVE = "(?i:" + "|".join(COLLECTIVES) + ")"
+_LITERAL = re.compile(r"[A-Za-z0-9_]{3,}")
+
+
+def is_collective(name: str) -> bool:
+    """Whether a kernel of this name is left out by default."""
+    return re.search(_COLLECTIVE, name) is not None
+
+
+def name_base(request: CaptureRequest) -> NameBase:
+    """The spelling to match: demangled, but the function's for whole names without arguments."""
+    if request.name_base is not None:
+        return request.name_base
+    if request.kernels and not any("(" in name for name in request.kernels):
+        return NameBase.FUNCTION
+    return NameBase.DEMANGLED
+
+
+def name_filter(request: CaptureRequest) -> str | None:
+    """The argument of ncu's ``--kernel-name``; ``None`` to take every kernel.
+
+    ncu's engine is Boost's with Perl syntax and searches; it has no way to exclude but a
+    look-ahead.
+    """
+    if request.kernels:
+        if len(request.kernels) == 1:
+            return request.kernels[0]
+        return "regex:^(?:" + "|".join(escape(name) for name in request.kernels) + ")$"
+    wanted = request.kernel_regex
+    if request.collectives:
+        return None if wanted is None else f"regex:{wanted}"
+    # [\s\S]* and not a bare search: the look-ahead must see the name from its start.
+    rest = "" if wanted is None else rf"[\s\S]*(?:{wanted})"
+    return rf"regex:^(?![\s\S]*{_COLLECTIVE}){rest}"
+
+
+def escape(name: str) -> str:
+    """``name`` as a regular expression of Perl syntax that matches it and nothing else."""
+    return re.sub(r"([.\[\]{}()\\*+?|^$])", r"\\\1", name)
+
+
+def check_regex(expression: str) -> None:
+    r"""Refuse what Python knows to be wrong, and Python's own syntax that ncu does not know.
+
+    Raises:
+        UsageError: ``expression`` cannot be matched by ncu.
+
+    """
+    if not expression:
+        raise UsageError("--kernel-regex is empty", hint="leave it out to take every kernel")
+    if "(?P" in expression:
+        raise UsageError(
+            f"--kernel-regex {expression!r}: ncu does not know (?P<name>...)",
+            why="it matches with Boost's engine, in Perl syntax",
+            hint="(?<name>...), or a group without a name",
+        )
+    # (?i) in the middle is Perl's right and Python's error; look without it.
+    try:
+        re.compile(re.sub(r"\(\?[imsx]+\)", "", expression))
+    except re.error as error:
+        if _is_python_only(error):
+            return
+        at = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise UsageError(
+            f"--kernel-regex {expression!r} is not a regular expression: {error.msg}{at}",
+            hint="escape what is meant literally: \\( \\[ \\* \\+",
+        ) from error
+
+
+def _is_python_only(error: re.error) -> bool:
+    """What Python refuses and Boost takes: ncu itself decides then."""
+    return any(text in error.msg for text in ("look-behind", "bad escape", "unknown extension"))
+
+
+def check_with_ncu(
+    request: CaptureRequest, ncu: Ncu, run: Callable[[list[str]], Completed | None]
+) -> None:
+    """Let ncu's own engine judge the filter: it parses it before it lists chips.
+
+    Raises:
+        UsageError: ncu refuses the expression.
+
+    """
+    filter_ = name_filter(request)
+    if filter_ is None or not filter_.startswith("regex:"):
+        return
+    answer = run([str(ncu.path), "--kernel-name", filter_, "--list-chips"])
+    if answer is None or "Invalid regex" not in answer.stdout + answer.stderr:
+        return
+    said = (answer.stdout + answer.stderr).partition("Invalid regex provided to --kernel option.")
+    why = said[2].strip().partition(" The error occurred")[0].strip().rstrip(".")
+    raise UsageError(
+        f"--kernel-regex {request.kernel_regex!r}: ncu does not take it",
+        why=why or None,
+        hint="Perl syntax; escape what is meant literally",
+    )
+
+
+def nearest(request: CaptureRequest, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
+    """The kernels among ``names`` that come nearest to what was asked for, best first."""
+    asked = [*request.kernels, *_LITERAL.findall(request.kernel_regex or "")]
+    distinct = list(dict.fromkeys(names))
+    if not asked:
+        return tuple(distinct[:limit])
+    return tuple(sorted(distinct, key=lambda name: -_likeness(asked, name))[:limit])
+
+
+def _likeness(asked: Iterable[str], name: str) -> float:
+    """How much of the best of ``asked`` occurs in ``name`` in one piece, 0 to 1."""
+    low = name.lower()
+    best = 0.0
+    for wanted in asked:
+        match = difflib.SequenceMatcher(None, wanted.lower(), low, autojunk=False)
+        best = max(best, match.find_longest_match().size / len(wanted))
+    return best
+
+
+def nvtx_filters(ranges: Iterable[str]) -> tuple[str, ...]:
+    """``--nvtx-include`` arguments for range names.
+
+    A plain name stands for a push/pop range (``A/``, what PyTorch's and most code makes) and for
+    a start/end range (``A``); what holds ncu's own signs is passed as it is.
+    """
+    filters: list[str] = []
+    for name in ranges:
+        if name.startswith("regex:") or any(sign in name for sign in "/[],*+"):
+            filters.append(name)
+        else:
+            filters += [f"{name}/", name]
+    return tuple(filters)

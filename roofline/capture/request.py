@@ -1,0 +1,86 @@
+"""What a capture is asked to do: everything that the ncu command line depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from roofline.capture.levels import Level
+
+# Enough launches to see a spread, few enough that an autotuner cannot cost an hour.
+DEFAULT_LAUNCH_COUNT = 10
+
+
+class NameBase(StrEnum):
+    """Which spelling of a kernel's name is matched."""
+
+    FUNCTION = "function"
+    DEMANGLED = "demangled"
+    MANGLED = "mangled"
+
+
+class Replay(StrEnum):
+    """How several passes over one kernel are had."""
+
+    KERNEL = "kernel"
+    APPLICATION = "application"
+    RANGE = "range"
+    APP_RANGE = "app-range"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureRequest:
+    """One profiling run of ``program``.
+
+    ``kernel_regex`` is searched in the name of ``name_base``; ``kernels`` are whole names. Both
+    empty means every kernel, collectives left out unless ``collectives``. ``launch_count`` of
+    ``None`` means no limit; ``per_config`` counts for each grid and block by itself. ``nvtx``
+    holds range names in ncu's syntax or plain. ``devices`` is ncu's comma-separated list.
+    ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level``.
+    """
+
+    program: tuple[str, ...]
+    level: Level = Level.STANDARD
+    kernel_regex: str | None = None
+    kernels: tuple[str, ...] = ()
+    name_base: NameBase | None = None
+    collectives: bool = False
+    launch_skip: int = 0
+    launch_count: int | None = DEFAULT_LAUNCH_COUNT
+    per_config: bool = False
+    nvtx: tuple[str, ...] = ()
+    from_start: bool = True
+    devices: str | None = None
+    metrics: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    section_set: str | None = None
+    replay: Replay = Replay.KERNEL
+    lock_clocks: bool = True
+    flush_caches: bool = True
+    graphs: str = "node"
+    ncu_options: tuple[str, ...] = ()
+    null_stdin: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of ncu, 2024.1.1 for instance; ``text`` is as ncu printed it."""
+
+    year: int
+    minor: int
+    patch: int = 0
+    text: str = ""
+
+    def at_least(self, year: int, minor: int) -> bool:
+        """Whether this is ``year.minor`` or newer."""
+        return (self.year, self.minor) >= (year, minor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ncu:
+    """An ncu that answered ``--version``; ``how`` says where it was found."""
+
+    path: Path
+    version: Version
+    how: str
