@@ -66,6 +66,7 @@ class Watch:
         self.progress = Progress()
 
     def __call__(self) -> str | None:
+        """Read what is new; a reason to end the run, or ``None``."""
         now = self._clock()
         self._read(now)
         if self._limit_s is not None and now - self._started >= self._limit_s:

@@ -23,7 +23,7 @@ _MPI = ("mpirun", "mpiexec", "mpiexec.hydra", "srun", "orterun")
 
 
 def rank_of(environment: Mapping[str, str]) -> int | None:
-    """This process's rank in its job, if it is in one."""
+    """The rank of this process in its job, if it is in one."""
     for name in RANK_VARIABLES:
         if environment.get(name, "").isdigit():
             return int(environment[name])
