@@ -51,7 +51,10 @@ SASS = (
         for kind in "fdh"
         for op in ("add", "mul", "fma")
     ),
+    # Peak rates are constants of the chip, the roofs of the report.
+    *(f"sm__sass_thread_inst_executed_op_{kind}fma_pred_on.sum.peak_sustained" for kind in "fdh"),
     "sass__inst_executed_per_opcode_with_modifier_all",
+    "sass__thread_inst_executed_true_per_opcode_with_modifier_all",
 )
 
 # Known at launch; no pass.
@@ -100,10 +103,12 @@ UNITS = (
         "lts__d_sectors_fill_sysmem",
     ),
     "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "sm__cycles_elapsed.max",
     "lts__t_bytes.sum",
-    "lts__t_bytes.sum.peak_sustained",
+    "lts__t_sectors.sum",
+    "lts__t_sectors.sum.peak_sustained",
+    "lts__cycles_elapsed.avg.per_second",
     "l1tex__t_bytes.sum",
-    "l1tex__t_bytes.sum.peak_sustained",
 )
 
 # Members that seldom limit. Chips with tensor memory spend their passes on TENSOR instead.
@@ -128,6 +133,28 @@ RARE_UNITS = _of_peak(
     "sm__mio2rf_writeback_active",
     "sm__mio_pq_read_cycles_active",
     "sm__mio_pq_write_cycles_active",
+)
+
+# Dense peak rates of the tensor pipe, constants of the chip; each chip has its own spelling.
+TENSOR_PEAKS = tuple(
+    f"sm__ops_path_tensor_{kind}_sparsity_off.sum.peak_sustained"
+    for kind in (
+        "src_bf16_dst_fp32",
+        "src_fp16_dst_fp32",
+        "src_fp16_dst_fp16",
+        "src_tf32_dst_fp32",
+        "src_fp8",
+        "src_fp8_dst_fp32",
+        "src_int8",
+        "op_hgmma_src_bf16_dst_fp32",
+        "op_hgmma_src_fp16",
+        "op_hgmma_src_tf32_dst_fp32",
+        "op_utchmma_src_bf16_dst_fp32",
+        "op_utchmma_src_fp16_dst_fp32",
+        "op_utchmma_src_tf32_dst_fp32",
+        "op_utcqmma_src_fp4_fp6_fp8_dst_fp32",
+        "op_utcomma_src_fp4_dst_fp32",
+    )
 )
 
 # Tensor-memory opcodes state no shape: there these counters are the only source.
@@ -169,7 +196,7 @@ def hardware(level: Level, chip: str | None) -> tuple[str, ...]:
     """
     names: tuple[str, ...] = QUICK
     if level is not Level.QUICK:
-        names += UNITS + (TENSOR if chip in TENSOR_MEMORY else RARE_UNITS)
+        names += UNITS + (TENSOR if chip in TENSOR_MEMORY else RARE_UNITS) + TENSOR_PEAKS
     dear = TOO_DEAR[level].get(chip or "", frozenset())
     return tuple(name for name in names if name not in dear)
 

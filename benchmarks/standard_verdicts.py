@@ -1,0 +1,133 @@
+"""How often a verdict changes when a report holds only what ``--level standard`` collects.
+
+    PYTHONPATH=. python benchmarks/standard_verdicts.py REPORT...
+
+Launches without the members of the two throughputs are left out: there is nothing to drop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from roofline.analysis import Judge
+from roofline.capture.chips import chip_of, choose, table
+from roofline.capture.levels import SAMPLING, Level, base_name
+from roofline.launch import Launch, Metrics
+from roofline.measure import measure
+from roofline.model import Note, Result
+from roofline.reader import read
+from roofline.registry import load
+
+THROUGHPUT = "breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+# What ncu notes with every launch, asked or not.
+ALWAYS = ("device__", "profiler__", "launch__")
+# Public reports hold rates where we would ask for sums: the same counter, the same pass.
+SAME_COUNTER = (
+    "per_cycle_elapsed",
+    "per_second",
+    "pct_of_peak_sustained_elapsed",
+    "peak_sustained",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """The metrics of a launch that ``allowed`` lets through."""
+
+    whole: Metrics
+    allowed: frozenset[str]
+    bases: frozenset[str]
+    stalls_by_ratio: bool
+
+    def _keeps(self, name: str) -> bool:
+        if name in self.allowed or name.startswith(ALWAYS):
+            return True
+        if "_issue_stalled_" in name or name in SAMPLING:
+            return name.startswith(("smsp__pcsamp", "group:")) or self.stalls_by_ratio
+        return base_name(name) in self.bases and name.endswith(SAME_COUNTER)
+
+    def number(self, name: str) -> float | None:
+        return self.whole.number(name) if self._keeps(name) else None
+
+    def text(self, name: str) -> str | None:
+        return self.whole.text(name) if self._keeps(name) else None
+
+    def has(self, name: str) -> bool:
+        return self._keeps(name) and self.whole.has(name)
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        return self.whole.instances(name) if self._keeps(name) else {}
+
+    def sass(self, address: str) -> str | None:
+        return self.whole.sass(address)
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        return self.whole.rules
+
+    def names(self) -> Iterable[str]:
+        return (name for name in self.whole.names() if self._keeps(name))
+
+    def notes(self) -> tuple[Note, ...]:
+        return self.whole.notes()
+
+
+def restricted(launch: Launch, level: Level) -> Launch | None:
+    """``launch`` with what ``level`` collects; ``None`` where its chip is not known."""
+    device = measure(launch).device
+    chip = chip_of(device.compute_capability or "")
+    if chip is None:
+        return None
+    # For a chip that the table lacks profile asks ncu what there is; here the report tells.
+    listed = None if chip in table() else {base_name(name) for name in launch.metrics.names()}
+    metrics = choose(level, [chip], listed=listed).metrics
+    return replace(
+        launch,
+        metrics=Restricted(
+            launch.metrics,
+            frozenset(metrics),
+            frozenset(base_name(name) for name in metrics),
+            # Warp-state ratios come from the same states that we sample.
+            stalls_by_ratio=launch.metrics.number("smsp__pcsamp_sample_count") is None,
+        ),
+    )
+
+
+def pairs(paths: Iterable[str], level: Level) -> Iterator[tuple[Result, Result]]:
+    """Each launch that can be judged, whole and restricted."""
+    rule = Judge(registry=load(None))
+    for launch in read(*paths, on_error=lambda _: None):
+        less = restricted(launch, level) if launch.metrics.has(THROUGHPUT) else None
+        if less is not None:
+            yield rule(measure(launch)), rule(measure(less))
+
+
+def main() -> None:
+    """Print the share of verdicts that stay, and each that does not."""
+    for level in (Level.STANDARD, Level.QUICK):
+        counts: Counter[str] = Counter()
+        for whole, less in pairs(sys.argv[1:], level):
+            a, b = whole.verdict, less.verdict
+            same_bound = a.bound == b.bound
+            same = same_bound and a.limiter == b.limiter
+            counts["launches"] += 1
+            counts["bound"] += same_bound
+            counts["bound and limiter"] += same
+            counts["and cause"] += same and a.cause == b.cause
+            if not same and level is Level.STANDARD:
+                name = whole.measurement.name
+                print(f"  {name[:40]:40} {a.bound}/{a.limiter}/{a.limiter_percent} -> ", end="")
+                print(f"{b.bound}/{b.limiter}/{b.limiter_percent}  nearest {a.nearest}/{b.nearest}")
+        total = counts["launches"]
+        shares = ", ".join(
+            f"same {what}: {counts[what]} ({100 * counts[what] / total:.1f} %)"
+            for what in ("bound", "bound and limiter", "and cause")
+        )
+        print(f"{level}: {total} launches; {shares}")
+
+
+if __name__ == "__main__":
+    main()
