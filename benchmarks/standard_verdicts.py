@@ -50,28 +50,36 @@ class Restricted:
         return base_name(name) in self.bases and name.endswith(SAME_COUNTER)
 
     def number(self, name: str) -> float | None:
+        """The number, if it was collected."""
         return self.whole.number(name) if self._keeps(name) else None
 
     def text(self, name: str) -> str | None:
+        """The text, if it was collected."""
         return self.whole.text(name) if self._keeps(name) else None
 
     def has(self, name: str) -> bool:
+        """Whether it was collected."""
         return self._keeps(name) and self.whole.has(name)
 
     def instances(self, name: str) -> Mapping[str, float]:
+        """Instances, if they were collected."""
         return self.whole.instances(name) if self._keeps(name) else {}
 
     def sass(self, address: str) -> str | None:
+        """The code, which is always there."""
         return self.whole.sass(address)
 
     @property
     def rules(self) -> Mapping[str, str]:
+        """NVIDIA's own verdicts."""
         return self.whole.rules
 
     def names(self) -> Iterable[str]:
+        """Names of what was collected."""
         return (name for name in self.whole.names() if self._keeps(name))
 
     def notes(self) -> tuple[Note, ...]:
+        """What the reader found wrong."""
         return self.whole.notes()
 
 

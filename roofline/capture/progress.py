@@ -76,6 +76,11 @@ class Watch:
             return "stall" if silent >= self._stall_s else None
         return None
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the watch began."""
+        return self._clock() - self._started
+
     def _read(self, now: float) -> None:
         try:
             data = self._log.read_bytes()

@@ -13,7 +13,9 @@ QUIET_S = 0.5  # shorter work says nothing
 
 
 @contextmanager
-def reading(noun: str = "reports") -> Iterator[Callable[[int, int], None]]:
+def reading(
+    noun: str = "reports", *, verb: str = "Reading"
+) -> Iterator[Callable[[int, int], None]]:
     """Give a callback that shows a line while the block runs, only where a person can see it."""
     began, shown = time.monotonic(), False
     seen = sys.stderr.isatty()
@@ -22,7 +24,7 @@ def reading(noun: str = "reports") -> Iterator[Callable[[int, int], None]]:
         nonlocal shown
         if seen and done < total and time.monotonic() - began > QUIET_S:
             shown = True
-            click.echo(f"\rReading {noun}: {done:,} of {total:,} ", err=True, nl=False)
+            click.echo(f"\r{verb} {noun}: {done:,} of {total:,} ", err=True, nl=False)
 
     try:
         yield tell

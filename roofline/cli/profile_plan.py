@@ -1,0 +1,96 @@
+"""What ``roofline profile --dry-run`` prints: the command line of ncu, and its cost by chip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roofline.capture.chips import Cost, chip_of, choose, cost, table
+from roofline.capture.command import command, shell
+from roofline.capture.failures import NcuFailedError
+from roofline.capture.find import find_ncu
+from roofline.capture.levels import Level
+from roofline.capture.machine import model_names
+from roofline.capture.output import free_name
+from roofline.capture.request import CaptureRequest, Ncu, Version
+from roofline.errors import UsageError
+
+# The chips that the table is shown for where none is known: one of each generation.
+SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
+ELSE = "GH100"
+# Without an ncu the plan is for one that takes every option.
+_NEWEST = Version(year=2100, minor=1, text="any")
+
+
+def plan(request: CaptureRequest, *, ncu: str | None, chip: str | None) -> str:
+    """The text of the plan; nothing is run but ``ncu --version``.
+
+    Raises:
+        UsageError: no chip of this name is known.
+
+    """
+    lines = []
+    try:
+        found = find_ncu(ncu)
+    except NcuFailedError as error:
+        found = Ncu(path=Path("ncu"), version=_NEWEST, how="none found")
+        lines.append(f"# {error.found.failure.cause}; the command is for a recent ncu")
+    chips = (known_chip(chip),) if chip else chips_here()
+    if not chips:
+        lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
+    chosen = choose(request.level, chips or (ELSE,), request.metrics)
+    report = free_name(request.program)
+    words = command(
+        request,
+        found,
+        metrics=chosen.metrics,
+        report=report.with_suffix(""),
+        log=report.with_name(report.name + ".log"),
+    )
+    lines.append(shell(words))
+    lines += ["", *_costs(request.level, chips or SHOWN)]
+    if not chips:
+        lines.append(
+            "The GPU is not known here: only names that every chip has are in the command."
+        )
+        lines.append("--chip NAME gives the command for one; a real run asks the driver and ncu.")
+    return "\n".join(lines) + "\n"
+
+
+def known_chip(name: str) -> str:
+    """NVIDIA's chip name as the table spells it.
+
+    Raises:
+        UsageError: the table has no such chip.
+
+    """
+    if name.upper() in table():
+        return name.upper()
+    raise UsageError(f"--chip {name}: not known", hint=f"one of {', '.join(sorted(table()))}")
+
+
+def chips_here() -> tuple[str, ...]:
+    """The chips of the GPUs that the driver lists in files, as far as the registry knows them."""
+    names = model_names()
+    if not names:
+        return ()
+    from roofline.model import Device
+    from roofline.registry import load
+
+    registry = load()
+    specs = [registry.find(Device(name=name)).spec for name in names]
+    chips = (chip_of(spec.compute_capability) for spec in specs if spec is not None)
+    return tuple(dict.fromkeys(chip for chip in chips if chip))
+
+
+def _costs(level: Level, chips: tuple[str, ...]) -> list[str]:
+    lines = [f"Passes over each kernel at level {level}:", f"  {'chip':8} {'hardware':>8}  in all"]
+    return lines + [_cost(cost(level, chip)) for chip in chips]
+
+
+def _cost(row: Cost) -> str:
+    hardware = "-" if row.hardware is None else str(row.hardware)
+    if row.total is None:
+        return f"  {row.chip:8} {hardware:>8}  not known"
+    low, high = row.total
+    how = "seen in public reports" if row.hardware is None else "with patched code and sampling"
+    return f"  {row.chip:8} {hardware:>8}  {low} to {high} ({how})"
