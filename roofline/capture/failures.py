@@ -27,7 +27,7 @@ class Failure:
     meanwhile: str | None = None
     exit: int = 4
     where: str = "ncu"
-    consequence: bool = False
+    rank: str = "cause"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +110,16 @@ def recognise(
     errors = [line for line in (*stderr, *log) if line.startswith("==ERROR==")]
     warnings = [line for line in (*stderr, *log) if line.startswith("==WARNING==")]
     own = [line for line in stderr if not line.startswith("==")]
-    for lines, where, consequence in (
-        (errors, "ncu", False),
-        (_unmarked_tail(log), "ncu", False),
-        (own, "program", False),
-        (warnings, "ncu", False),
-        (errors, "ncu", True),
-        (warnings, "ncu", True),
+    for lines, where, rank in (
+        (errors, "ncu", "cause"),
+        (_unmarked(log), "ncu", "cause"),
+        (errors, "ncu", "vague"),
+        (own, "program", "cause"),
+        (warnings, "ncu", "cause"),
+        (errors, "ncu", "consequence"),
+        (warnings, "ncu", "consequence"),
     ):
-        found = _first(lines, where, consequence=consequence)
+        found = _first(lines, where, rank)
         if found is not None:
             failure, line = found
             return refine(failure, machine), _evidence(failure, line, own)
@@ -143,15 +144,13 @@ def refine(failure: Failure, machine: Machine) -> Failure:
     return failure
 
 
-def _unmarked_tail(log: Iterable[str]) -> list[str]:
+def _unmarked(log: Iterable[str]) -> list[str]:
     """Lines of ncu without a mark: continuations of a message, a path on a line of its own."""
     return [line for line in log if line and not line.startswith("==")]
 
 
-def _first(lines: Iterable[str], where: str, *, consequence: bool) -> tuple[Failure, str] | None:
-    rows = [
-        row for row in catalogue().values() if row.where == where and row.consequence is consequence
-    ]
+def _first(lines: Iterable[str], where: str, rank: str) -> tuple[Failure, str] | None:
+    rows = [row for row in catalogue().values() if (row.where, row.rank) == (where, rank)]
     for line in lines:
         for row in rows:
             if any(token in line for token in row.tokens):
@@ -162,7 +161,7 @@ def _first(lines: Iterable[str], where: str, *, consequence: bool) -> tuple[Fail
 def _evidence(failure: Failure, line: str, own: Sequence[str]) -> str:
     """The line, and for a program's failure its own last words, which say more."""
     said = line.strip()
-    if failure.consequence and failure.exit == 5 and (last := _last_words(own)):
+    if failure.rank == "consequence" and failure.exit == 5 and (last := _last_words(own)):
         return f"{said} Its last line: {last}"
     return said
 

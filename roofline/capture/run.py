@@ -200,7 +200,7 @@ def _failure(
     failure, evidence = recognise(
         text, ended.stderr.splitlines(), setting.machine, exit_code=ended.code
     )
-    weak = failure.consequence or failure.code == "report_missing"
+    weak = failure.rank == "consequence" or failure.code == "report_missing"
     if ended.stopped is not None:
         failure, evidence = (
             table[_STOPS.get(ended.stopped, "interrupted")],

@@ -19,22 +19,26 @@ from typing import Any
 FLAGS = {"--nvtx"}  # options without a value
 
 
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
 def main() -> int:
     place = Path(os.environ["FAKE_NCU"])
     scenario = json.loads(place.read_text())
     argv = sys.argv[1:]
     if "--version" in argv:
-        print("NVIDIA (R) Nsight Compute Command Line Profiler")
-        print(scenario.get("version", "Version 2024.1.1.0 (build 33998838) (public-release)"))
+        say("NVIDIA (R) Nsight Compute Command Line Profiler")
+        say(scenario.get("version", "Version 2024.1.1.0 (build 33998838) (public-release)"))
         return 0
     if "--list-chips" in argv:
         if error := scenario.get("regex_error"):
-            print(f"==ERROR== Invalid regex provided to --kernel option. {error}")
+            say(f"==ERROR== Invalid regex provided to --kernel option. {error}")
             return 1
-        print("ga100, gh100, tu102")
+        say("ga100, gh100, tu102")
         return 0
     if "--query-metrics" in argv:
-        print(scenario.get("query", ""))
+        say(scenario.get("query", ""))
         return 0
     calls = place.with_name("calls.jsonl")
     with calls.open("a") as file:

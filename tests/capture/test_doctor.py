@@ -1,0 +1,148 @@
+"""Doctor: every check passes, warns or fails for a reason, and says what to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roofline.capture.doctor import Check, Situation, Status, examine, running
+from roofline.capture.failures import NcuFailedError, failed
+from roofline.capture.machine import Gpu, Machine
+from roofline.capture.releases import cuda_of
+from roofline.capture.request import Ncu, Version
+from tests.capture.conftest import Fake
+
+GOOD = Machine(
+    gpus=(Gpu(index=0, name="NVIDIA H100", capability="9.0"),),
+    driver="550.54.15",
+    cuda="12.4",
+    admin_only=False,
+    capabilities=0,
+)
+
+
+def ncu(text: str = "2024.1.1") -> Ncu:
+    year, minor, patch = (int(part) for part in text.split("."))
+    version = Version(year=year, minor=minor, patch=patch, text=text)
+    return Ncu(path=Path("/opt/ncu"), version=version, how="PATH")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Situation:
+    return Situation(
+        machine=GOOD,
+        ncu=ncu(),
+        chips=frozenset({"gh100", "ga100"}),
+        environment={},
+        temporary=tmp_path,
+        reader="2026.3.1",
+    )
+
+
+def found(situation: Situation, code: str) -> Check:
+    (check,) = [check for check in examine(situation) if check.code == code]
+    return check
+
+
+def test_a_machine_that_can(good: Situation) -> None:
+    checks = examine(good)
+    assert {check.status for check in checks} == {Status.PASS}
+    assert [check.code for check in checks] == [
+        "gpu", "ncu", "ncu_gpu", "ncu_driver", "permission", "counters", "tmpdir", "reader",
+    ]  # fmt: skip
+
+
+MACHINES = [
+    ({"gpus": (), "driver": None}, "gpu", Status.FAIL),
+    ({"gpus": ()}, "gpu", Status.WARN),
+    ({"admin_only": True}, "permission", Status.FAIL),
+    ({"admin_only": True, "capabilities": 1 << 21}, "permission", Status.PASS),
+    ({"admin_only": None}, "permission", Status.WARN),
+    ({"gpus": (Gpu(index=0, name="RTX 5090", capability="12.0"),)}, "ncu_gpu", Status.FAIL),
+    ({"cuda": "12.2"}, "ncu_driver", Status.WARN),
+    ({"cuda": "13.0"}, "ncu_driver", Status.PASS),
+]
+
+
+@pytest.mark.parametrize(("values", "code", "status"), MACHINES)
+def test_machines(good: Situation, values: dict[str, object], code: str, status: Status) -> None:
+    machine = replace(GOOD, **values)  # type: ignore[arg-type]
+    check = found(replace(good, machine=machine), code)
+    assert check.status is status
+    assert (check.remedy is None) is (status is Status.PASS)
+
+
+def test_permission_in_a_container_is_the_hosts_to_give(good: Situation) -> None:
+    machine = replace(GOOD, admin_only=True, container="docker")
+    remedy = found(replace(good, machine=machine), "permission").remedy
+    assert remedy is not None
+    assert "--cap-add" in remedy
+    assert "administrator: " in remedy
+
+
+def test_no_ncu(good: Situation) -> None:
+    missing = failed("ncu_missing")
+    assert isinstance(missing, NcuFailedError)
+    check = found(replace(good, ncu=missing), "ncu")
+    assert check.status is Status.FAIL
+    assert "--ncu" in (check.remedy or "")
+
+
+def test_owners_of_the_counters(good: Situation) -> None:
+    check = found(replace(good, processes=("bash", "nv-hostengine")), "counters")
+    assert check.status is Status.WARN
+    assert "nv-hostengine" in check.text
+    assert "dcgmi profile --pause" in (check.remedy or "")
+
+
+def test_tmpdir_that_is_not_there(good: Situation, tmp_path: Path) -> None:
+    assert found(replace(good, temporary=tmp_path / "no"), "tmpdir").status is Status.FAIL
+
+
+def test_reader_older_than_ncu(good: Situation) -> None:
+    assert found(replace(good, reader="2023.3.0"), "reader").status is Status.WARN
+    assert found(replace(good, reader=None), "reader").status is Status.FAIL
+
+
+def test_environment(good: Situation) -> None:
+    environment = {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64/stubs", "CUDA_INJECTION64_PATH": "/x"}
+    checks = examine(replace(good, environment=environment))
+    assert [c.code for c in checks if c.status is Status.WARN] == ["stubs", "injection"]
+
+
+def test_cuda_of_a_release() -> None:
+    assert cuda_of(ncu("2024.1.1")) == (12, 4)
+    assert cuda_of(ncu("2031.1.0")) is None
+
+
+def test_processes_that_run(tmp_path: Path) -> None:
+    for number, name in (("1", "init"), ("22", "dcgm-exporter")):
+        (tmp_path / "proc" / number).mkdir(parents=True)
+        (tmp_path / "proc" / number / "comm").write_text(name + "\n")
+    assert running(tmp_path) == ("dcgm-exporter", "init")
+
+
+def test_command(fake: Fake) -> None:
+    fake.program("nvidia-smi", f'[ $# -gt 0 ] && echo "{"0, NVIDIA H100, 9.0, 550.1, Disabled"}"')
+
+    done = fake.run("doctor")
+
+    assert "pass  NVIDIA H100 (compute capability 9.0), driver 550.1" in done.stdout
+    assert "pass  ncu knows this GPU" in done.stdout
+    assert done.stderr == ""
+
+
+def test_command_as_json_without_a_gpu(fake: Fake) -> None:
+    fake.gpu()
+
+    done = fake.run("doctor", "--json")
+
+    document = json.loads(done.stdout)
+    assert document["schema"] == "roofline.doctor/1"
+    assert document["can_profile"] is (done.returncode == 0)
+    if not Path("/proc/driver/nvidia/version").exists():
+        assert done.returncode == 4
+        assert document["checks"][0]["status"] == "fail"

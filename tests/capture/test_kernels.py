@@ -1,0 +1,172 @@
+"""Which kernels a filter takes: by Python's engine here, by ncu's own where there is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from roofline.capture.find import ask
+from roofline.capture.kernels import (
+    check_regex,
+    check_with_ncu,
+    escape,
+    is_collective,
+    name_base,
+    name_filter,
+    nearest,
+)
+from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
+from roofline.errors import UsageError
+from roofline.process import Completed
+from tests.shared import NCU
+
+SOBEL = "void Sobel<float>(uchar4 *, uchar4 *, int, int)"
+
+
+def request(**values: object) -> CaptureRequest:
+    return CaptureRequest(program=("p",), **values)  # type: ignore[arg-type]
+
+
+def takes(request_: CaptureRequest, name: str) -> bool:
+    """What ncu's search would answer, by Python's engine."""
+    wanted = name_filter(request_)
+    if wanted is None:
+        return True
+    if not wanted.startswith("regex:"):
+        return wanted == name
+    return re.search(wanted.removeprefix("regex:"), name) is not None
+
+
+FILTERS = [
+    ({}, True),
+    ({"kernel_regex": "Sobel"}, True),
+    ({"kernel_regex": "sobel"}, False),
+    ({"kernel_regex": "^void Sob"}, True),
+    ({"kernel_regex": "^Sob"}, False),
+    ({"kernel_regex": r"int\)$"}, True),
+    ({"kernel_regex": "gemm|Sobel<float>"}, True),
+    ({"kernel_regex": "gemm|relu"}, False),
+    ({"kernels": (SOBEL,)}, True),
+    ({"kernels": ("other", SOBEL)}, True),
+    ({"kernels": ("void Sobel<float>", "x")}, False),
+]
+
+
+@pytest.mark.parametrize(("values", "taken"), FILTERS)
+def test_filter(values: dict[str, object], taken: bool) -> None:
+    assert takes(request(**values), SOBEL) is taken
+
+
+@pytest.mark.skipif(NCU is None, reason="no ncu to ask")
+@pytest.mark.parametrize(("values", "taken"), [*FILTERS, ({"kernel_regex": "(?i)sOBEL"}, True)])
+def test_filter_by_ncu_itself(values: dict[str, object], taken: bool) -> None:
+    assert NCU is not None
+    report = next(_examples().rglob("sobelFloat.ncu-rep"), None)
+    if report is None:
+        pytest.skip("the reports that come with ncu are not here")
+    words = [NCU, "--import", str(report), "--csv", "--page", "raw"]
+    if (wanted := name_filter(request(**values))) is not None:
+        words += ["--kernel-name", wanted, "--kernel-name-base", "demangled"]
+    answer = ask(words)
+    assert answer is not None
+    assert ("Sobel" in answer.stdout) is taken
+
+
+def _examples() -> Path:
+    """The folder in which ncu was unpacked, as far up as it stays NVIDIA's."""
+    assert NCU is not None
+    path = Path(NCU).resolve()
+    return next((p for p in path.parents if (p / "usr").is_dir() and p != Path("/")), path.parent)
+
+
+COLLECTIVES = [
+    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096>)",
+    "ncclKernel_AllGather_RING_LL",
+    "void multimem_all_reduce_kernel<__nv_bfloat16, 8>(...)",
+    "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData *)",
+    "two_shot_all_reduce_kernel_inplace",
+    "nvshmemi_transfer",
+    "oneShotAllReduceKernel",
+]
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives_are_left_out_unless_asked_for(name: str) -> None:
+    assert is_collective(name)
+    assert not takes(request(), name)
+    assert not takes(request(kernel_regex="."), name)
+    assert takes(request(collectives=True), name)
+    assert takes(request(collectives=True, kernel_regex=re.escape(name)), name)
+    assert takes(request(kernels=(name,)), name)
+
+
+@pytest.mark.parametrize("name", ["void reduce_kernel<512>(...)", "sgemm", "gather_scatter"])
+def test_ordinary_kernels_are_no_collectives(name: str) -> None:
+    assert not is_collective(name)
+    assert takes(request(), name)
+
+
+def test_names_are_matched_as_they_are_written() -> None:
+    assert name_base(request(kernel_regex="x")) is NameBase.DEMANGLED
+    assert name_base(request(kernels=("gemm",))) is NameBase.FUNCTION
+    assert name_base(request(kernels=(SOBEL,))) is NameBase.DEMANGLED
+    assert name_base(request(kernels=("gemm",), name_base=NameBase.MANGLED)) is NameBase.MANGLED
+
+
+@pytest.mark.parametrize("name", [SOBEL, "a.b[c]{d}", "x\\y^z$"])
+def test_escape_is_for_both_engines(name: str) -> None:
+    assert re.fullmatch(escape(name), name)
+    assert not re.fullmatch(escape(name), name + "x")
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("", "empty"),
+        ("gemm(", "missing"),
+        ("*a", "nothing to repeat"),
+        ("(?P<name>x)", "Perl"),
+        ("a)(b", "unbalanced"),
+    ],
+)
+def test_bad_expressions_are_refused_at_once(expression: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why) as caught:
+        check_regex(expression)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("expression", ["gemm|relu", "(?i)gemm", "a(?i)b", r"\bx\b", "(?<n>x)"])
+def test_what_ncu_takes_is_not_refused(expression: str) -> None:
+    check_regex(expression)
+
+
+@pytest.mark.skipif(NCU is None, reason="no ncu to ask")
+@pytest.mark.parametrize(
+    ("expression", "good"),
+    [("gemm|relu", True), ("a(?i)b", True), ("(?<n>x)", True), ("(?<=a+)b", False)],
+)
+def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
+    assert NCU is not None
+    real = Ncu(path=Path(NCU), version=Version(year=2024, minor=1), how="test")
+    if good:
+        check_with_ncu(request(kernel_regex=expression), real, ask)
+        return
+    with pytest.raises(UsageError, match="lookbehind"):
+        check_with_ncu(request(kernel_regex=expression), real, ask)
+
+
+def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
+    ncu = Ncu(path=Path("ncu"), version=Version(year=2024, minor=1), how="test")
+    check_with_ncu(request(kernel_regex="x"), ncu, lambda _: None)
+    fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
+    check_with_ncu(request(kernel_regex="x"), ncu, lambda _: fine)
+
+
+def test_nearest_names_first() -> None:
+    names = ["relu", "ampere_sgemm_128x64", "softmax", "gemv", "relu"]
+    # "gemn" shares 3 of 4 letters with sgemm, 3 with gemv (earlier in neither), 1 with the rest.
+    assert nearest(request(kernel_regex=".*gemn.*"), names)[:2] == ("ampere_sgemm_128x64", "gemv")
+    assert nearest(request(kernels=("softmaxx",)), names)[0] == "softmax"
+    assert nearest(request(), names, limit=2) == ("relu", "ampere_sgemm_128x64")

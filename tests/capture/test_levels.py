@@ -1,0 +1,181 @@
+"""What the levels ask for: names that exist, and no more passes than promised."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from roofline.capture.chips import (
+    CHIP_OF_CAPABILITY,
+    SEEN_FULL,
+    chip_of,
+    choose,
+    cost,
+    table,
+)
+from roofline.capture.levels import (
+    RARE_UNITS,
+    TENSOR_MEMORY,
+    UNITS,
+    Level,
+    base_name,
+    hardware,
+    is_listed,
+    software,
+    without,
+)
+from roofline.units import ELAPSED, unit_of
+from tests.shared import SHARED
+
+PROMISED = ("TU102", "GA100", "GA102", "GH100", "AD102", "GB100", "GB202")
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def script(name: str) -> ModuleType:
+    """A module of scripts/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("chip", PROMISED)
+def test_passes_are_as_few_as_promised(chip: str) -> None:
+    assert table()[chip].passes[Level.QUICK] == 1
+    assert table()[chip].passes[Level.STANDARD] <= 7
+
+
+def test_every_chip_of_a_capability_is_in_the_table_but_volta() -> None:
+    assert set(CHIP_OF_CAPABILITY.values()) - set(table()) == {"GV100", "GV11B"}
+
+
+def test_pass_table_is_what_the_library_says() -> None:
+    nvperf = script("nvperf")
+    path = nvperf.find_library()
+    if path is None:
+        pytest.skip("nvidia-cuda-cupti is not installed")
+    library = nvperf.Library(path)
+    maker = script("make_pass_table")
+    for chip in ("TU102", "GH100", "GB100", "GB20B"):
+        row = maker.describe(library, chip)
+        known = table()[chip]
+        assert row["passes"] == {str(level): count for level, count in known.passes.items()}
+        assert frozenset(row["absent"]) == known.absent
+
+
+def test_library_knows_the_passes_of_single_counters() -> None:
+    # Both measured by hand: one hardware pass, and a name that GH100 spells otherwise.
+    nvperf = script("nvperf")
+    path = nvperf.find_library()
+    if path is None:
+        pytest.skip("nvidia-cuda-cupti is not installed")
+    library = nvperf.Library(path)
+    assert library.passes("GH100", ["gpu__time_duration.sum"]) == (1, [])
+    assert library.passes("GB202", ["dram__bytes_read.sum"])[1] == ["dram__bytes_read.sum"]
+
+
+LISTS = sorted((SHARED / "ncu-metrics").glob("*.txt")) if SHARED else []
+
+
+@pytest.mark.skipif(not LISTS, reason="lists of metric names are not here")
+@pytest.mark.parametrize("listing", LISTS, ids=lambda path: path.stem)
+def test_names_exist_on_the_chip(listing: Path) -> None:
+    names, chip = set(listing.read_text().split()), listing.stem.upper()
+    assert chip in table()
+    for level in Level:
+        for metric in choose(level, [chip]).metrics:
+            assert not is_listed(metric) or base_name(metric) in names, metric
+
+
+def test_dram_is_spelt_as_the_chip_does() -> None:
+    assert "dram__bytes_read.sum" in choose(Level.QUICK, ["GH100"]).metrics
+    assert "dram__bytes_op_read.sum" not in choose(Level.QUICK, ["GH100"]).metrics
+    assert "dram__bytes_op_read.sum" in choose(Level.QUICK, ["GB202"]).metrics
+    assert "dram__bytes_read.sum" not in choose(Level.QUICK, ["GB202"]).metrics
+
+
+def test_without_dram_counters_there_is_what_missed_in_l2() -> None:
+    metrics = choose(Level.QUICK, ["GA10B"]).metrics
+    assert not [name for name in metrics if name.startswith("dram__")]
+    assert "lts__t_sectors_lookup_miss.sum" in metrics
+
+
+@pytest.mark.parametrize("chip", sorted(TENSOR_MEMORY))
+def test_tensor_memory_chips_count_tensor_operations(chip: str) -> None:
+    metrics = choose(Level.STANDARD, [chip]).metrics
+    for kind in ("bf16_dst_fp32", "fp16_dst_fp32", "fp4_dst_fp32"):
+        assert f"sm__ops_path_tensor_src_{kind}.sum" in metrics
+
+
+def test_two_kinds_of_gpu_get_what_both_have() -> None:
+    both = set(choose(Level.STANDARD, ["GH100", "GB202"]).metrics)
+    assert "dram__bytes_read.sum" not in both
+    assert "dram__bytes_op_read.sum" not in both
+    assert "lts__t_bytes.sum" in both
+
+
+def test_an_unknown_gpu_gets_what_all_have() -> None:
+    every = set(choose(Level.STANDARD, []).metrics)
+    for chip in PROMISED:
+        have = {base_name(name) for name in choose(Level.STANDARD, [chip]).metrics}
+        rare = {base_name(name) for name in RARE_UNITS}
+        assert {base_name(name) for name in every} - rare <= have, chip
+
+
+def test_ncu_decides_where_it_was_asked() -> None:
+    chosen = choose(Level.QUICK, ["GV100"], listed={"gpu__time_duration", "dram__bytes_read"})
+    hardware_part = [name for name in chosen.metrics if is_listed(name)]
+    assert hardware_part == ["gpu__time_duration.sum", "dram__bytes_read.sum"]
+    assert "dram__bytes_write.sum" in chosen.left_out
+
+
+def test_extra_metrics_come_last_and_once() -> None:
+    metrics = choose(Level.QUICK, ["GH100"], ["a__b.sum", "gpu__time_duration.sum"]).metrics
+    assert metrics[-1] == "a__b.sum"
+    assert len(metrics) == len(set(metrics))
+
+
+def test_levels_contain_one_another() -> None:
+    for chip in PROMISED:
+        quick, standard = (set(choose(level, [chip]).metrics) for level in list(Level)[:2])
+        dear = set(hardware(Level.QUICK, chip))
+        assert quick & dear <= standard
+
+
+def test_measure_reads_every_unit_that_is_collected() -> None:
+    for metric in (*UNITS, *RARE_UNITS):
+        if metric.endswith(ELAPSED):
+            found = unit_of(metric)
+            assert found is not None, metric
+            assert found[0] not in ("other_compute", "other_memory"), metric
+
+
+def test_cost_adds_patched_code_and_sampling() -> None:
+    # GH100: 7 hardware passes, 1 or 2 for patched code, 1 for sampling; quick does not sample.
+    assert cost(Level.STANDARD, "GH100").total == (9, 10)
+    assert cost(Level.QUICK, "GH100").total == (2, 3)
+    assert cost(Level.FULL, "GH100").total == SEEN_FULL["9.0"]
+    assert cost(Level.FULL, "GB202").total is None
+    assert cost(Level.QUICK, "GV100").total is None
+
+
+def test_capability_of_an_unknown_gpu() -> None:
+    assert chip_of("8.6") == "GA102"
+    assert chip_of("99.0") is None
+
+
+def test_rollups_do_not_hide_a_name() -> None:
+    assert without(["a__b.sum.per_second", "c__d.avg"], ["a__b"]) == ("c__d.avg",)
+
+
+def test_names_look_like_metrics() -> None:
+    for metric in (*hardware(Level.FULL, "GB100"), *software(Level.FULL)):
+        assert re.fullmatch(r"(group:)?[a-z0-9]+__[a-z0-9_]+(\.[a-z_]+)*", metric), metric
