@@ -94,6 +94,8 @@ def choose(
     chips: Collection[str],
     extra: Iterable[str] = (),
     listed: Collection[str] | None = None,
+    *,
+    patched: bool = True,
 ) -> Chosen:
     """The metrics of ``level`` that every one of ``chips`` has, and ``extra``.
 
@@ -111,7 +113,7 @@ def choose(
         kept = tuple(name for name in kept if base_name(name) in listed)
     kept += tuple(
         name
-        for name in software(level)
+        for name in software(level, patched=patched)
         if listed is None or not is_listed(name) or base_name(name) in listed
     )
     left_out = tuple(name for name in without(wanted, absent if known else ()) if name not in kept)

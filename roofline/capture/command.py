@@ -40,6 +40,12 @@ def command(
 
     """
     refuse_too_new(request, ncu.version)
+    if request.by_range and (request.kernel_regex or request.kernels or request.per_config):
+        raise UsageError(
+            f"--replay {request.replay} profiles ranges, not kernels",
+            why="so there is no kernel to choose or to count by grid",
+            hint="--nvtx RANGE, or cudaProfilerStart in the program; leave out --kernel...",
+        )
     if request.level is Level.FULL and request.section_set is not None:
         raise UsageError(
             f"--level full and --set {request.section_set} exclude each other",
@@ -118,9 +124,11 @@ def _replay(request: CaptureRequest, version: Version) -> list[str]:
 
 
 def _choice(request: CaptureRequest, _version: Version) -> list[str]:
-    words = ["--kernel-name-base", str(name_base(request))]
-    if (wanted := name_filter(request)) is not None:
-        words += ["--kernel-name", wanted]
+    words = []
+    if not request.by_range:
+        words += ["--kernel-name-base", str(name_base(request))]
+        if (wanted := name_filter(request)) is not None:
+            words += ["--kernel-name", wanted]
     if request.per_config:
         words += ["--filter-mode", "per-launch-config"]
     words += ["--launch-skip", str(request.launch_skip)]
@@ -130,7 +138,9 @@ def _choice(request: CaptureRequest, _version: Version) -> list[str]:
 
 
 def _ranges(request: CaptureRequest, _version: Version) -> list[str]:
-    words = ["--profile-from-start", "on" if request.from_start else "off"]
+    # Ranges begin at cudaProfilerStart by themselves, and ncu does not take the option there.
+    start = "on" if request.from_start else "off"
+    words = [] if request.by_range else ["--profile-from-start", start]
     if request.nvtx:
         words.append("--nvtx")
     for wanted in nvtx_filters(request.nvtx):

@@ -201,9 +201,13 @@ def hardware(level: Level, chip: str | None) -> tuple[str, ...]:
     return tuple(name for name in names if name not in dear)
 
 
-def software(level: Level) -> tuple[str, ...]:
-    """Metrics of ``level`` that code patching, sampling or the launch itself gives."""
-    return LAUNCH + SASS + (() if level is Level.QUICK else SAMPLING)
+def software(level: Level, *, patched: bool = True) -> tuple[str, ...]:
+    """Metrics of ``level`` that code patching, sampling or the launch itself gives.
+
+    ncu refuses counters that are patched into the code for ranges and whole graphs: not
+    ``patched`` leaves them out.
+    """
+    return LAUNCH + (SASS if patched else ()) + (() if level is Level.QUICK else SAMPLING)
 
 
 def base_name(metric: str) -> str:

@@ -33,7 +33,7 @@ def prepare(request: CaptureRequest, ncu: Ncu, machine: Machine, run: Run) -> Pr
     """
     chips = chips_of(machine, request.devices)
     listed = known_to(ncu, chips, run)
-    chosen = choose(request.level, chips, request.metrics, listed)
+    chosen = choose(request.level, chips, request.metrics, listed, patched=request.patched)
     notes = []
     if len(chips) > 1:
         notes.append(
@@ -41,6 +41,8 @@ def prepare(request: CaptureRequest, ncu: Ncu, machine: Machine, run: Run) -> Pr
         )
     if not chips:
         notes.append("the GPU is not known: only what every GPU counts is collected")
+    if not request.patched:
+        notes.append("operations by precision are not collected: ncu cannot for ranges and graphs")
     if machine.mig and request.lock_clocks:
         request = replace(request, lock_clocks=False)
         notes.append("MIG: clocks cannot be locked, --clock-control none is used")

@@ -60,7 +60,16 @@ class CaptureRequest:
     flush_caches: bool = True
     graphs: str = "node"
     ncu_options: tuple[str, ...] = ()
-    null_stdin: bool = False
+
+    @property
+    def by_range(self) -> bool:
+        """Whether ranges of calls are profiled, in which ncu sees no single kernel."""
+        return self.replay in (Replay.RANGE, Replay.APP_RANGE)
+
+    @property
+    def patched(self) -> bool:
+        """Whether ncu can patch counters into the code: not for ranges and whole graphs."""
+        return not self.by_range and self.graphs != "graph"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ def plan(request: CaptureRequest, *, ncu: str | None, chip: str | None) -> str:
     chips = (known_chip(chip),) if chip else chips_here()
     if not chips:
         lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
-    chosen = choose(request.level, chips or (ELSE,), request.metrics)
+    chosen = choose(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
     report = free_name(request.program)
     words = command(
         request,

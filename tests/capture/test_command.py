@@ -119,6 +119,14 @@ def test_ncu_takes_one_set() -> None:
         words(level=Level.FULL, section_set="roofline")
 
 
+def test_ranges_have_no_kernels() -> None:
+    argv = words(replay=Replay.RANGE, nvtx=("step",))
+    assert not {"--kernel-name", "--kernel-name-base", "--profile-from-start"} & set(argv)
+    for chosen in ({"kernel_regex": "x"}, {"kernels": ("x",)}, {"per_config": True}):
+        with pytest.raises(UsageError, match="not kernels"):
+            words(replay=Replay.APP_RANGE, **chosen)
+
+
 def test_words_of_the_user_come_before_the_program() -> None:
     assert words(ncu_options=("--app-replay-mode=relaxed",))[-4:] == (
         "--app-replay-mode=relaxed",

@@ -150,6 +150,12 @@ def test_levels_contain_one_another() -> None:
         assert quick & dear <= standard
 
 
+def test_nothing_is_patched_into_ranges_and_graphs() -> None:
+    metrics = choose(Level.STANDARD, ["GH100"], patched=False).metrics
+    assert not [name for name in metrics if "sass_" in name]
+    assert "dram__bytes_read.sum" in metrics
+
+
 def test_measure_reads_every_unit_that_is_collected() -> None:
     for metric in (*UNITS, *RARE_UNITS):
         if metric.endswith(ELAPSED):

@@ -1,0 +1,143 @@
+"""The real ncu, where there is one: what we pass it takes, and what it refuses we explain.
+
+ROOFLINE_TEST_NCU names it. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roofline.capture.chips import choose, table
+from roofline.capture.command import command, names_command
+from roofline.capture.find import ask, find_ncu
+from roofline.capture.levels import Level, base_name, is_listed
+from roofline.capture.prepare import known_to
+from roofline.capture.request import CaptureRequest, NameBase, Ncu, Replay
+from roofline.capture.run import child_environment
+from roofline.process import run_quietly
+from tests.capture.conftest import Fake
+from tests.shared import NCU
+
+pytestmark = pytest.mark.skipif(NCU is None, reason="ROOFLINE_TEST_NCU names no ncu")
+
+DRIVER = Path("/proc/driver/nvidia/version").exists()
+CHIPS = ("TU102", "TU116", "GA100", "GA102", "GA10B", "AD102", "GH100")
+
+
+@pytest.fixture(scope="module")
+def ncu() -> Ncu:
+    return find_ncu(NCU)
+
+
+ALL = CaptureRequest(program=("true",))
+REQUESTS = {
+    "plain": ALL,
+    "names": replace(ALL, kernels=("a", "b"), name_base=NameBase.MANGLED),
+    "regex": replace(ALL, kernel_regex="gemm|(?i)relu<float, 4>"),
+    "counting": replace(ALL, launch_skip=3, launch_count=1, per_config=True),
+    "ranges": replace(ALL, nvtx=("step", "A/*/B]"), from_start=False),
+    "application": replace(ALL, replay=Replay.APPLICATION),
+    "app-range": replace(ALL, replay=Replay.APP_RANGE),
+    "range": replace(ALL, replay=Replay.RANGE, nvtx=("step",)),
+    "graphs": replace(ALL, graphs="graph", lock_clocks=False, flush_caches=False),
+    "full": replace(ALL, level=Level.FULL),
+    "sections": replace(ALL, sections=("Occupancy",), section_set="roofline"),
+    "devices": replace(ALL, devices="0"),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_options_are_taken(ncu: Ncu, name: str, tmp_path: Path) -> None:
+    request = REQUESTS[name]
+    argv = command(
+        request,
+        ncu,
+        metrics=choose(request.level, ["GH100"], patched=request.patched).metrics,
+        report=tmp_path / "r%1",
+        log=tmp_path / "log",
+    )
+
+    done = run_quietly(argv, env=child_environment({"PATH": "/usr/bin:/bin"}, request))
+
+    assert done is not None
+    said = (tmp_path / "log").read_text() + done.stdout + done.stderr
+    if not DRIVER:
+        # Options are read before the driver is looked for, so this is all that it has to say.
+        errors = [line for line in said.splitlines() if line.startswith("==ERROR==")]
+        assert len(errors) == 2, said
+        assert "The application returned an error code (1)" in errors[0]
+        assert "failed to connect to the CUDA driver" in errors[1]
+    assert "unrecognised" not in said
+
+
+def test_run_for_names_is_taken(ncu: Ncu, tmp_path: Path) -> None:
+    argv = names_command(ALL, ncu, report=tmp_path / "r", log=tmp_path / "log")
+
+    done = run_quietly(argv)
+
+    assert done is not None
+    assert "unrecognised" not in done.stdout + (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_metrics_are_known_or_left_out(ncu: Ncu, chip: str) -> None:
+    if ncu.version.text != "2024.1.1":
+        pytest.skip("what is left out is known for 2024.1.1")
+    listed = known_to(ncu, [chip], ask)
+    assert listed is not None
+    assert len(listed) > 1000
+    chosen = choose(Level.STANDARD, [chip], listed=listed)
+    assert all(base_name(name) in listed for name in chosen.metrics if is_listed(name))
+    # The table is from a newer library: this one name on GH100 is younger than ncu 2024.1.
+    left_out = {base_name(name) for name in chosen.left_out}
+    assert left_out == ({"lts__d_decomp_input_sectors"} if chip == "GH100" else set())
+
+
+@pytest.mark.parametrize("chip", ["TU102", "GA100", "GH100"])
+def test_roll_ups_are_known(ncu: Ncu, chip: str) -> None:
+    listed = known_to(ncu, [chip], ask)
+    chosen = choose(Level.STANDARD, [chip], listed=listed).metrics
+    metrics = [name for name in chosen if is_listed(name) and "." in name]
+    bases = ",".join(dict.fromkeys(base_name(name) for name in metrics))
+    words = ["--query-metrics", "--query-metrics-mode", "suffix", "--metrics", bases]
+
+    done = ask([str(ncu.path), *words, "--chips", chip.lower()])
+
+    assert done is not None
+    known = {line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()}
+    assert set(metrics) <= known
+
+
+def test_chips_of_the_table_are_spelt_as_ncu_does(ncu: Ncu) -> None:
+    done = ask([str(ncu.path), "--list-chips"])
+    assert done is not None
+    chips = done.stdout.upper().replace(",", " ").split()
+    old = {name for name in table() if name[:2] in ("TU", "GA", "AD", "GH")}
+    assert old <= set(chips)
+
+
+@pytest.mark.skipif(DRIVER, reason="there is a driver here")
+def test_without_a_driver_the_message_is_ours(fake: Fake) -> None:
+    assert NCU is not None
+
+    done = fake.run("profile", "--ncu", NCU, "--kernel-regex", "gemm", "sh", "-c", "echo ran")
+
+    assert done.returncode == 4
+    assert "[no_driver]" in done.stderr
+    assert "evidence: ==ERROR== Nsight Compute failed to connect to the CUDA driver" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "ran" not in done.stdout
+    assert fake.files() == {"sh.ncu-rep.log"}
+
+
+def test_a_bad_regex_is_refused_before_the_program_starts(fake: Fake) -> None:
+    assert NCU is not None
+
+    done = fake.run("profile", "--ncu", NCU, "--kernel-regex", "(?<=a+)b", "true")
+
+    assert done.returncode == 2
+    assert "lookbehind" in done.stderr
+    assert fake.files() == set()

@@ -1,0 +1,171 @@
+"""Timing without a profiler: statistics worked out by hand, and programs that misbehave."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roofline.errors import ProgramError, UsageError
+from roofline.process import Completed
+from roofline.timing import find_figure, quantile, summarize, time_program, to_json
+
+ROOT = Path(__file__).parents[2]
+
+
+def answering(*outputs: str, code: int = 0) -> Callable[[Sequence[str]], Completed]:
+    """A program that prints each of ``outputs`` in turn."""
+    left = list(outputs)
+
+    def run(argv: Sequence[str]) -> Completed:
+        text = left.pop(0) if left else ""
+        return Completed(argv=tuple(argv), code=code, stdout=text, stderr="why\n")
+
+    return run
+
+
+def clock(*durations: float) -> Callable[[], float]:
+    """A clock by which the runs take ``durations``."""
+    times = [t for i, d in enumerate(durations) for t in (100.0 * i, 100.0 * i + d)]
+    return lambda: times.pop(0)
+
+
+def test_warm_up_runs_do_not_count() -> None:
+    timing = time_program(
+        ["/usr/bin/app", "x"], answering(), repeats=3, warmup=2, clock=clock(9, 8, 1, 3, 2)
+    )
+    assert timing.wall_s.values == (1, 3, 2)
+    assert timing.wall_s.median == 2
+    assert timing.program == "app"
+
+
+def test_quantiles_by_hand() -> None:
+    # Five values: 0.95 x 4 = 3.8, so 80 % of the way from the fourth to the fifth.
+    values = [10.0, 20.0, 30.0, 40.0, 50.0]
+    assert quantile(values, 0.95) == pytest.approx(48.0)
+    summary = summarize([50.0, 10.0, 40.0, 20.0, 30.0])
+    assert (summary.median, summary.minimum, summary.maximum, summary.mean) == (30, 10, 50, 30)
+    # Quartiles at 1.0 and 3.0: 20 and 40; (40 - 20) / 30.
+    assert summary.spread == pytest.approx(2 / 3)
+
+
+def test_one_value_has_no_spread_and_zero_has_none() -> None:
+    assert summarize([3.0]).spread == 0
+    assert summarize([0.0]).spread is None
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=50))
+def test_quantiles_stay_between_the_extremes(values: list[float]) -> None:
+    summary = summarize(values)
+    assert summary.minimum <= summary.median <= summary.maximum
+    assert summary.minimum <= summary.p95 <= summary.maximum * (1 + 1e-12)
+
+
+def test_the_programs_own_figure() -> None:
+    outputs = answering("tokens/s: 1,000\n", "tokens/s: 10\ntokens/s: 1,200.5\n", "tokens/s: 1400")
+    timing = time_program(
+        ["app"], outputs, repeats=2, warmup=1, metric=re.compile(r"tokens/s: (\S+)")
+    )
+    assert timing.metric is not None
+    assert timing.metric.values == (1200.5, 1400)  # the last line of each, warm-up left out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "figure"),
+    [
+        ("time=", "time=", None),
+        (r"time=\S+", "time=1.5e-3s", 1.5e-3),
+        (r"loss (\S+)", "loss -2_000", -2000),
+        (r"(a)|b\d+", "b7", 7),
+    ],
+)
+def test_figures(pattern: str, text: str, figure: float | None) -> None:
+    if figure is None:
+        with pytest.raises(UsageError, match="no number"):
+            find_figure(re.compile(pattern), text)
+    else:
+        assert find_figure(re.compile(pattern), text) == figure
+
+
+def test_no_figure_is_an_error() -> None:
+    with pytest.raises(UsageError, match="matches nothing"):
+        find_figure(re.compile("x"), "y")
+
+
+def test_a_program_that_fails() -> None:
+    with pytest.raises(ProgramError, match=r"app failed with exit code 3: why"):
+        time_program(["app"], answering(code=3), repeats=1, warmup=0)
+
+
+def test_a_program_that_is_killed() -> None:
+    with pytest.raises(ProgramError, match="signal 9"):
+        time_program(["app"], answering(code=-9), repeats=1, warmup=0)
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="cannot be started"):
+        time_program(["app"], lambda _: None, repeats=1, warmup=0)
+
+
+def test_document_has_values_and_environment() -> None:
+    timing = time_program(["app"], answering(), repeats=2, warmup=0, clock=clock(1, 2))
+    document = to_json(timing, {"gpus": []})
+    assert document["schema"] == "roofline.time/1"
+    assert document["wall_s"]["values"] == [1, 2]
+    assert document["metric"] is None
+    assert document["environment"] == {"gpus": []}
+    json.dumps(document, allow_nan=False)
+
+
+def roofline(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "roofline", "time", *words],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_command(tmp_path: Path) -> None:
+    words = ["--repeats", "3", "--warmup", "1", "--metric", r"x=(\d+)", "-o", "t.json"]
+
+    done = roofline(tmp_path, *words, "--", "sh", "-c", "echo run >> runs; echo x=5")
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs").read_text().count("run") == 4
+    assert "own figure" in done.stdout
+    document = json.loads((tmp_path / "t.json").read_text())
+    assert document["metric"]["median"] == 5
+    assert document["program"] == "sh"
+
+
+def test_command_as_json(tmp_path: Path) -> None:
+    done = roofline(tmp_path, "--repeats", "2", "--warmup", "0", "--json", "true")
+
+    assert json.loads(done.stdout)["repeats"] == 2
+
+
+def test_exit_code_of_a_failing_program(tmp_path: Path) -> None:
+    done = roofline(tmp_path, "--warmup", "0", "sh", "-c", "echo oops >&2; exit 4")
+
+    assert done.returncode == 5
+    assert "oops" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_output_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("mine")
+
+    done = roofline(tmp_path, "-o", "t.json", "true")
+
+    assert done.returncode == 2
+    assert (tmp_path / "t.json").read_text() == "mine"
