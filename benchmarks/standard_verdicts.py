@@ -46,7 +46,8 @@ class Restricted:
         if name in self.allowed or name.startswith(ALWAYS):
             return True
         if "_issue_stalled_" in name or name in SAMPLING:
-            return name.startswith(("smsp__pcsamp", "group:")) or self.stalls_by_ratio
+            sampled = name.startswith(("smsp__pcsamp", "group:")) or self.stalls_by_ratio
+            return sampled and SAMPLING[0] in self.allowed
         return base_name(name) in self.bases and name.endswith(SAME_COUNTER)
 
     def number(self, name: str) -> float | None:
@@ -117,6 +118,7 @@ def main() -> None:
     """Print the share of verdicts that stay, and each that does not."""
     for level in (Level.STANDARD, Level.QUICK):
         counts: Counter[str] = Counter()
+        lost: Counter[str] = Counter()
         for whole, less in pairs(sys.argv[1:], level):
             a, b = whole.verdict, less.verdict
             same_bound = a.bound == b.bound
@@ -125,6 +127,13 @@ def main() -> None:
             counts["bound"] += same_bound
             counts["bound and limiter"] += same
             counts["and cause"] += same and a.cause == b.cause
+            counts["and confidence"] += same and a.confidence == b.confidence
+            units = {use.unit for use in whole.measurement.units}
+            lost.update(units - {use.unit for use in less.measurement.units})
+            stalls = (whole.measurement.stalls[:1], less.measurement.stalls[:1])
+            counts["top stall reason"] += [s.reason for s in stalls[0]] == [
+                s.reason for s in stalls[1]
+            ]
             if not same and level is Level.STANDARD:
                 name = whole.measurement.name
                 print(f"  {name[:40]:40} {a.bound}/{a.limiter}/{a.limiter_percent} -> ", end="")
@@ -132,9 +141,16 @@ def main() -> None:
         total = counts["launches"]
         shares = ", ".join(
             f"same {what}: {counts[what]} ({100 * counts[what] / total:.1f} %)"
-            for what in ("bound", "bound and limiter", "and cause")
+            for what in (
+                "bound",
+                "bound and limiter",
+                "and cause",
+                "and confidence",
+                "top stall reason",
+            )
         )
         print(f"{level}: {total} launches; {shares}")
+        print(f"  units no longer seen, by launches: {dict(lost.most_common())}")
 
 
 if __name__ == "__main__":
