@@ -62,6 +62,10 @@ class Restricted:
         """Whether it was collected."""
         return self._keeps(name) and self.whole.has(name)
 
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether any of them was collected."""
+        return any(self.has(name) for name in names)
+
     def instances(self, name: str) -> Mapping[str, float]:
         """Instances, if they were collected."""
         return self.whole.instances(name) if self._keeps(name) else {}

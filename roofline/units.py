@@ -102,6 +102,7 @@ _MEMBERS: tuple[str, ...] = (
     "sm__mio_pq_write_cycles_active",
     "sm__mio2rf_writeback_active",
     "sm__pipe_alu_cycles_active",
+    "sm__pipe_aluheavy_cycles_active",
     "sm__pipe_fma_cycles_active",
     "sm__pipe_fmaheavy_cycles_active",
     "sm__pipe_fp64_cycles_active",
@@ -113,6 +114,10 @@ _MEMBERS: tuple[str, ...] = (
     "sm__pipe_tensor_subpipe_hmma_cycles_active",
     "sm__pipe_tc_cycles_active",
     "sm__pipe_tma_cycles_active",
+    "sm__mem_tensor_cycles_active",
+    "l1tex__tmain_requests",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared",
+    "lts__d_decomp_input_sectors",
 )
 _MEMBER_METRICS = tuple(name + ELAPSED for name in _MEMBERS)
 # Links are in neither throughput; ncu writes them as sums.

@@ -29,7 +29,8 @@ from roofline.capture.levels import (
     software,
     without,
 )
-from roofline.units import ELAPSED, unit_of
+from roofline.units import ELAPSED, unit_uses
+from tests.metrics import PlainMetrics
 from tests.shared import SHARED
 
 PROMISED = ("TU102", "GA100", "GA102", "GH100", "AD102", "GB100", "GB202")
@@ -159,9 +160,9 @@ def test_nothing_is_patched_into_ranges_and_graphs() -> None:
 def test_measure_reads_every_unit_that_is_collected() -> None:
     for metric in (*UNITS, *RARE_UNITS):
         if metric.endswith(ELAPSED):
-            found = unit_of(metric)
-            assert found is not None, metric
-            assert found[0] not in ("other_compute", "other_memory"), metric
+            uses = [use for use in unit_uses(PlainMetrics({metric: 12.5})) if use.metric == metric]
+            assert [use.percent for use in uses] == [12.5], metric
+            assert uses[0].unit not in ("other_compute", "other_memory"), metric
 
 
 def test_cost_adds_patched_code_and_sampling() -> None:
