@@ -31,10 +31,13 @@ CHIP_OF_CAPABILITY: Mapping[str, str] = {
 
 # profiler__replayer_passes of public reports taken with NVIDIA's set "full".
 SEEN_FULL: Mapping[str, tuple[int, int]] = {
+    "7.0": (73, 74),
+    "7.5": (30, 32),
     "8.0": (43, 49),
-    "8.6": (32, 34),
-    "8.9": (32, 34),
+    "8.6": (32, 38),
+    "8.9": (32, 39),
     "9.0": (39, 40),
+    "10.0": (39, 39),
 }
 # Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
 SASS_PASSES = (1, 2)

@@ -88,7 +88,7 @@ COLLECTING = (
         default=Level.STANDARD.value,
         show_default=True,
         help="quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
-        "that a verdict needs (at most 7); full: NVIDIA's set and that (32 to 49 in all).",
+        "that a verdict needs (at most 7); full: NVIDIA's set and that (30 to 49 in all).",
     ),
     click.option(
         "--metrics",

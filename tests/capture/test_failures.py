@@ -9,6 +9,7 @@ import pytest
 from roofline.capture.failures import Found, catalogue, error_of, failed, recognise, refine
 from roofline.capture.machine import Gpu, Machine
 from roofline.errors import CaptureError, ProgramError
+from tests.capture.test_levels import script
 
 BARE = Machine(gpus=(Gpu(index=0, name="NVIDIA H100", capability="9.0"),), driver="550.54.15")
 EXIT = "==ERROR== The application returned an error code ({})."
@@ -164,3 +165,9 @@ def test_message_has_one_fact_a_line() -> None:
         "evidence", "where", "try", "administrator", "meanwhile", "log",
     ]  # fmt: skip
     assert lines[-2:] == ["    a", "    b"]
+
+
+def test_page_lists_every_code() -> None:
+    maker = script("make_failure_docs")
+    assert maker.TARGET.read_text() == maker.page()
+    assert all(f"## {code}\n" in maker.page() for code in catalogue())
