@@ -29,6 +29,21 @@ def free_name(program: Sequence[str], folder: Path = Path()) -> Path:
         number += 1
 
 
+def settle(made: Path, report: Path, *, force: bool) -> Path:
+    """Move a finished report to its place; to a free name beside it if that was taken meanwhile.
+
+    Raises:
+        UsageError: it cannot be moved there.
+
+    """
+    while report.exists() and not force:
+        report = free_name([report.name.removesuffix(".ncu-rep")], report.parent)
+    try:
+        return made.replace(report)
+    except OSError as error:
+        raise UsageError(f"cannot write {report}", why=error.strerror) from error
+
+
 def log_path(report: Path) -> Path:
     """Where the log of ``report`` is."""
     return report.with_name(report.name + ".log")
@@ -51,11 +66,17 @@ def check_output(report: Path, *, force: bool) -> None:
         raise UsageError(f"cannot write to the folder {report.parent}", hint="-o in another folder")
 
 
-def keep_log(argv: Sequence[str], text: Sequence[str], ended: Ended, log: Path) -> Path:
-    """Write the log beside the report: the command, what ncu wrote, and its part of stderr."""
+def keep_log(argv: Sequence[str], text: Sequence[str], ended: Ended, log: Path) -> Path | None:
+    """Write the log beside the report: the command, what ncu wrote, and its part of stderr.
+
+    ``None`` where that fails: a full disk must not hide what there is to say.
+    """
     library = [line for line in ended.stderr.splitlines() if line.startswith("==")]
     lines = [LOG_HEAD, f"$ {shell(argv)}", *text, *library, f"# exit code {ended.code}"]
-    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    try:
+        log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError:
+        return None
     return log
 
 

@@ -14,7 +14,7 @@ from roofline.capture.command import command, names_command
 from roofline.capture.failures import Found, catalogue, error_of, recognise
 from roofline.capture.kernels import nearest
 from roofline.capture.machine import Machine
-from roofline.capture.output import check_output, keep_log, log_path
+from roofline.capture.output import check_output, keep_log, log_path, settle
 from roofline.capture.progress import Progress, Watch
 from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError
@@ -47,7 +47,7 @@ class Captured:
     """
 
     report: Path
-    log: Path
+    log: Path | None
     argv: tuple[str, ...]
     launches: int
     progress: Progress
@@ -94,11 +94,12 @@ def capture(request: CaptureRequest, setting: Setting, report: Path, *, force: b
             tell=setting.tell,
         )
         ended, text = _run(argv, request, setting, watch, folder / "ncu.log")
-        log = keep_log(argv, text, ended, log_path(report))
         launches, problem = _launches(folder / "report.ncu-rep")
         if not launches:
+            log = keep_log(argv, text, ended, log_path(report))
             raise _failure(request, setting, ended, text, watch, problem, log)
-        (folder / "report.ncu-rep").replace(report)
+        report = settle(folder / "report.ncu-rep", report, force=force)
+        log = keep_log(argv, text, ended, log_path(report))
     return Captured(
         report=report,
         log=log,

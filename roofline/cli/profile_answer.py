@@ -50,7 +50,8 @@ def afterwards(
     captured: Captured, request: CaptureRequest, setting: Setting, analysis: Analysis
 ) -> list[str]:
     """The lines after the table."""
-    lines = ["", f"Report: {captured.report} ({captured.launches} launches), log: {captured.log}"]
+    log = f", log: {captured.log}" if captured.log is not None else ""
+    lines = ["", f"Report: {captured.report} ({captured.launches} launches){log}"]
     if captured.partial is not None:
         lines.append(f"Partial: {captured.partial}")
     if request.launch_count == captured.launches and not request.per_config:

@@ -153,7 +153,7 @@ def _answer_request(given: dict[str, Any]) -> Any:
 def _setting(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequest, Setting]:
     """Everything that is looked up before the run, and what of it a person should know."""
     from roofline.capture.find import ask, find_ncu
-    from roofline.capture.kernels import check_with_ncu
+    from roofline.capture.kernels import check_with_ncu, is_collective
     from roofline.capture.machine import look
     from roofline.capture.prepare import prepare
     from roofline.capture.run import Limits, Setting
@@ -165,7 +165,9 @@ def _setting(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureReq
     tell = _silence if given["quiet"] or not sys.stderr.isatty() else _say
     for note in prepared.notes:
         _say(note)
-    if not (request.collectives or request.kernels):
+    if any(is_collective(name) for name in request.kernels) or request.collectives:
+        _say("collectives are profiled: one whose peers are not there hangs (--stall-timeout)")
+    elif not request.kernels:
         tell("collectives (NCCL, NVSHMEM, all-reduce ...) are left out; --collectives takes them")
     if request.launch_count is not None:
         what = "launches of each grid and block" if request.per_config else "launches"

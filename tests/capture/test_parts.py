@@ -11,13 +11,13 @@ from roofline.capture.failures import NcuFailedError
 from roofline.capture.find import candidates, find_ncu, parse_version
 from roofline.capture.levels import Level
 from roofline.capture.machine import Gpu, Machine
-from roofline.capture.output import check_output, free_name
+from roofline.capture.output import check_output, free_name, keep_log, settle
 from roofline.capture.prepare import chips_of, known_to, parse_names, prepare
 from roofline.capture.progress import Progress, Watch, parse
 from roofline.capture.ranks import inside, is_chosen, rank_of
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.errors import UsageError
-from roofline.process import Completed, run_through
+from roofline.process import Completed, Ended, run_through
 
 REAL = "NVIDIA (R) Nsight Compute\nVersion 2024.1.1.0 (build 33998838) (public-release)\n"
 
@@ -286,6 +286,21 @@ def test_report_is_named_after_the_program(tmp_path: Path) -> None:
 def test_report_names_that_cannot_be(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError):
         check_output(tmp_path / name, force=False)
+
+
+def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    made, report = tmp_path / "made", tmp_path / "a.ncu-rep"
+    made.write_text("new")
+    report.write_text("of another run")
+    assert settle(made, report, force=False).name == "a-2.ncu-rep"
+    assert report.read_text() == "of another run"
+    assert settle(made, report, force=True) == report
+    assert report.read_text() == "new"
+
+
+def test_a_log_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
+    ended = Ended(code=1, stopped=None, stderr="")
+    assert keep_log(["ncu"], [], ended, tmp_path / "no" / "log") is None
 
 
 # --- passing output on ------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -72,6 +74,32 @@ def test_output_of_the_program_passes_byte_by_byte(fake: Fake) -> None:
 
     assert done.stdout.startswith(b"\xff\x00out")
     assert b"\xfeerr" in done.stderr
+
+
+def test_on_a_terminal_there_is_progress_and_the_program_sees_the_terminal(fake: Fake) -> None:
+    fake.program("bench", "test -t 1 && echo on a terminal; read line || echo no input")
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        fake.argv("profile", "bench"),
+        cwd=fake.folder,
+        env=fake.environment | {"NO_COLOR": "1"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while chunk := os.read(ours, 1 << 16):
+            said += chunk
+    os.close(ours)
+
+    assert running.wait() == 0
+    assert b"on a terminal" in said
+    assert b"no input" in said  # a background process group must not read a terminal
+    assert b"roofline: profiled 1: gemm (9 passes)" in said
+    assert b"at most 10 launches" in said
+    assert b"--collectives takes them" in said
 
 
 def test_input_reaches_the_program(fake: Fake) -> None:
@@ -368,6 +396,14 @@ def test_a_device_that_is_not_there(fake: Fake) -> None:
 
     assert done.returncode == 2
     assert "no GPU 4" in done.stderr
+
+
+def test_a_collective_that_is_asked_for_is_taken_with_a_warning(fake: Fake) -> None:
+    done = fake.run("profile", "--kernel", "ncclDevKernel_AllReduce", "true")
+
+    words = fake.calls()[0]["argv"]
+    assert words[words.index("--kernel-name") + 1] == "ncclDevKernel_AllReduce"
+    assert "hangs" in done.stderr
 
 
 def test_injection_of_another_tool_is_unset(fake: Fake) -> None:
