@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -294,6 +295,7 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
     report.write_text("of another run")
     assert settle(made, report, force=False).name == "a-2.ncu-rep"
     assert report.read_text() == "of another run"
+    made.write_text("new")
     assert settle(made, report, force=True) == report
     assert report.read_text() == "new"
 
@@ -344,16 +346,18 @@ def test_a_reason_ends_it_with_its_children(
     # The child ignores SIGINT and SIGTERM's turn is skipped by nobody: SIGKILL ends the group.
     script = "trap '' INT; sleep 60 & echo $! > child; wait"
     monkeypatch.chdir(tmp_path)
-    began: list[int] = []
+    child = Path("child")
 
     def watch() -> str | None:
-        began.append(1)
-        return "stall" if Path("child").exists() else None
+        return "stall" if child.exists() and child.read_text().strip() else None
 
     ended = run_through(["sh", "-c", script], watch=watch, grace_s=0.3)
 
     assert ended is not None
     assert ended.stopped == "stall"
     assert ended.code < 0
-    status = Path(f"/proc/{Path('child').read_text().strip()}/stat")
-    assert not status.exists() or " Z " in status.read_text()
+    status = Path(f"/proc/{child.read_text().strip()}/stat")
+    end = time.monotonic() + 10
+    while status.exists() and " Z " not in status.read_text():
+        assert time.monotonic() < end, "the child lives on"
+        time.sleep(0.05)

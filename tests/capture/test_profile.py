@@ -506,5 +506,14 @@ def _wait_for(what: object, limit_s: float = 20) -> None:
 
 
 def _alive(process: int) -> bool:
+    """Whether a process that was killed a moment ago is still there."""
     status = Path(f"/proc/{process}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+    for _ in range(50):
+        try:
+            state = status.read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.1)
+    return True
