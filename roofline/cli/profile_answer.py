@@ -11,6 +11,8 @@ from roofline.capture.command import shell
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import Captured, Setting
 from roofline.cli.answer import Request, answer
+from roofline.cli.reports import analyze_reports
+from roofline.errors import InputError
 from roofline.model import Analysis
 
 _REPLAYS = {
@@ -30,15 +32,15 @@ def answer_about(
     given: Mapping[str, Any],
 ) -> None:
     """Print the answer, then where the report is, how it was measured and what to type next."""
-    from roofline.analysis import analyze
-
-    analysis = analyze(
-        captured.report,
+    analysis, _ = analyze_reports(
+        (captured.report,),
         specs=given["specs"],
-        achieved=given["peaks"],
+        peaks=given["peaks"],
         latency_threshold=wanted.latency_threshold,
         balance=wanted.balance,
     )
+    if analysis is None:  # it was read a moment ago
+        raise InputError(f"{captured.report} cannot be read any more")
     answer(analysis, wanted)
     # A format for programs stays alone on stdout.
     aside = wanted.format != "table"
@@ -64,7 +66,7 @@ def afterwards(
         lines.append(f"Not in the report: {shown}" + (f" and {more} more" if more > 0 else ""))
     lines.append(measured_how(captured, request, setting, analysis))
     report = str(captured.report)
-    lines.append(f"Next: {shell(['roofline', 'analyze', report, '--explain', 'KERNEL'])}")
+    lines.append(f"Next: {shell(['roofline', 'analyze', report, '--explain', '1'])}")
     return lines
 
 
