@@ -251,8 +251,8 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, environment, term
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(answer.sys.stdout, "isatty", lambda: terminal, raising=False)
 
-    assert answer._color(answer.Request()) is coloured
-    assert answer._color(answer.Request(output=Path("a.txt"))) is False
+    assert answer.color(answer.Request()) is coloured
+    assert answer.color(answer.Request(output=Path("a.txt"))) is False
 
 
 def test_help_has_examples_and_begins_as_the_list_of_commands_says():
