@@ -88,7 +88,7 @@ def _parts(timeline: Timeline, kind: Integers, wanted: Wanted) -> dict[int, Part
 def _device(parts: dict[int, Part], asked: int | None) -> int:
     """The one asked for, else the one that kernels kept busy longest."""
     if asked is None:
-        busy = {d: sum(w.kernel for w in part.swept.windows) for d, part in parts.items()}
+        busy = {d: sum(w.kernel for w in part.shares) for d, part in parts.items()}
         return max(parts, key=lambda d: (busy[d], -d))
     if asked not in parts:
         there = ", ".join(str(d) for d in parts)
@@ -98,7 +98,7 @@ def _device(parts: dict[int, Part], asked: int | None) -> int:
 
 def _use(part: Part, wanted: Wanted) -> DeviceUse:
     """All figures of one device."""
-    total = use_of(part.swept.windows)
+    total = use_of(part.shares)
     ranked = rank(part, top=wanted.top, min_share=wanted.min_share)
     span, span_idle = span_of(part)
     gaps = part.swept.gaps

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedIOBase
-from typing import Any, cast
+from typing import Any
+
+from roofline.timeline.chrome_events import Decode, Event, lenient
 
 HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
@@ -22,105 +24,6 @@ _TRIES = 8  # cuts tried before a piece counts as damaged
 _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
 _STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
-
-
-Dim3OrMore = tuple[int, ...]
-_ARGS: dict[str, tuple[str, Any]] = {  # attribute -> key in the trace, type
-    "correlation": ("correlation", Any),
-    "device": ("device", Any),
-    "grid": ("grid", Dim3OrMore | None),
-    "block": ("block", Dim3OrMore | None),
-    "collective": ("Collective name", Any),
-    "kind": ("kind", Any),
-    "name": ("name", Any),
-    "kernel_details": ("kernel_details", Any),
-    "memcpy_details": ("memcpy_details", Any),
-    "correlation_id": ("correlation_id", Any),
-    "step_num": ("step_num", Any),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Args:
-    """The arguments of an event that matter here; ``None`` where it has none such."""
-
-    correlation: Any = None
-    device: Any = None
-    grid: Dim3OrMore | None = None
-    block: Dim3OrMore | None = None
-    collective: Any = None
-    kind: Any = None
-    name: Any = None
-    kernel_details: Any = None
-    memcpy_details: Any = None
-    correlation_id: Any = None
-    step_num: Any = None
-
-
-NO_ARGS = Args()
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event as the trace has it; times in microseconds."""
-
-    ph: str = ""
-    cat: str = ""
-    name: Any = ""
-    ts: float = 0.0
-    dur: float = 0.0
-    pid: Any = None
-    tid: Any = None
-    args: Args = NO_ARGS
-
-
-Decode = Callable[[bytes], "list[Event] | None"]
-
-
-def lenient(piece: bytes) -> list[Event] | None:
-    """The events of ``[piece]`` by the standard library, ``None`` where it is not JSON.
-
-    Control characters, bad UTF-8 and NaN, which occur in real traces, are let through.
-    """
-    try:
-        found = json.loads(f"[{piece.decode('utf-8', 'replace')}]", strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return [_event(e) for e in found if isinstance(e, dict)]
-
-
-def fast_decoder() -> Decode | None:
-    """A decoder that builds only what is needed, where msgspec is installed.
-
-    Its events look like ``Event``. What it refuses is left to ``lenient``.
-    """
-    try:
-        import msgspec
-    except ImportError:
-        return None
-    args = msgspec.defstruct(
-        "FastArgs",
-        [(name, kind, None) for name, (_, kind) in _ARGS.items()],
-        rename={name: key for name, (key, _) in _ARGS.items()},
-        frozen=True,
-        gc=False,
-    )
-    text, number = (str, ""), (float, 0.0)
-    fields = [
-        *(("ph", *text), ("cat", *text), ("name", Any, "")),
-        *(("ts", *number), ("dur", *number), ("pid", Any, None), ("tid", Any, None)),
-        ("args", args, args()),
-    ]
-    event = msgspec.defstruct("FastEvent", fields, gc=False)
-    decoder = msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
-
-    def decode(piece: bytes) -> list[Event] | None:
-        try:
-            return cast("list[Event]", decoder.decode(b"[%b]" % piece))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return lenient(piece)
-
-    return decode
 
 
 @dataclass(slots=True)
@@ -303,43 +206,3 @@ def _cuts(buffer: bytes) -> Iterator[tuple[int, int]]:
         before = before[:-1].rstrip()
         if before.endswith(b"}"):
             yield max(position - 256, 0) + len(before), position
-
-
-def _event(raw: dict[str, Any]) -> Event:
-    args = raw.get("args")
-    return Event(
-        ph=str(raw.get("ph", "")),
-        cat=str(raw.get("cat") or ""),
-        name=raw.get("name", ""),
-        ts=_number(raw.get("ts")),
-        dur=_number(raw.get("dur")),
-        pid=_plain(raw.get("pid")),
-        tid=_plain(raw.get("tid")),
-        args=_args(args) if isinstance(args, dict) and args else NO_ARGS,
-    )
-
-
-def _args(raw: dict[str, Any]) -> Args:
-    found = {name: raw[key] for name, (key, _) in _ARGS.items() if key in raw}
-    for name in ("grid", "block"):
-        if name in found:
-            found[name] = _sizes(found[name])
-    return Args(**found) if found else NO_ARGS
-
-
-def _sizes(value: Any) -> Dim3OrMore | None:
-    if isinstance(value, list) and all(isinstance(v, int) for v in value):
-        return tuple(value)
-    return None
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | str) else str(value)
-
-
-def _number(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0.0
-    return number if abs(number) < float("inf") else 0.0  # NaN compares false

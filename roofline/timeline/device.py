@@ -48,6 +48,11 @@ class Part:
         return np.isin(self.step, self.kept)
 
     @property
+    def shares(self) -> tuple[Shares, ...]:
+        """How the windows that count were used."""
+        return tuple(self.swept.windows[i] for i in self.kept)
+
+    @property
     def kept(self) -> tuple[int, ...]:
         """The places of the windows that count."""
         return tuple(i for i, w in enumerate(self.windows) if w.left_out is None)
@@ -62,8 +67,7 @@ def cut(timeline: Timeline, kind: Integers, index: int, wanted: Wanted) -> Part:
 
     """
     here = timeline.events.device == index
-    columns = {n: getattr(timeline.events, n)[here] for n in Events.__slots__}
-    events = Events(**columns)
+    events = timeline.events if here.all() else _only(timeline.events, here)
     kind_of = kind[events.identity]
     ranges = () if wanted.window else step_ranges(timeline, events)
     if ranges:
@@ -75,7 +79,6 @@ def cut(timeline: Timeline, kind: Integers, index: int, wanted: Wanted) -> Part:
         windows = [whole_window(events, start, end)]
     groups, group_of = _groups(timeline.identities, by_name=wanted.by_name)
     group = group_of[events.identity]
-    kept = [w for w in windows if w.left_out is None]
     return Part(
         timeline=timeline,
         index=index,
@@ -86,14 +89,16 @@ def cut(timeline: Timeline, kind: Integers, index: int, wanted: Wanted) -> Part:
         ranged=bool(ranges),
         groups=groups,
         group=group,
-        swept=sweep(events.start, events.end, group, kind_of, kept),
+        swept=sweep(events.start, events.end, group, kind_of, windows),
     )
+
+
+def _only(events: Events, here: Mask) -> Events:
+    return Events(**{name: getattr(events, name)[here] for name in Events.__slots__})
 
 
 def steps_of(part: Part) -> tuple[StepUse, ...]:
     """Every window, those that do not count too."""
-    events = part.events
-    every = sweep(events.start, events.end, part.group, part.kind, part.windows)
     launches = np.bincount(part.step[part.step >= 0], minlength=len(part.windows))
     return tuple(
         StepUse(
@@ -103,7 +108,7 @@ def steps_of(part: Part) -> tuple[StepUse, ...]:
             left_out=window.left_out,
             launches=int(number),
         )
-        for window, shares, number in zip(part.windows, every.windows, launches, strict=True)
+        for window, shares, number in zip(part.windows, part.swept.windows, launches, strict=True)
     )
 
 

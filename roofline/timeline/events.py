@@ -138,9 +138,11 @@ class Interner(dict[Any, int]):
 
 def make_events(columns: Sequence[Integers]) -> Events:
     """Columns (start, end, device, identity, launch, thread, process) in order of start."""
-    order = np.argsort(columns[0], kind="stable")
     names = ("start", "end", "device", "identity", "launch", "thread", "process")
-    return Events(**{n: c[order] for n, c in zip(names, columns, strict=True)})
+    if (columns[0][1:] < columns[0][:-1]).any():
+        order = np.argsort(columns[0], kind="stable")
+        columns = [c[order] for c in columns]
+    return Events(**dict(zip(names, columns, strict=True)))
 
 
 def make_calls(columns: Sequence[Integers], order: Integers | None = None) -> Calls:

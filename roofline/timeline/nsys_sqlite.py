@@ -47,6 +47,7 @@ _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMem
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = 1 << 17
+_ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
 
 # One integer each: grid x takes 31 bits, y and z 16; a block's sides are 1024 at most.
@@ -129,7 +130,8 @@ class _Export:
             ):
                 if text is not None:
                     part.append(np.fromstring(text, dtype=np.int64, sep=","))
-        return [np.concatenate(part) for part in parts]
+        # Parts are dropped as they are joined, so that nothing is held twice.
+        return [np.concatenate(parts.pop(0)) for _ in columns]
 
     def _calls(self) -> tuple[Calls, Integers]:
         """CUDA calls of the host, and for each its process and correlation id in one number."""
@@ -150,7 +152,7 @@ class _Export:
             parts.append([*columns[:5], columns[5] + len(identities)])
             identities += found
         start, lasted, device, process, correlation, identity = (
-            np.concatenate(c) for c in zip(*parts, strict=True)
+            np.concatenate([part.pop(0) for part in parts]) for _ in range(6)
         )
         launch, thread = join_launches(_key(process, correlation), calls, keys)
         device = physical_device(self.db, self.tables, device, _pid(process))
@@ -256,12 +258,17 @@ def _key(process_or_thread: Integers, correlation: Integers) -> Integers:
 
 
 def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
-    """The different rows, and for each row the place of its like among them."""
-    code = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values, index = np.unique(column, return_inverse=True)
-        code = code * len(values) + index
+    """The different rows, and for each row the place of its like among them.
+
+    Rows are told apart by a mix of their columns, and it is checked that no two share one.
+    """
+    code = columns[0].copy()
+    for column in columns[1:]:
+        code = code * _ODD + column  # wraps around
     _, first, index = np.unique(code, return_index=True, return_inverse=True)
+    if not all((c[first][index] == c).all() for c in columns):
+        rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+        return [tuple(row) for row in rows.tolist()], index.reshape(-1)
     return [tuple(int(c[i]) for c in columns) for i in first], index
 
 

@@ -6,16 +6,16 @@ length of the windows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roofline.timeline.events import Integers, Mask
 from roofline.timeline.steps import Window
 
-COMPUTE, COMMUNICATION, COPY = 0, 1, 2
+COMPUTE, COMMUNICATION, COPY = KINDS = (0, 1, 2)
+_BLOCK = 1 << 17  # stretches looked at together: more need memory, fewer take time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,16 @@ class Shares:
         return self.wall - self.busy
 
 
+_COLUMNS = tuple(f.name for f in fields(Shares))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupancy:
-    """The answer of ``sweep``; columns of ``sole`` and ``union`` are indexed by group.
+    """The answer of ``sweep``: ``windows`` covers all of them, the rest those not left out.
 
-    ``sole`` is the time in which a group ran and nothing else did, ``union`` in which it ran at
-    all, ``total`` the sum over its events. ``gaps`` are (start, end) of idle stretches.
+    Columns are indexed by group: ``sole`` is the time in which a group ran and nothing else did,
+    ``union`` in which it ran at all, ``total`` the sum over its events. ``gaps`` are (start, end)
+    of idle stretches.
     """
 
     windows: tuple[Shares, ...]
@@ -62,25 +66,19 @@ def sweep(
         end: when it ends.
         group: which kernel (or kind of copy) it is an instance of, from 0.
         kind: COMPUTE, COMMUNICATION or COPY of each event.
-        windows: the time that counts.
+        windows: the time to look at.
 
     """
-    clock = _Clock(windows)
-    begin, finish = clock.inside(start), clock.inside(end)
-    kept = finish > begin
-    begin, finish, group, kind = begin[kept], finish[kept], group[kept], kind[kept]
     groups = int(group.max()) + 1 if len(group) else 0
-    edges, active, sole_group = _segments(begin, finish, group, kind, clock.edges)
-    length = np.diff(edges)
-    place = np.searchsorted(clock.edges, edges[:-1], side="right") - 1
-    shares = _shares(length, place, active, len(windows))
-    only = sole_group >= 0
+    kept = [w for w in windows if w.left_out is None]
+    union_, total = _by_group(start, end, group, groups, _Clock(kept))
+    clock = _Clock(windows)
+    counts = np.array([w.left_out is None for w in windows])
+    sums = _Sums(clock=clock, counts=counts, groups=groups)
+    for block in _blocks(start, end, group, kind, clock):
+        sums.add(block)
     return Occupancy(
-        windows=shares,
-        sole=_sums(sole_group[only], length[only], groups),
-        union=_unions(begin, finish, group, groups),
-        total=_sums(group, finish - begin, groups),
-        gaps=_gaps(edges, active.sum(axis=0) == 0, clock),
+        windows=sums.shares(), sole=sums.sole, union=union_, total=total, gaps=sums.gaps()
     )
 
 
@@ -94,10 +92,13 @@ class _Clock:
 
     def inside(self, times: Integers) -> Integers:
         """How much window time precedes each time."""
+        if len(self.start) == 1:
+            only: Integers = np.clip(times - self.start[0], 0, self.length[0])
+            return only
         index = np.maximum(np.searchsorted(self.start, times, side="right") - 1, 0)
         within: Integers = np.clip(times - self.start[index], 0, self.length[index])
-        passed: Integers = self.edges[index] + within
-        return passed
+        within += self.edges[index]
+        return within
 
     def outside(self, times: Integers, *, ends: bool) -> Integers:
         """The real time; at an edge, the end of the one window or the start of the other."""
@@ -107,53 +108,103 @@ class _Clock:
         return real
 
 
-def _segments(
-    begin: Integers, finish: Integers, group: Integers, kind: Integers, edges: Integers
-) -> tuple[Integers, NDArray[np.int32], Integers]:
-    """Times at which something changes, how many events of each kind run after each, and who.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """Consecutive stretches in which nothing changes.
 
-    The last answer is the group that runs alone, -1 where none does: with n events, the sum s and
-    the sum of squares q of their groups, all are one group if and only if n * q = s * s.
+    ``active`` counts the running events of each kind, ``sole`` is the group that runs alone, -1
+    where none does.
     """
-    times = np.concatenate([begin, finish, edges])
+
+    edges: Integers
+    active: Integers
+    sole: Integers
+
+
+def _blocks(
+    start: Integers, end: Integers, group: Integers, kind: Integers, clock: _Clock
+) -> Iterator[_Block]:
+    """All stretches between starts, ends and edges of windows, a part at a time.
+
+    With n events running, the sum s and the sum of squares q of their groups, all are of one
+    group if and only if n * q = s * s.
+    """
+    events = len(start)
+    # An event outside of the windows has no length in their time, and so no part in any stretch.
+    times = np.concatenate([clock.inside(start), clock.inside(end), clock.edges])
     order = np.argsort(times, kind="stable")
-    sign = np.concatenate(
-        [np.ones(len(begin), np.int64), -np.ones(len(begin), np.int64), np.zeros_like(edges)]
-    )[order]
-    who = np.concatenate([group, group, np.zeros_like(edges)])[order]
-    what = np.concatenate([kind, kind, np.zeros_like(edges)])[order]
-    active = np.stack(
-        [np.cumsum(sign * (what == k), dtype=np.int32) for k in (COMPUTE, COMMUNICATION, COPY)]
-    )
-    count = active.sum(axis=0, dtype=np.int64)
-    total = np.cumsum(sign * who)
-    squares = np.cumsum(sign * who * who)
-    alone = (count > 0) & (count * squares == total * total)
-    sole = np.where(alone, total // np.maximum(count, 1), -1)
-    return times[order], active[:, :-1], sole[:-1]
+    times.sort(kind="stable")
+    before = np.zeros(5, dtype=np.int64)  # n by kind, s, q
+    for first in range(0, len(times) - 1, _BLOCK):
+        part = order[first : first + _BLOCK]
+        event = np.where(part < 2 * events, part % max(events, 1), 0)
+        sign = np.where(part < events, 1, np.where(part < 2 * events, -1, 0))
+        who = group[event] if events else np.zeros_like(event)
+        what = kind[event] if events else np.zeros_like(event)
+        steps = [sign * (what == k) for k in KINDS] + [sign * who, sign * who * who]
+        running = before[:, None] + np.cumsum(np.stack(steps), axis=1)
+        before = running[:, -1].copy()
+        bounds = times[first : first + _BLOCK + 1]
+        running = running[:, : len(bounds) - 1]
+        count, total, squares = running[:3].sum(axis=0), running[3], running[4]
+        alone = (count > 0) & (count * squares == total * total)
+        sole = np.where(alone, total // np.maximum(count, 1), -1)
+        yield _Block(edges=bounds, active=running[:3], sole=sole)
 
 
-def _shares(
-    length: Integers, place: Integers, active: NDArray[np.int32], windows: int
-) -> tuple[Shares, ...]:
-    compute, communication, copy = (row > 0 for row in active)
+class _Sums:
+    """Adds up blocks: by window, by group, and the gaps."""
 
-    def of(mask: Mask) -> Integers:
-        return _sums(place[mask], length[mask], windows)
+    def __init__(self, *, clock: _Clock, counts: Mask, groups: int) -> None:
+        self.clock, self.counts = clock, counts
+        self.sole = np.zeros(groups, dtype=np.int64)
+        self.columns = dict.fromkeys(_COLUMNS, np.zeros(len(counts), dtype=np.int64))
+        self.idle: list[Integers] = []
 
-    columns = {
-        "wall": _sums(place, length, windows),
-        "kernel": of(compute | communication),
-        "compute": of(compute),
-        "communication": of(communication),
-        "copy": of(copy),
-        "exposed_communication": of(communication & ~compute & ~copy),
-        "exposed_copy": of(copy & ~compute & ~communication),
-        "busy": of(compute | communication | copy),
-    }
-    return tuple(
-        Shares(**{name: int(column[i]) for name, column in columns.items()}) for i in range(windows)
-    )
+    def add(self, block: _Block) -> None:
+        """Count one block in."""
+        length = np.diff(block.edges)
+        place = np.searchsorted(self.clock.edges, block.edges[:-1], side="right") - 1
+        place = np.minimum(place, len(self.counts) - 1)
+        compute, communication, copy = (row > 0 for row in block.active)
+        masks = {
+            "wall": np.ones_like(compute),
+            "kernel": compute | communication,
+            "compute": compute,
+            "communication": communication,
+            "copy": copy,
+            "exposed_communication": communication & ~compute & ~copy,
+            "exposed_copy": copy & ~compute & ~communication,
+            "busy": compute | communication | copy,
+        }
+        for name, mask in masks.items():
+            part = _sums(place[mask], length[mask], len(self.counts))
+            self.columns[name] = self.columns[name] + part
+        counted = self.counts[place]
+        alone = counted & (block.sole >= 0)
+        self.sole += _sums(block.sole[alone], length[alone], len(self.sole))
+        idle = counted & ~masks["busy"] & (length > 0)
+        pairs = np.stack([block.edges[:-1][idle], block.edges[1:][idle]], axis=1)
+        self.idle.append(pairs)
+
+    def shares(self) -> tuple[Shares, ...]:
+        """One answer for each window."""
+        return tuple(
+            Shares(**{name: int(column[i]) for name, column in self.columns.items()})
+            for i in range(len(self.counts))
+        )
+
+    def gaps(self) -> Integers:
+        """Idle stretches in real time; one that spans the edge of adjoining windows is one."""
+        idle = np.concatenate([np.empty((0, 2), dtype=np.int64), *self.idle])
+        if not len(idle):
+            return idle
+        start = self.clock.outside(idle[:, 0], ends=False)
+        end = self.clock.outside(idle[:, 1], ends=True)
+        joined = np.concatenate([[False], start[1:] == end[:-1]])
+        first = np.flatnonzero(~joined)
+        last = np.concatenate([first[1:] - 1, [len(start) - 1]])
+        return np.stack([start[first], end[last]], axis=1)
 
 
 def _sums(index: Integers, amount: Integers, size: int) -> Integers:
@@ -162,12 +213,19 @@ def _sums(index: Integers, amount: Integers, size: int) -> Integers:
     return np.bincount(place, weights=amount, minlength=size).astype(np.int64)
 
 
-def _unions(begin: Integers, finish: Integers, group: Integers, groups: int) -> Integers:
-    order = np.lexsort((begin, group))
-    begin, finish = begin[order], finish[order]
-    bounds = np.searchsorted(group[order], np.arange(groups + 1))
-    pairs = zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    return np.array([union(begin[a:b], finish[a:b]) for a, b in pairs], dtype=np.int64)
+def _by_group(
+    start: Integers, end: Integers, group: Integers, groups: int, clock: _Clock
+) -> tuple[Integers, Integers]:
+    """The union and the sum of each group's events."""
+    order = np.argsort(start, kind="stable")  # quick: readers give events in order of start
+    order = order[np.argsort(group[order], kind="stable")]
+    bounds = np.searchsorted(group[order], np.arange(groups + 1)).tolist()
+    unions, totals = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
+    for g in range(groups):
+        own = order[bounds[g] : bounds[g + 1]]
+        begin, finish = clock.inside(start[own]), clock.inside(end[own])
+        unions[g], totals[g] = union(begin, finish), (finish - begin).sum()
+    return unions, totals
 
 
 def union(begin: Integers, finish: Integers) -> int:
@@ -177,16 +235,3 @@ def union(begin: Integers, finish: Integers) -> int:
     covered = np.maximum.accumulate(finish)
     reached = np.concatenate([begin[:1], covered[:-1]])
     return int(np.maximum(finish - np.maximum(begin, reached), 0).sum())
-
-
-def _gaps(edges: Integers, idle: Mask, clock: _Clock) -> Integers:
-    """Idle stretches in real time; one that spans the edge of two adjoining windows is one."""
-    kept = idle & (np.diff(edges) > 0)
-    if not kept.any():
-        return np.empty((0, 2), dtype=np.int64)
-    start = clock.outside(edges[:-1][kept], ends=False)
-    end = clock.outside(edges[1:][kept], ends=True)
-    joined = np.concatenate([[False], start[1:] == end[:-1]])
-    first = np.flatnonzero(~joined)
-    last = np.concatenate([first[1:] - 1, [len(start) - 1]])
-    return np.stack([start[first], end[last]], axis=1)

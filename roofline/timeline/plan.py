@@ -19,6 +19,10 @@ from roofline.timeline.selection import Basis, KernelShare, ProfileRequest
 from roofline.timeline.steps import Window
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
+_LOOK = 20_000  # launches looked at first
+
+# In a sequence of launches: one that is not wanted, and one that must not be profiled.
+_OTHER, _BARRED = -1, -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +145,8 @@ def _request(scope: _Scope, kernels: Sequence[KernelShare]) -> ProfileRequest | 
     which = _which(part, kernels)
     hits = matching[scope.identity]
     sequence = which[scope.identity[hits]]
-    sequence = np.where(scope.allowed[hits], sequence, -2)
-    found = _shortest(sequence.tolist(), len(kernels))
+    sequence = np.where(scope.allowed[hits], sequence, _BARRED)
+    found = _middle(sequence, len(kernels))
     if found is None:
         return None
     first, count = found
@@ -162,19 +166,30 @@ def _which(part: Part, kernels: Sequence[KernelShare]) -> Integers:
     """For each identity the place of its kernel among ``kernels``, -1 for none."""
     sizes = {(k.name, k.grid, k.block): i for i, k in enumerate(kernels)}
     places = [
-        sizes.get((i.name, i.grid, i.block), sizes.get((i.name, None, None), -1))
+        sizes.get((i.name, i.grid, i.block), sizes.get((i.name, None, None), _OTHER))
         if i.work is Work.KERNEL
-        else -1
+        else _OTHER
         for i in part.timeline.identities
     ]
     return np.array(places, dtype=np.int64)
+
+
+def _middle(sequence: Integers, kinds: int) -> tuple[int, int] | None:
+    """``_shortest`` in the middle of what may be profiled, or where that fails in all of it."""
+    allowed = np.flatnonzero(sequence != _BARRED)
+    if len(allowed) > _LOOK:
+        begin = int(allowed[(len(allowed) - _LOOK) // 2])
+        found = _shortest(sequence[begin : begin + _LOOK].tolist(), kinds)
+        if found is not None:
+            return begin + found[0], found[1]
+    return _shortest(sequence.tolist(), kinds)
 
 
 def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
     """The shortest stretch that holds each of 0 .. kinds - 1: (first, length).
 
     Of several the middle one: the first launches of a process are the least like the others.
-    -1 are launches that match the filter but are not wanted, -2 such as must not be profiled.
+    Other launches are _OTHER or _BARRED.
     """
     best: list[tuple[int, int]] = []
     last_seen = [-1] * kinds
@@ -188,7 +203,9 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
         first = min(last_seen)
         length = position - first + 1
         if first > barrier and (not best or length <= best[0][1]):
-            best = [*(best if best and best[0][1] == length else ()), (first, length)]
+            if best and length < best[0][1]:
+                best.clear()
+            best.append((first, length))
     return best[len(best) // 2] if best else None
 
 

@@ -36,7 +36,7 @@ def _shares(part: Part) -> list[KernelShare]:
     kind = np.zeros(max(size, len(part.groups)), dtype=np.int64)
     kind[part.group] = part.kind
     kernels_ns = int(swept.total[kind[:size] != COPY].sum())
-    wall_ns = sum(w.wall for w in swept.windows)
+    wall_ns = sum(w.wall for w in part.shares)
     return [
         _share(part, g, int(kind[g]), int(instances[g]), kernels_ns, wall_ns)
         for g in np.flatnonzero(swept.total).tolist()

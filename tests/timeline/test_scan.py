@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.timeline.chrome_scan import Decode, Scan, fast_decoder, lenient
+from roofline.timeline.chrome_events import Decode, fast_decoder, lenient
+from roofline.timeline.chrome_scan import Scan
 from tests.timeline.made import kernel, trace
 
 FAST = fast_decoder()
@@ -128,7 +129,9 @@ def test_dirty_events_are_read(decode: Decode, bad: bytes, name: str):
 
 @DECODERS
 def test_an_unreadable_event_costs_only_itself(decode: Decode):
-    content = b'[{"name": "first"}, {"name": "a"b"}, {"name": "last"}]'
+    content = (
+        b'[{"ph": "X", "name": "first"}, {"ph": "X", "name": "a"b"}, {"ph": "X", "name": "last"}]'
+    )
 
     events, found = scan(content, decode)
 
@@ -138,7 +141,7 @@ def test_an_unreadable_event_costs_only_itself(decode: Decode):
 
 @DECODERS
 def test_a_comma_too_many_is_let_through(decode: Decode):
-    events, found = scan(b'[{"name": "a"}, {"name": "b"},\n]', decode)
+    events, found = scan(b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"},\n]', decode)
 
     assert [e.name for e in events] == ["a", "b"]
     assert not found.truncated
