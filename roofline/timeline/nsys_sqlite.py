@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from roofline.timeline.events import (
     make_calls,
     make_events,
     no_launch_record,
+    nothing,
 )
 from roofline.timeline.names import base_name, printable
 from roofline.timeline.nsys_about import about_capture, devices_of, physical_device
@@ -47,13 +48,18 @@ _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMem
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = 1 << 17
+_IDS = 500  # SQLite takes at least 999 parameters
 _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
 
-# One integer each: grid x takes 31 bits, y and z 16; a block's sides are 1024 at most.
+# Several small columns in one integer, because each column read takes its time. Grid x takes 31
+# bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
 _GRID = "(gridX << 32) | (gridY << 16) | gridZ"
 _BLOCK = "(blockX << 20) | (blockY << 8) | blockZ"
-_WHERE = ("start", "end - start", "deviceId", "globalPid", "correlationId")
+_LASTED = "(max(end - start, 0) << 8) | deviceId"
+# Correlation ids are counted by each process anew: the process is above 32 bits of correlation.
+_KEY = "((({process} >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
+_WHERE = ("start", _LASTED, _KEY.format(process="globalPid"))
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
@@ -136,29 +142,38 @@ class _Export:
     def _calls(self) -> tuple[Calls, Integers]:
         """CUDA calls of the host, and for each its process and correlation id in one number."""
         if not self._has_rows(CALLS):
-            nothing = np.empty(0, np.int64)
-            return make_calls([nothing] * 4), nothing
-        start, lasted, thread, correlation, name = self._columns(
-            CALLS, ("start", "end - start", "globalTid", "correlationId", "nameId")
+            return make_calls(nothing(4)), nothing(1)[0]
+        start, lasted, thread, correlation = self._columns(
+            CALLS,
+            (
+                "start",
+                "(nameId << 32) | min(end - start, 0xFFFFFFFF)",
+                "globalTid",
+                "nullif(correlationId, 0)",
+            ),
         )
         order = np.argsort(start, kind="stable")
-        keys = _key(thread, correlation)[order]
-        return make_calls([start, start + lasted, thread, name], order), keys
+        keys = np.where(correlation > 0, _pid(thread) << 32 | correlation, UNKNOWN)[order]
+        name = lasted >> 32
+        lasted &= 0xFFFFFFFF
+        lasted += start
+        return make_calls([start, lasted, thread, name], order), keys
 
     def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events]:
         parts: list[list[Integers]] = []
         identities: list[Identity] = []
         for found, columns in self._work():
-            parts.append([*columns[:5], columns[5] + len(identities)])
+            parts.append([*columns[:3], columns[3] + len(identities)])
             identities += found
-        start, lasted, device, process, correlation, identity = (
-            np.concatenate([part.pop(0) for part in parts]) for _ in range(6)
+        start, lasted, key, identity = (
+            np.concatenate([part.pop(0) for part in parts]) for _ in range(4)
         )
-        launch, thread = join_launches(_key(process, correlation), calls, keys)
-        device = physical_device(self.db, self.tables, device, _pid(process))
-        events = make_events(
-            [start, start + np.maximum(lasted, 0), device, identity, launch, thread, _pid(process)]
-        )
+        launch, thread = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
+        process = key >> 32
+        device = physical_device(self.db, self.tables, lasted & 0xFF, process)
+        end = lasted >> 8
+        end += start
+        events = make_events([start, end, device, identity, launch, thread, process])
         return tuple(identities), events
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
@@ -168,8 +183,7 @@ class _Export:
         names = f"(demangledName << 32) | {mangled}"
         *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
         keys, index = _distinct(name, grid, block)
-        found = [self._kernel(*key, has_mangled=has_mangled) for key in keys]
-        yield found, [*columns, index]
+        yield self._kernels(keys, has_mangled=has_mangled), [*columns, index]
         if self._has_rows(COPIES):
             *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
             keys, index = _distinct(kind)
@@ -181,27 +195,41 @@ class _Export:
             columns = self._columns(SETS, _WHERE)
             yield [_copy(Work.SET, "memset")], [*columns, columns[0] * 0]
 
-    def _kernel(self, names: int, grid: int, block: int, *, has_mangled: bool) -> Identity:
-        name = printable(self._string(names >> 32) or "(no name)")
-        return Identity(
-            work=Work.KERNEL,
-            name=name,
-            base_name=base_name(name),
-            mangled=self._string(names & 0xFFFFFFFF) if has_mangled else None,
-            grid=_grid(grid),
-            block=_block(block),
-        )
+    def _kernels(self, keys: Sequence[tuple[int, ...]], *, has_mangled: bool) -> list[Identity]:
+        texts = self._strings({part for names, *_ in keys for part in _both(names)})
+        found = []
+        for names, grid, block in keys:
+            demangled, mangled = _both(names)
+            name = printable(texts.get(demangled) or "(no name)")
+            found.append(
+                Identity(
+                    work=Work.KERNEL,
+                    name=name,
+                    base_name=base_name(name),
+                    mangled=texts.get(mangled) if has_mangled else None,
+                    grid=_grid(grid),
+                    block=_block(block),
+                )
+            )
+        return found
 
-    def _string(self, key: int) -> str | None:
-        row = self.db.execute("SELECT value FROM StringIds WHERE id = ?", (key,)).fetchone()
-        return row[0] if row else None
+    def _strings(self, keys: Iterable[int]) -> dict[int, str]:
+        """Texts by id; the table may have no index, so it is not searched for each."""
+        wanted = sorted(keys)
+        found: dict[int, str] = {}
+        for first in range(0, len(wanted), _IDS):
+            part = wanted[first : first + _IDS]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT id, value FROM StringIds WHERE id IN ({marks})"  # noqa: S608
+            found.update(self.db.execute(query, part))
+        return found
 
     def _has_column(self, table: str, column: str) -> bool:
         return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
 
     def _call_names(self, calls: Calls) -> dict[int, str]:
-        found = {int(i): self._string(int(i)) or "" for i in np.unique(calls.name)}
-        return {i: harmless(_VERSION.sub("", name)) for i, name in found.items()}
+        found = self._strings(np.unique(calls.name).tolist())
+        return {i: harmless(_VERSION.sub("", name or "")) for i, name in found.items()}
 
     def _ranges(self, step: str | None) -> Iterator[Range]:
         """Push/pop and start/end ranges whose name says that they are a step."""
@@ -252,9 +280,9 @@ def _pid(process_or_thread: Integers) -> Integers:
     return process_or_thread >> 24 & 0xFFFFFF
 
 
-def _key(process_or_thread: Integers, correlation: Integers) -> Integers:
-    """Correlation ids are counted by each process anew."""
-    return _pid(process_or_thread) << 32 | correlation
+def _both(names: int) -> tuple[int, int]:
+    """Ids of the demangled and of the mangled name."""
+    return names >> 32, names & 0xFFFFFFFF
 
 
 def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
