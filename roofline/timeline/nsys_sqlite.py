@@ -19,13 +19,11 @@ import numpy as np
 from roofline.errors import InputError
 from roofline.model import Dim3
 from roofline.timeline.events import (
-    STEP,
     UNKNOWN,
     Calls,
     Events,
     Identity,
     Integers,
-    Range,
     Timeline,
     Work,
     harmless,
@@ -37,6 +35,7 @@ from roofline.timeline.events import (
 )
 from roofline.timeline.names import base_name, printable
 from roofline.timeline.nsys_about import about_capture, devices_of, physical_device
+from roofline.timeline.nsys_ranges import has_column, step_ranges_of
 from roofline.timeline.nsys_refusal import graph_notes, refuse_no_kernels
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -45,12 +44,10 @@ SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
-_PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = 1 << 17
 _IDS = 500  # SQLite takes at least 999 parameters
 _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
-_PLAIN = re.compile(r"[\w#.=: -]{1,60}")
 
 # Several small columns in one integer, because each column read takes its time. Grid x takes 31
 # bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
@@ -108,7 +105,7 @@ class _Export:
             events=events,
             calls=calls,
             call_names=self._call_names(calls),
-            ranges=tuple(self._ranges(step)),
+            ranges=tuple(step_ranges_of(self.db, self.tables, step)),
             devices=devices_of(self.db, self.tables),
             from_start=from_start,
             notes=(*graphs, *notes, *no_launch_record(events)),
@@ -178,7 +175,7 @@ class _Export:
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
         """For kernels, copies and sets: identities, and columns that end with their index."""
-        has_mangled = self._has_column(KERNELS, "mangledName")
+        has_mangled = has_column(self.db, KERNELS, "mangledName")
         mangled = "mangledName" if has_mangled else "demangledName"
         names = f"(demangledName << 32) | {mangled}"
         *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
@@ -224,56 +221,9 @@ class _Export:
             found.update(self.db.execute(query, part))
         return found
 
-    def _has_column(self, table: str, column: str) -> bool:
-        return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
-
     def _call_names(self, calls: Calls) -> dict[int, str]:
         found = self._strings(np.unique(calls.name).tolist())
         return {i: harmless(_VERSION.sub("", name or "")) for i, name in found.items()}
-
-    def _ranges(self, step: str | None) -> Iterator[Range]:
-        """Push/pop and start/end ranges whose name says that they are a step."""
-        if "NVTX_EVENTS" not in self.tables:
-            return
-        columns = [c for c in ("textId", "domainId") if self._has_column("NVTX_EVENTS", c)]
-        text = "text"
-        if "textId" in columns:
-            text = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
-        domain = "domainId" if "domainId" in columns else "0"
-        narrow = "" if step else "AND name GLOB 'ProfilerStep#*'"
-        pattern = re.compile(step or STEP)
-        domains = self._domains(text, domain)
-        query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM NVTX_EVENTS
-            WHERE eventType IN ({_PUSH_POP}, {_START_END}) AND end IS NOT NULL {narrow}
-            ORDER BY start"""  # noqa: S608
-        for start, end, thread, where, name in self.db.execute(query):
-            match = None if name is None else pattern.search(name)
-            if match is not None:
-                yield Range(
-                    name=printable(name),
-                    start=start,
-                    end=end,
-                    process=(thread or 0) >> 24 & 0xFFFFFF,
-                    thread=UNKNOWN if thread is None else thread,
-                    nvtx=_tellable(match, domains.get(where) if where else None),
-                )
-
-    def _domains(self, text: str, domain: str) -> dict[int, str]:
-        query = f"SELECT {domain}, {text} FROM NVTX_EVENTS WHERE eventType = {_DOMAIN}"  # noqa: S608
-        return {row[0]: row[1] for row in self.db.execute(query) if row[1]}
-
-
-def _tellable(match: re.Match[str], domain: str | None) -> str | None:
-    """The name of a range for ncu: only what was asked for by its letters can be printed.
-
-    Numbers may surround the match ("iteration" in "iteration 7"); other letters may be private.
-    """
-    name = match.string
-    around = name[: match.start()] + name[match.end() :]
-    plain = _PLAIN.fullmatch(name) and not re.search(r"[^\W\d_]", around)
-    if not plain or (domain is not None and not _PLAIN.fullmatch(domain)):
-        return None
-    return name if domain is None else f"{domain}@{name}"
 
 
 def _pid(process_or_thread: Integers) -> Integers:
