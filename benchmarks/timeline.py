@@ -69,7 +69,7 @@ def run(path: Path, words: list[str]) -> tuple[float, float, int]:
     """Seconds of the process from start to end, its peak memory in MB, kernels counted."""
     begin = time.perf_counter()
     argv = [sys.executable, __file__, "--measure", str(path), *words]
-    done = run_quietly(argv, timeout_s=600, env=os.environ | {"PYTHONPATH": os.getcwd()})
+    done = run_quietly(argv, timeout_s=600, env=os.environ | {"PYTHONPATH": str(Path.cwd())})
     seconds = time.perf_counter() - begin
     if done is None or done.code != 0:
         sys.exit("failed" if done is None else done.stderr)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from roofline.causes import Cause, ruled_out
-from roofline.model import Bound, Measurement, PeakSet
-from roofline.playbook import CAUSES, NO_CAUSE, STALLS, UNITS, Play
+from roofline.model import Bound, Family, Measurement, PeakSet, UnitUse
+from roofline.phrases import percent
+from roofline.playbook import CAUSES, NO_CAUSE, NO_STALLS, STALLS, UNITS, Play
 from roofline.units import unit_name
+
+# Under this share of its peak a unit is no concern of a kernel that waits.
+_FAR = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,41 +31,63 @@ def advise(
     peaks: PeakSet,
     *,
     bound: Bound,
-    unit: str,
-    percent: float,
+    top: UnitUse,
+    uses: Sequence[UnitUse],
     cause: Cause | None,
     threshold: float,
 ) -> Words:
-    """Put a verdict into words; ``percent`` and ``unit`` are those of the nearest ceiling."""
-    name = unit_name(unit)
+    """Put a verdict into words; ``top`` is the nearest ceiling, ``uses`` all of them."""
+    name = unit_name(top.unit)
     if bound is Bound.LATENCY:
-        play = _latency_play(cause)
+        play = _latency_play(measurement, cause)
         why = cause.text if cause else ruled_out(measurement)
         claim = (
             f"Latency: nothing is near its limit. The busiest unit, the {name}, reaches "
-            f"{percent:.0f} % (under {threshold:.0f} %); {why}."
+            f"{percent(top.percent)} (under {percent(threshold)}); {why}."
         )
         hint = f"latency: {why}"
+        avoid = (*_far_from_limits(uses), *play.avoid)
     else:
-        play = UNITS.get(unit, UNITS["other"])
-        rate = _rate(measurement, peaks, unit)
-        claim = f"The {name} is the limiter: busy {percent:.0f} % of the elapsed time{rate}."
-        hint = f"{name} at {percent:.0f} %{rate}"
+        play = UNITS.get(_play_of(top.unit, measurement), UNITS["other"])
+        rate = _rate(measurement, peaks, top.unit)
+        claim = f"The {name} is the limiter: busy {percent(top.percent)} of the elapsed time{rate}."
+        hint = f"{name} at {percent(top.percent)}{rate}"
+        avoid = play.avoid
     return Words(
         claim=claim,
         hint=f"{hint}: {play.short}" if play.short else hint,
         refute=play.refute,
         try_first=play.try_first,
-        avoid=play.avoid,
+        avoid=avoid,
     )
 
 
-def _latency_play(cause: Cause | None) -> Play:
+def _play_of(unit: str, m: Measurement) -> str:
+    """L1 and shared memory are one unit, and what helps depends on which of them is used."""
+    if unit != "l1" or m.shared_memory_bytes is None:
+        return unit
+    if m.shared_memory_bytes == 0:
+        return "l1_global"
+    share = {stall.reason: stall.share for stall in m.stalls}
+    shared = share.get("mio_throttle", 0.0) + share.get("short_scoreboard", 0.0)
+    return "l1_global" if share.get("lg_throttle", 0.0) > shared else "l1_shared"
+
+
+def _latency_play(m: Measurement, cause: Cause | None) -> Play:
     if cause is None:
-        return NO_CAUSE
+        return NO_CAUSE if m.theoretical_occupancy_percent is None else NO_STALLS
     if cause.code.startswith("stall_"):
         return STALLS.get(cause.code.removeprefix("stall_"), STALLS["other"])
     return CAUSES[cause.code]
+
+
+def _far_from_limits(uses: Sequence[UnitUse]) -> Iterator[str]:
+    """What a kernel that waits would gain nothing from: only what is really far from a limit."""
+    for family, what in ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes")):
+        busiest = next((use for use in uses if use.family is family), None)
+        if busiest is not None and busiest.percent < _FAR:
+            name = unit_name(busiest.unit)
+            yield f"fewer {what}: the {name}, the busiest, is at {percent(busiest.percent)}"
 
 
 def _rate(measurement: Measurement, peaks: PeakSet, unit: str) -> str:

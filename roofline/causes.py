@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 
 from roofline.model import Measurement
+from roofline.phrases import count, percent, waves
 
+_WARP = 32
+_FULL_LANES = 0.75
 # A last wave that leaves this much of the GPU idle over the kernel is worth naming.
 _TAIL = 0.2
 _BUSY_SMS = 80.0
@@ -44,43 +47,62 @@ class Cause:
     text: str
 
 
-def latency_cause(measurement: Measurement) -> Cause | None:
-    """The first cause that the evidence supports: grid, tail, imbalance, occupancy, stalls.
+def latency_cause(m: Measurement, nearest: float, threshold: float) -> Cause | None:
+    """The first cause that the evidence supports, or ``None`` where nothing would tell.
 
-    ``None`` where the report has nothing that would tell.
+    A tail or uneven work is the cause only where the busiest unit, at ``nearest`` percent of the
+    whole time, would reach ``threshold`` in the time that is not idle; else it comes last.
     """
-    for cause in (_small_grid, _tail, _imbalance, _occupancy, _stall, _idle_warps):
-        found = cause(measurement)
-        if found is not None:
-            return found
-    return None
+    idle = [found for found in (_tail(m), _imbalance(m)) if found is not None]
+    enough = [cause for part, cause in idle if nearest >= threshold * (1 - part)]
+    first = (_small_grid(m), _partial_warps(m), *enough, _occupancy(m), _stall(m), _idle_warps(m))
+    return next((c for c in (*first, *(cause for _, cause in idle)) if c is not None), None)
 
 
 def _small_grid(m: Measurement) -> Cause | None:
     if m.waves is None or m.waves >= 1:
         return None
-    blocks = "" if m.grid is None else f"{math.prod(m.grid)} blocks are "
-    sms = "" if m.device.sm_count is None else f" on {m.device.sm_count} SMs"
-    text = f"the grid is too small: {blocks}{m.waves:.2g} waves{sms}"
+    text = "the grid is too small: "
+    if m.grid is not None:
+        blocks = math.prod(m.grid)
+        text += f"{count(blocks, 'block')} {'is' if blocks == 1 else 'are'} "
+    text += f"{waves(m.waves)} waves"
+    if m.device.sm_count is not None:
+        text += f" on {m.device.sm_count} SMs"
     return Cause(code="grid_too_small", text=text)
 
 
-def _tail(m: Measurement) -> Cause | None:
+def _partial_warps(m: Measurement) -> Cause | None:
+    """Blocks that leave lanes of their warps empty: those issue and wait like full ones."""
+    if m.block is None:
+        return None
+    threads = math.prod(m.block)
+    lanes = _WARP * math.ceil(threads / _WARP)
+    if threads >= _FULL_LANES * lanes:
+        return None
+    text = f"blocks of {count(threads, 'thread')} fill {threads} of the {lanes} lanes they occupy"
+    return Cause(code="partial_warps", text=text + _top_stall(m))
+
+
+def _tail(m: Measurement) -> tuple[float, Cause] | None:
+    """The idle part of the time, and the cause."""
     if m.waves is None:
         return None
     last = math.ceil(m.waves)
     idle = 1 - m.waves / last
     if idle < _TAIL:
         return None
-    text = f"a tail: {m.waves:.2f} waves need the time of {last}, {100 * idle:.0f} % of it idle"
-    return Cause(code="tail_effect", text=text)
+    text = f"a tail: {m.waves:.2f} waves need the time of {last}, {percent(100 * idle)} of it idle"
+    return idle, Cause(code="tail_effect", text=text + _top_stall(m))
 
 
-def _imbalance(m: Measurement) -> Cause | None:
-    if m.sm_active_percent is None or m.sm_active_percent >= _BUSY_SMS:
+def _imbalance(m: Measurement) -> tuple[float, Cause] | None:
+    """The idle part of the time, and the cause."""
+    active = m.sm_active_percent
+    if active is None or active >= _BUSY_SMS:
         return None
-    text = f"work is uneven: the average SM has work for {m.sm_active_percent:.0f} % of the time"
-    return Cause(code="imbalance", text=text)
+    text = f"work is uneven: the average SM has work for {percent(active)} of the time"
+    return 1 - active / 100, Cause(code="imbalance", text=text + _top_stall(m))
 
 
 def _occupancy(m: Measurement) -> Cause | None:
@@ -88,7 +110,7 @@ def _occupancy(m: Measurement) -> Cause | None:
     if theoretical is None or theoretical >= _LOW_OCCUPANCY:
         return None
     by = "" if m.occupancy_limiter is None else f", limited by {m.occupancy_limiter}"
-    text = f"few warps to hide latency: occupancy at most {theoretical:.0f} %{by}"
+    text = f"few warps to hide latency: occupancy at most {percent(theoretical)}{by}"
     return Cause(code="occupancy_limited", text=text + _top_stall(m))
 
 
@@ -97,7 +119,7 @@ def _stall(m: Measurement) -> Cause | None:
         return None
     top = m.stalls[0]
     meaning = STALL_MEANINGS.get(top.reason, "a reason of its own name")
-    text = f"warps stall on {top.reason} ({100 * top.share:.0f} % of stalls): {meaning}"
+    text = f"warps stall on {top.reason} ({percent(100 * top.share)} of stalls): {meaning}"
     return Cause(code=f"stall_{top.reason}", text=text)
 
 
@@ -114,9 +136,9 @@ def ruled_out(m: Measurement) -> str:
     """What the evidence excludes where no cause was found, and what would tell."""
     excluded = []
     if m.waves is not None:
-        excluded.append(f"the grid ({m.waves:.3g} waves)")
+        excluded.append(f"the grid ({waves(m.waves)} waves)")
     if m.theoretical_occupancy_percent is not None:
-        excluded.append(f"occupancy (up to {m.theoretical_occupancy_percent:.0f} %)")
+        excluded.append(f"occupancy (up to {percent(m.theoretical_occupancy_percent)})")
     start = f"not {' and not '.join(excluded)}; " if excluded else ""
     if m.stalls:
         return f"{start}no stall reason stands out"
@@ -126,4 +148,4 @@ def ruled_out(m: Measurement) -> str:
 def _top_stall(m: Measurement) -> str:
     if not m.stalls:
         return ""
-    return f"; top stall {m.stalls[0].reason} ({100 * m.stalls[0].share:.0f} %)"
+    return f"; top stall {m.stalls[0].reason} ({percent(100 * m.stalls[0].share)} of stalls)"

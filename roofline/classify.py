@@ -17,14 +17,14 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.units import GENERIC, unit_name
+from roofline.phrases import percent
+from roofline.units import GENERIC, TIE, unit_name
 from roofline.utilization import COMPUTED, Sides, all_uses
 
 # NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
 LATENCY_THRESHOLD = 60.0
 BALANCE = 10.0
 
-_TIE = 0.5
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
 
@@ -45,12 +45,14 @@ def judge(
     roofs = roofs_of(measurement, peaks)
     uses = all_uses(measurement, peaks)
     sides = Sides.of(uses)
-    if not uses or (uses[0].percent < latency_threshold and not sides.complete):
+    busiest = max((use.percent for use in uses), default=0.0)
+    if not uses or (busiest < latency_threshold and not sides.complete):
         return _unknown(measurement, uses, roofs)
-    top = _named(uses)
+    top = uses[0]
     following = _following(uses, top)
-    if uses[0].percent < latency_threshold:
-        bound, cause = Bound.LATENCY, latency_cause(measurement)
+    if busiest < latency_threshold:
+        cause = latency_cause(measurement, busiest, latency_threshold)
+        bound = Bound.LATENCY
     else:
         bound, cause = Bound(top.family.value), None
     co_limited = bound is not Bound.LATENCY and sides.margin <= balance
@@ -59,8 +61,8 @@ def judge(
         measurement,
         peaks,
         bound=bound,
-        unit=top.unit,
-        percent=top.percent,
+        top=top,
+        uses=uses,
         cause=cause,
         threshold=latency_threshold,
     )
@@ -97,27 +99,18 @@ def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> 
     return ruled_out(measurement) if cause is None else cause.text
 
 
-def _named(uses: Sequence[UnitUse]) -> UnitUse:
-    """The busiest unit; one that stands for several gives way to a single one as busy."""
-    top = uses[0]
-    if top.unit not in GENERIC:
-        return top
-    close = (use for use in uses if use.unit not in GENERIC and top.percent - use.percent <= _TIE)
-    return next(close, top)
-
-
 def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
     """The unit that limits next; a generic one as busy as ``top`` is ``top`` itself."""
     for use in uses:
-        same = use.unit in GENERIC and abs(use.percent - top.percent) <= _TIE
+        same = use.unit in GENERIC and abs(use.percent - top.percent) <= TIE
         if use.unit != top.unit and not same:
             return use
     return None
 
 
-def _at(duration_s: float | None, percent: float) -> float | None:
+def _at(duration_s: float | None, busy: float) -> float | None:
     """The duration if a unit were busy all the time; a bound never above what was measured."""
-    return None if duration_s is None else duration_s * (min(percent, 100.0) / 100.0)
+    return None if duration_s is None else duration_s * (min(busy, 100.0) / 100.0)
 
 
 def _doubts(
@@ -132,7 +125,9 @@ def _doubts(
     top = uses[0].percent
     found = []
     if abs(top - threshold) < BALANCE:
-        found.append((False, f"{top:.0f} % is within 10 points of the threshold {threshold:.0f} %"))
+        found.append(
+            (False, f"{percent(top)} is within 10 points of the threshold {percent(threshold)}")
+        )
     if co_limited:
         found.append((False, f"the other family is {sides.margin:.0f} points away"))
     if not sides.complete:
@@ -177,7 +172,7 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
         top = uses[0]
         why = (
             f"the busiest of what was measured is the {unit_name(top.unit)} at "
-            f"{top.percent:.0f} %, and too little was measured to call that latency"
+            f"{percent(top.percent)}, and too little was measured to call that latency"
         )
     else:
         why = "no utilisation was measured"

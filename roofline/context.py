@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from roofline.model import Bound, Measurement, PeakSet, UnitUse
+from roofline.phrases import percent
 from roofline.units import unit_name
 
 # Where unit and roof of one precision differ by this many points, the mix of operations is why.
@@ -33,16 +34,16 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
     at_peak_s = {
         key: count / rates[key] for key, count in m.operations.items() if count and rates.get(key)
     }
-    percent = {}
+    shares = {}
     if m.duration_s:
-        percent = {key: 100.0 * seconds / m.duration_s for key, seconds in at_peak_s.items()}
+        shares = {key: 100.0 * seconds / m.duration_s for key, seconds in at_peak_s.items()}
     dominant = max(at_peak_s, key=lambda key: at_peak_s[key]) if at_peak_s else None
     bandwidth = peaks.report.dram_bytes_per_s
     ridge = rates[dominant] / bandwidth if dominant and bandwidth else None
     side = None
     if ridge is not None and m.arithmetic_intensity is not None:
         side = "memory" if m.arithmetic_intensity < ridge else "compute"
-    return Roofs(percent=percent, dominant=dominant, ridge=ridge, side=side)
+    return Roofs(percent=shares, dominant=dominant, ridge=ridge, side=side)
 
 
 def explain_disagreement(bound: Bound, top: UnitUse, m: Measurement, roofs: Roofs) -> str | None:
@@ -52,13 +53,15 @@ def explain_disagreement(bound: Bound, top: UnitUse, m: Measurement, roofs: Roof
     roof = roofs.percent.get(precision) if precision else None
     if bound is Bound.COMPUTE and roof is not None and top.percent - roof > _GAP:
         return (
-            f"The {name} is busy {top.percent:.0f} % of the time at {roof:.0f} % of the "
+            f"The {name} is busy {percent(top.percent)} of the time at {percent(roof)} of the "
             f"{label(precision or '')} roof: not every instruction is an FMA, which counts double."
         )
     if roofs.side is None or m.arithmetic_intensity is None or roofs.dominant is None:
         return None
     share = roofs.percent.get(roofs.dominant)
-    at = f"{share:.0f} % of the {label(roofs.dominant)} roof" if share is not None else "its roof"
+    at = (
+        f"{percent(share)} of the {label(roofs.dominant)} roof" if share is not None else "its roof"
+    )
     where = f"{m.arithmetic_intensity:.3g} operations a byte, ridge {roofs.ridge:.3g}"
     if bound is Bound.COMPUTE and roofs.side == "memory":
         return f"Left of the ridge ({where}), yet DRAM is not the limit; at {at} the {name} is."

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from roofline.model import Measurement, Note, Peaks, Stall, UnitUse
+from roofline.units import rank
 
 Key = tuple[object, ...]
 _T = TypeVar("_T")
@@ -116,7 +117,7 @@ def _units(launches: Sequence[Measurement]) -> tuple[UnitUse, ...]:
         value = _over_time(launches, percent)
         if value is not None:
             folded.append(replace(use, percent=value))
-    return tuple(sorted(folded, key=lambda use: (-use.percent, use.unit)))
+    return tuple(sorted(folded, key=rank))
 
 
 def _stalls(launches: Sequence[Measurement]) -> tuple[Stall, ...]:

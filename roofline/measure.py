@@ -17,6 +17,7 @@ from roofline.recipes import (
     DURATION_S,
     L1_BYTES,
     L2_BYTES,
+    L2_FROM_L1,
     OCCUPANCY,
     OCCUPANCY_LIMITS,
     PASSES,
@@ -27,6 +28,7 @@ from roofline.recipes import (
     THEORETICAL_OCCUPANCY,
     WAVES,
     QuantityReader,
+    read,
 )
 from roofline.roofs import report_peaks
 from roofline.stalls import stalls
@@ -35,6 +37,8 @@ from roofline.units import unit_uses
 
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8
+_SHORT_S = 20e-6
+_FULL = 99.9
 # Quantity -> the ncu option that collects it.
 FLAGS = {
     "duration": "--metrics gpu__time_duration.sum",
@@ -64,7 +68,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     operations, unmeasured = operations_of(reader, tensor)
     read_bytes, write_bytes, dram_bytes = _dram_bytes(reader)
     sm_clock, dram_clock = reader.get("sm_clock", SM_CLOCK), reader.get("dram_clock", DRAM_CLOCK)
-    l1_bytes = reader.get("l1_bytes", L1_BYTES)
+    l1_bytes = _l1_bytes(reader)
     peaks, peak_notes = report_peaks(
         metrics,
         device,
@@ -76,6 +80,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     reasons, stall_how = stalls(metrics)
     if stall_how:
         reader.provenance["stalls"] = stall_how
+    shared_bytes = reader.get("shared_memory", SHARED_MEMORY)
     duration_s, units = _duration(reader), unit_uses(metrics)
     waves, theoretical = (
         reader.get("waves", WAVES),
@@ -119,9 +124,9 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         waves=waves,
         occupancy_percent=reader.get("occupancy", OCCUPANCY),
         theoretical_occupancy_percent=theoretical,
-        occupancy_limiter=_occupancy_limiter(metrics),
+        occupancy_limiter=_occupancy_limiter(metrics, theoretical, shared_bytes),
         registers_per_thread=reader.get("registers", REGISTERS),
-        shared_memory_bytes=reader.get("shared_memory", SHARED_MEMORY),
+        shared_memory_bytes=shared_bytes,
         sm_active_percent=reader.get("sm_active", SM_ACTIVE),
         stalls=reasons,
         passes=reader.get("passes", PASSES),
@@ -137,7 +142,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
             *peak_notes,
             *reader.notes,
             *_notes(metrics, launch.kind),
-            *_clock_notes(device, dram_clock),
+            *_clock_notes(device, dram_clock, duration_s),
             *metrics.notes(),
         ),
     )
@@ -146,6 +151,15 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
 def _duration(reader: QuantityReader) -> float | None:
     """A duration of 0 measures nothing."""
     return reader.get("duration", DURATION_S) or None
+
+
+def _l1_bytes(reader: QuantityReader) -> float | None:
+    """Bytes through L1; ``None`` where L1 asked L2 for more, by ways that are not counted here."""
+    found, below = reader.get("l1_bytes", L1_BYTES), read(L2_FROM_L1, reader.metrics)
+    if found is not None and below is not None and found < below.value:
+        del reader.provenance["l1_bytes"]
+        return None
+    return found
 
 
 def _dram_bytes(reader: QuantityReader) -> tuple[float | None, float | None, float | None]:
@@ -164,13 +178,21 @@ def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
     return int(x), int(y), int(z)
 
 
-def _occupancy_limiter(metrics: Metrics) -> str | None:
+def _occupancy_limiter(
+    metrics: Metrics, theoretical: float | None, shared_bytes: float | None
+) -> str | None:
+    """What keeps more blocks off an SM, all of it where several do; ``None`` at full occupancy."""
+    if theoretical is not None and theoretical >= _FULL:
+        return None
     limits = {
         what: value
         for name, what in OCCUPANCY_LIMITS.items()
         if (value := metrics.number(name)) is not None
     }
-    return min(limits, key=lambda what: limits[what]) if limits else None
+    if not shared_bytes:  # what is left is the driver's reservation
+        limits.pop("shared memory", None)
+    least = min(limits.values(), default=None)
+    return " and ".join(what for what, value in limits.items() if value == least) or None
 
 
 def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
@@ -190,15 +212,18 @@ def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _clock_notes(device: Device, dram_clock_hz: float | None) -> tuple[Note, ...]:
-    """A DRAM clock far below the device's own is a sign of counters that barely ran."""
+def _clock_notes(
+    device: Device, dram_clock_hz: float | None, duration_s: float | None
+) -> tuple[Note, ...]:
+    """A DRAM clock far below the device's own: counters that barely ran, or a GPU held back."""
     most = device.dram_clock_max_hz
     if not dram_clock_hz or not most or dram_clock_hz > _LOW_CLOCK * most:
         return ()
-    text = (
-        f"the DRAM clock reads {dram_clock_hz / 1e6:.0f} MHz of {most / 1e6:.0f}: on short kernels "
-        "this is an artefact, and the DRAM roof at it too low"
-    )
+    if duration_s is not None and duration_s < _SHORT_S:
+        why = "on kernels this short an artefact of counting, and the DRAM roof at it too low"
+    else:
+        why = "the GPU ran below its memory clock (idle state, power limit or a lower setting)"
+    text = f"the DRAM clock reads {dram_clock_hz / 1e6:.0f} MHz of {most / 1e6:.0f}: {why}"
     return (Note(code="dram_clock_low", text=text),)
 
 

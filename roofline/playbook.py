@@ -43,7 +43,18 @@ UNITS: dict[str, Play] = {
         avoid=(_ARITHMETIC_IS_FREE, "fewer DRAM bytes, as long as the same requests reach L2"),
     ),
     "l1": Play(
-        short="fewer shared-memory and L1 wavefronts",
+        short="fewer L1 and shared-memory wavefronts",
+        refute="Take half of the shared-memory and global accesses out: time must fall with the "
+        "wavefronts. If it does not, it is not L1.",
+        try_first=(
+            "shared memory: remove bank conflicts (pad the row or swizzle the index)",
+            "global memory: neighbouring lanes read neighbouring addresses, 128 bits a thread",
+            "keep in registers what is read again and again",
+        ),
+        avoid=(_ARITHMETIC_IS_FREE, _BYTES_ARE_FREE),
+    ),
+    "l1_shared": Play(
+        short="fewer shared-memory wavefronts",
         refute="Pad or swizzle shared memory so that no bank conflicts are left (or widen the "
         "loads): wavefronts and time must fall together. If the time stays, it is not L1.",
         try_first=(
@@ -52,6 +63,17 @@ UNITS: dict[str, Play] = {
             "keep in registers what is read again and again from shared memory",
         ),
         avoid=(_ARITHMETIC_IS_FREE, _BYTES_ARE_FREE),
+    ),
+    "l1_global": Play(
+        short="fewer L1 wavefronts: coalesce, widen and reuse global loads",
+        refute="Let neighbouring lanes read neighbouring addresses, or load each value once and "
+        "keep it: wavefronts and time must fall together. If the time stays, it is not L1.",
+        try_first=(
+            "coalesce: neighbouring lanes read neighbouring addresses, without strides",
+            "reuse: a tile in shared memory or registers instead of loading again through L1",
+            "vector loads (128 bits a thread), so that fewer wavefronts carry the same bytes",
+        ),
+        avoid=(_ARITHMETIC_IS_FREE, "shared-memory bank conflicts: the traffic is global"),
     ),
     "lsu": Play(
         short="fewer, wider memory instructions",
@@ -193,7 +215,7 @@ CAUSES: dict[str, Play] = {
             "batch several problems into one launch, or fuse with the neighbours",
             "if many such launches follow each other: CUDA graphs, or several streams",
         ),
-        avoid=("fewer operations or bytes: neither is what takes the time",),
+        avoid=(),
     ),
     "tail_effect": Play(
         short="even out the last wave",
@@ -202,7 +224,17 @@ CAUSES: dict[str, Play] = {
             "a tile size for which the blocks fill whole waves",
             "a persistent kernel, or stream-K, that hands out work evenly",
         ),
-        avoid=("fewer operations or bytes: neither is near its limit",),
+        avoid=(),
+    ),
+    "partial_warps": Play(
+        short="whole warps: block sizes that are multiples of 32",
+        refute="Launch the same work in blocks of 128 threads: if the time stays, empty lanes were "
+        "not the cause.",
+        try_first=(
+            "blocks of 64 to 256 threads, with as many elements of the problem in each",
+            "map neighbouring elements to the lanes of a warp",
+        ),
+        avoid=(),
     ),
     "imbalance": Play(
         short="spread the work evenly",
@@ -221,7 +253,7 @@ CAUSES: dict[str, Play] = {
             "more work by each block, so that starting and ending it weighs less",
             "the same amount of work for all warps of a block",
         ),
-        avoid=("fewer operations or bytes: neither is near its limit",),
+        avoid=(),
     ),
     "occupancy_limited": Play(
         short="more warps, or more independent work by each",
@@ -231,7 +263,7 @@ CAUSES: dict[str, Play] = {
             "relieve what limits occupancy: registers, shared memory or block size",
             "more independent instructions by each warp: unroll, prefetch, double buffering",
         ),
-        avoid=("fewer operations or bytes: neither is near its limit",),
+        avoid=(),
     ),
 }
 
@@ -244,10 +276,7 @@ STALLS: dict[str, Play] = {
             "more independent loads by each thread (unroll), or more warps",
             "coalesce, so that each wait brings more",
         ),
-        avoid=(
-            "fewer operations: warps wait for memory",
-            "fewer bytes alone: DRAM is not near its limit",
-        ),
+        avoid=(),
     ),
     "barrier": Play(
         short="fewer or smaller barriers",
@@ -257,19 +286,19 @@ STALLS: dict[str, Play] = {
             "give the warps of a block the same amount of work between barriers",
             "pipeline with asynchronous barriers instead of __syncthreads",
         ),
-        avoid=("fewer operations or bytes: neither is near its limit",),
+        avoid=(),
     ),
     "wait": Play(
         short="more independent instructions",
         refute="Unroll, so that dependent instructions lie further apart: time must fall.",
         try_first=("unroll with independent accumulators", "more warps"),
-        avoid=("fewer bytes: memory is not what it waits for",),
+        avoid=(),
     ),
     "other": Play(
         short="look at the code where warps stall",
         refute="Remove the code at which these stalls are sampled: time must fall.",
         try_first=("the source view of Nsight Compute shows the lines with these stalls",),
-        avoid=("fewer operations or bytes: neither is near its limit",),
+        avoid=(),
     ),
 }
 for _throttle, _what in (
@@ -282,13 +311,20 @@ for _throttle, _what in (
         short=f"fewer {_what}",
         refute=f"Take away half of the {_what}: the stall share and the time must fall together.",
         try_first=("wider accesses: the same bytes in fewer instructions", f"fewer {_what}"),
-        avoid=("fewer DRAM bytes: DRAM is not near its limit",),
+        avoid=(),
     )
 
+NO_STALLS = Play(
+    short="collect stall reasons to see why",
+    refute="If fewer dependences and more loads in flight leave the time as it is, some unit that "
+    "was not measured is the limiter.",
+    try_first=("profile it with --section WarpStateStats: it says what the warps wait for",),
+    avoid=(),
+)
 NO_CAUSE = Play(
     short="collect stall reasons and occupancy to see why",
     refute="If a larger grid, more warps and fewer dependences all leave the time as it is, some "
     "unit that was not measured is the limiter.",
     try_first=("profile it with --section WarpStateStats --section Occupancy: the cause is there",),
-    avoid=("fewer operations or bytes: neither is near its limit",),
+    avoid=(),
 )

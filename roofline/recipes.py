@@ -12,7 +12,7 @@ DURATION = "gpu__time_duration.sum"
 SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"
 SMSP_CYCLES = "smsp__cycles_elapsed.avg"
 SECTOR_BYTES = 32.0
-WRITEBACK_BYTES = 128.0
+WAVEFRONT_BYTES = 128.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,17 @@ def _counted(letter: str, add_and_mul: float, fma: float, factor: str) -> tuple[
             f"{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
             for op in ("add", "mul", "fma")
         ]
+        names = f" ({unit}__sass_thread_inst_executed_op_{letter}add, {letter}mul, {letter}fma)"
         rates = [f"{name}.per_cycle_elapsed" for name in base]
         recipes += [
-            Recipe(f"SASS counters{factor}", tuple(base), total),
+            Recipe(f"SASS counters{names}{factor}", tuple(base), total),
             Recipe(
-                f"per_cycle_elapsed x smsp__cycles_elapsed{factor}",
+                f"per_cycle_elapsed x smsp__cycles_elapsed{names}{factor}",
                 (*rates, SMSP_RATE, DURATION),
                 total,
             ),
             Recipe(
-                f"per_cycle_elapsed x smsp__cycles_elapsed.avg{factor}",
+                f"per_cycle_elapsed x smsp__cycles_elapsed.avg{names}{factor}",
                 (*rates, SMSP_CYCLES),
                 total,
             ),
@@ -176,17 +177,18 @@ _L1_SECTORS = tuple(
     for space in ("global", "local")
     for op in ("ld", "st")
 )
+_L1_SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+# Loads and stores alike. LSU write-back, which NVIDIA's own L1 roofline uses, has the loads only.
 L1_BYTES = (
     *_plain("l1tex__t_bytes.sum"),
-    *(
-        Recipe(
-            f"lsu_writeback_{spaces} x 128",
-            (f"l1tex__lsu_writeback_active_{spaces}.sum",),
-            lambda cycles: WRITEBACK_BYTES * cycles,
-        )
-        for spaces in ("mem_lgds", "mem_lg")
+    Recipe(
+        "global and local sectors x 32 + shared-memory wavefronts x 128",
+        (*_L1_SECTORS, _L1_SHARED),
+        lambda *counts: _sectors(*counts[:-1]) + WAVEFRONT_BYTES * counts[-1],
     ),
-    Recipe("global and local sectors x 32", _L1_SECTORS, _sectors),
+)
+L2_FROM_L1 = (
+    Recipe("lts__t_sectors_srcunit_tex.sum x 32", ("lts__t_sectors_srcunit_tex.sum",), _sectors),
 )
 FP64 = _counted("d", 1.0, 2.0, "")
 FP32 = _counted("f", 1.0, 2.0, "")
@@ -216,7 +218,14 @@ WAVES = _plain("launch__waves_per_multiprocessor")
 OCCUPANCY = _plain("sm__warps_active.avg.pct_of_peak_sustained_active")
 THEORETICAL_OCCUPANCY = _plain("sm__maximum_warps_per_active_cycle_pct")
 REGISTERS = _plain("launch__registers_per_thread")
-SHARED_MEMORY = _plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated")
+SHARED_MEMORY = (
+    Recipe(
+        "static + dynamic",
+        ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
+        _sum,
+    ),
+    *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
+)
 PASSES = _plain("profiler__replayer_passes")
 SM_ACTIVE = (
     Recipe(

@@ -6,7 +6,7 @@ from functools import cache
 
 from roofline.launch import Metrics
 from roofline.model import Device, Note, Peaks
-from roofline.recipes import DURATION, SECTOR_BYTES, WRITEBACK_BYTES, Recipe, read
+from roofline.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
 from roofline.tensor import TensorWork
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
@@ -94,7 +94,7 @@ def report_peaks(
         how["l2"] = l2.how
     l1 = None
     if l1_measured and sm_clock_hz and device.sm_count:
-        l1 = WRITEBACK_BYTES * device.sm_count * sm_clock_hz
+        l1 = WAVEFRONT_BYTES * device.sm_count * sm_clock_hz
         how["l1"] = "128 bytes a cycle and SM x SM clock"
     peaks = Peaks(
         kind="report",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from roofline.launch import Metrics
 from roofline.model import NOTHING, Note
 from roofline.opcodes import TensorMix, parse_mma, tensor_mix
+from roofline.phrases import percent
 from roofline.tensor_path import PathCounts, path_counts
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -34,6 +35,7 @@ _LIKELY = (
 )
 # Kernels without matrix instructions show up to 1.2 % in public reports.
 FAINT_PERCENT = 2.0
+_NOTHING_PERCENT = 0.05
 TOLERANCE = 0.01
 
 
@@ -119,10 +121,10 @@ def _opcode(line: str | None) -> str | None:
 
 def _uncounted(metrics: Metrics) -> TensorWork:
     active, faint = _activity(metrics)
-    if not faint:
+    if faint < _NOTHING_PERCENT:
         return TensorWork(active=active)
     text = (
-        f"the tensor pipe was busy {faint:.1f} %, which moving constants also causes; "
+        f"the tensor pipe was busy {percent(faint)}, which moving constants also causes; "
         "matrix operations, if there were any, are not counted"
     )
     return TensorWork(active=False, notes=(Note(code="tensor_activity_faint", text=text),))

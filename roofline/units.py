@@ -148,7 +148,7 @@ def unit_uses(metrics: Metrics) -> tuple[UnitUse, ...]:
         known = busiest.get(use.unit)
         if known is None or use.percent > known.percent:
             busiest[use.unit] = use
-    return tuple(sorted(busiest.values(), key=lambda use: (-use.percent, use.unit)))
+    return tuple(sorted(busiest.values(), key=rank))
 
 
 def _all_uses(metrics: Metrics) -> Iterator[UnitUse]:
@@ -206,6 +206,15 @@ UNIT_NAMES = {
 }
 # Units that stand for several: named only where no single unit is as busy.
 GENERIC = frozenset({"shared_pipe", "other_memory", "other_compute"})
+
+
+# A generic unit gives way to a single one that is as busy, to this many points.
+TIE = 0.5
+
+
+def rank(use: UnitUse) -> tuple[float, str]:
+    """The order of units: the busiest first, generic ones behind others as busy."""
+    return -(use.percent - (TIE if use.unit in GENERIC else 0.0)), use.unit
 
 
 def unit_name(unit: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline.model import Family, Measurement, PeakSet, UnitUse
+from roofline.units import rank
 
 COMPUTED = " over time and peak"
 _ROUNDING = 3.0
@@ -25,7 +26,7 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
         misled = use.unit == "tensor" and known and use.percent > known.percent + _ROUNDING
         if known is None or misled:
             by_unit[use.unit] = use
-    return tuple(sorted(by_unit.values(), key=lambda use: (-use.percent, use.unit)))
+    return tuple(sorted(by_unit.values(), key=rank))
 
 
 def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:

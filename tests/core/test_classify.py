@@ -278,3 +278,31 @@ def test_a_verdict_does_not_depend_on_the_problem_size(by_unit, scale):
 
 def test_a_device_without_a_name_is_judged_too():
     assert judged(unit("dram", 90.0), unit("l2", 1.0), unit("issue", 1.0), device=Device()).claim
+
+
+@pytest.mark.parametrize(
+    ("shared", "stalls", "word"),
+    [
+        (0.0, (), "coalesce"),
+        (4096.0, (), "bank conflicts"),
+        (4096.0, (Stall(reason="lg_throttle", share=0.8),), "coalesce"),
+        (None, (), "shared memory: "),
+    ],
+)
+def test_advice_on_l1_follows_what_uses_it(shared, stalls, word):
+    verdict = judged(
+        unit("l1", 95.0),
+        unit("dram", 5.0),
+        unit("issue", 5.0),
+        shared_memory_bytes=shared,
+        stalls=stalls,
+    )
+
+    assert word in verdict.try_first[0]
+
+
+def test_a_waiting_kernel_is_not_told_off_a_unit_that_is_half_busy():
+    verdict = judged(unit("l2", 55.0), unit("dram", 30.0), unit("issue", 10.0))
+
+    assert not any("bytes" in line for line in verdict.avoid)
+    assert any("operations" in line for line in verdict.avoid)

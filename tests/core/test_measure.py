@@ -28,7 +28,10 @@ def test_operations_from_rates_are_whole_numbers():
     )
 
     assert measured.operations == {"fp64": 0.0, "fp32": 10_000_000.0}
-    assert measured.provenance["operations.fp32"] == "per_cycle_elapsed x smsp__cycles_elapsed"
+    assert measured.provenance["operations.fp32"] == (
+        "per_cycle_elapsed x smsp__cycles_elapsed "
+        "(smsp__sass_thread_inst_executed_op_fadd, fmul, ffma)"
+    )
 
 
 def test_half_precision_works_on_two_lanes():
@@ -43,7 +46,7 @@ def test_sums_come_before_rates():
     measured = measure(launch(dict(zip(names, (1.0, 2.0, 3.0), strict=True))))
 
     assert measured.operations == {"fp32": 9.0}
-    assert measured.provenance["operations.fp32"] == "SASS counters"
+    assert measured.provenance["operations.fp32"].startswith("SASS counters (smsp__sass_thread")
 
 
 def test_one_counter_of_three_is_no_count():
@@ -202,6 +205,51 @@ def test_geometry_and_occupancy():
     assert (measured.grid, measured.block) == ((64, 2, 1), (128, 1, 1))
     assert measured.occupancy_limiter == "registers"
     assert measured.sm_active_percent == 80.0
+
+
+@pytest.mark.parametrize(
+    ("shared", "theoretical", "limiter"),
+    [
+        (4096.0, 50.0, "shared memory and blocks per SM"),
+        (0.0, 50.0, "blocks per SM"),
+        (4096.0, 100.0, None),
+    ],
+)
+def test_what_limits_occupancy(shared, theoretical, limiter):
+    measured = measure(
+        launch(
+            {
+                "launch__occupancy_limit_registers": 64.0,
+                "launch__occupancy_limit_shared_mem": 16.0,
+                "launch__occupancy_limit_blocks": 16.0,
+                "launch__shared_mem_per_block_static": shared,
+                "launch__shared_mem_per_block_dynamic": 0.0,
+                "launch__shared_mem_per_block_driver": 1024.0,
+                "sm__maximum_warps_per_active_cycle_pct": theoretical,
+            }
+        )
+    )
+
+    assert measured.occupancy_limiter == limiter
+    assert measured.shared_memory_bytes == shared
+
+
+def l1(shared_wavefronts: float, from_l1_sectors: float) -> float | None:
+    name = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
+    values = {name.format(s, o): 10.0 for s in ("global", "local") for o in ("ld", "st")}
+    values["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] = shared_wavefronts
+    values["lts__t_sectors_srcunit_tex.sum"] = from_l1_sectors
+    return measure(launch(values)).l1_bytes
+
+
+def test_l1_bytes_are_sectors_and_shared_wavefronts():
+    # 40 sectors of 32 bytes and 10 wavefronts of 128
+    assert l1(10.0, 40.0) == 40 * 32 + 10 * 128
+
+
+def test_l1_bytes_that_cannot_be_all_are_not_measured():
+    # L1 asked L2 for 100 sectors and shows only 40: the rest went by ways not counted here
+    assert l1(0.0, 100.0) is None
 
 
 def test_stalls_are_shares_of_all_stalls():

@@ -99,4 +99,12 @@ def test_percentages_above_100_are_kept():
 def test_the_busiest_unit_is_the_throughput(members):
     metrics = PlainMetrics(breakdown(MEMORY, members))
 
-    assert unit_uses(metrics)[0].percent == metrics.number(MEMORY + ELAPSED)
+    assert max(use.percent for use in unit_uses(metrics)) == metrics.number(MEMORY + ELAPSED)
+
+
+def test_a_unit_that_stands_for_several_comes_behind_one_as_busy():
+    metrics = PlainMetrics(
+        breakdown(SM, {"sm__pipe_shared_cycles_active": 78.2, "sm__pipe_tensor_cycles_active": 78})
+    )
+
+    assert [use.unit for use in unit_uses(metrics)] == ["tensor", "shared_pipe"]
