@@ -41,7 +41,7 @@ def test_one_thread_a_block_fills_one_of_32_lanes():
 
 
 def test_a_tail_is_the_cause_only_where_it_explains_the_gap():
-    # 1.5 waves take the time of 2: a quarter is idle. 50 % would be 67 % without it, 30 % only 40 %.
+    # 1.5 waves take the time of 2: a quarter is idle. Without it 50 % would be 67 %, 30 % only 40.
     assert cause(nearest=50.0, waves=1.5, stalls=WAITS).code == "tail_effect"
     assert cause(nearest=30.0, waves=1.5, stalls=WAITS).code == "stall_lg_throttle"
 
