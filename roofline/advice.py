@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from roofline.causes import Cause, ruled_out
 from roofline.model import Bound, Measurement, PeakSet
-from roofline.playbook import CAUSES, NO_CAUSE, STALLS, UNITS, Play
-from roofline.units import unit_name
+from roofline.playbook import CAUSES, NO_CAUSE, NO_EVIDENCE, STALLS, UNITS, Play
+from roofline.units import the_unit, unit_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +34,17 @@ def advise(
     """Put a verdict into words; ``percent`` and ``unit`` are those of the nearest ceiling."""
     name = unit_name(unit)
     if bound is Bound.LATENCY:
-        play = _latency_play(cause)
+        play = _latency_play(cause, measurement)
         why = cause.text if cause else ruled_out(measurement)
         claim = (
-            f"Latency: nothing is near its limit. The busiest unit, the {name}, reaches "
+            f"Latency: nothing is near its limit. The busiest, {the_unit(unit)}, reaches "
             f"{percent:.0f} % (under {threshold:.0f} %); {why}."
         )
         hint = f"latency: {why}"
     else:
         play = UNITS.get(unit, UNITS["other"])
         rate = _rate(measurement, peaks, unit)
-        claim = f"The {name} is the limiter: busy {percent:.0f} % of the elapsed time{rate}."
+        claim = f"Limited by {the_unit(unit)}: busy {percent:.0f} % of the elapsed time{rate}."
         hint = f"{name} at {percent:.0f} %{rate}"
     return Words(
         claim=claim,
@@ -55,9 +55,9 @@ def advise(
     )
 
 
-def _latency_play(cause: Cause | None) -> Play:
+def _latency_play(cause: Cause | None, measurement: Measurement) -> Play:
     if cause is None:
-        return NO_CAUSE
+        return NO_CAUSE if measurement.stalls else NO_EVIDENCE
     if cause.code.startswith("stall_"):
         return STALLS.get(cause.code.removeprefix("stall_"), STALLS["other"])
     return CAUSES[cause.code]

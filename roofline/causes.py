@@ -59,7 +59,8 @@ def latency_cause(measurement: Measurement) -> Cause | None:
 def _small_grid(m: Measurement) -> Cause | None:
     if m.waves is None or m.waves >= 1:
         return None
-    blocks = "" if m.grid is None else f"{math.prod(m.grid)} blocks are "
+    count = None if m.grid is None else math.prod(m.grid)
+    blocks = "" if count is None else "1 block is " if count == 1 else f"{count} blocks are "
     sms = "" if m.device.sm_count is None else f" on {m.device.sm_count} SMs"
     text = f"the grid is too small: {blocks}{m.waves:.2g} waves{sms}"
     return Cause(code="grid_too_small", text=text)

@@ -285,10 +285,18 @@ for _throttle, _what in (
         avoid=("fewer DRAM bytes: DRAM is not near its limit",),
     )
 
-NO_CAUSE = Play(
+NO_EVIDENCE = Play(
     short="collect stall reasons and occupancy to see why",
     refute="If a larger grid, more warps and fewer dependences all leave the time as it is, some "
     "unit that was not measured is the limiter.",
-    try_first=("profile it with --section WarpStateStats --section Occupancy: the cause is there",),
+    try_first=(
+        "profile it with --section WarpStateStats --section Occupancy, which show the cause",
+    ),
     avoid=("fewer operations or bytes: neither is near its limit",),
+)
+NO_CAUSE = Play(
+    short="look at the code where warps stall",
+    refute=NO_EVIDENCE.refute,
+    try_first=STALLS["other"].try_first,
+    avoid=NO_EVIDENCE.avoid,
 )
