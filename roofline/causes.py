@@ -115,7 +115,8 @@ def ruled_out(m: Measurement) -> str:
     """What the evidence excludes where no cause was found, and what would tell."""
     excluded = []
     if m.waves is not None:
-        excluded.append(f"the grid ({m.waves:.3g} waves)")
+        waves = f"{m.waves:.3g}" if m.waves < 100 else f"{m.waves:,.0f}"
+        excluded.append(f"the grid ({waves} waves)")
     if m.theoretical_occupancy_percent is not None:
         excluded.append(f"occupancy (up to {m.theoretical_occupancy_percent:.0f} %)")
     start = f"not {' and not '.join(excluded)}; " if excluded else ""
