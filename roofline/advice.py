@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from roofline.causes import Cause, ruled_out
 from roofline.model import Bound, Family, Measurement, PeakSet, UnitUse
 from roofline.phrases import percent
-from roofline.playbook import CAUSES, NO_CAUSE, NO_STALLS, STALLS, UNITS, Play
-from roofline.units import unit_name
+from roofline.playbook import CAUSES, NO_CAUSE, NO_EVIDENCE, NO_STALLS, STALLS, UNITS, Play
+from roofline.units import the_unit, unit_name
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
@@ -42,7 +42,7 @@ def advise(
         play = _latency_play(measurement, cause)
         why = cause.text if cause else ruled_out(measurement)
         claim = (
-            f"Latency: nothing is near its limit. The busiest unit, the {name}, reaches "
+            f"Latency: nothing is near its limit. The busiest, {the_unit(top.unit)}, reaches "
             f"{percent(top.percent)} (under {percent(threshold)}); {why}."
         )
         hint = f"latency: {why}"
@@ -50,7 +50,10 @@ def advise(
     else:
         play = UNITS.get(_play_of(top.unit, measurement), UNITS["other"])
         rate = _rate(measurement, peaks, top.unit)
-        claim = f"The {name} is the limiter: busy {percent(top.percent)} of the elapsed time{rate}."
+        claim = (
+            f"Limited by {the_unit(top.unit)}: busy {percent(top.percent)} of the elapsed time"
+            f"{rate}."
+        )
         hint = f"{name} at {percent(top.percent)}{rate}"
         avoid = play.avoid
     return Words(
@@ -74,8 +77,10 @@ def _play_of(unit: str, m: Measurement) -> str:
 
 
 def _latency_play(m: Measurement, cause: Cause | None) -> Play:
+    if cause is None and m.stalls:
+        return NO_CAUSE
     if cause is None:
-        return NO_CAUSE if m.theoretical_occupancy_percent is None else NO_STALLS
+        return NO_EVIDENCE if m.theoretical_occupancy_percent is None else NO_STALLS
     if cause.code.startswith("stall_"):
         return STALLS.get(cause.code.removeprefix("stall_"), STALLS["other"])
     return CAUSES[cause.code]

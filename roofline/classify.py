@@ -18,7 +18,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.phrases import percent
-from roofline.units import GENERIC, TIE, unit_name
+from roofline.units import GENERIC, SM_THROUGHPUT, TIE, the_unit
 from roofline.utilization import COMPUTED, Sides, all_uses
 
 # NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
@@ -46,7 +46,8 @@ def judge(
     uses = all_uses(measurement, peaks)
     sides = Sides.of(uses)
     busiest = max((use.percent for use in uses), default=0.0)
-    if not uses or (busiest < latency_threshold and not sides.complete):
+    # Whatever runs does something: all zeros are no measurement.
+    if busiest == 0.0 or (busiest < latency_threshold and not sides.complete):
         return _unknown(measurement, uses, roofs)
     top = uses[0]
     following = _following(uses, top)
@@ -137,11 +138,18 @@ def _doubts(
         found.append((False, "a utilisation is above 100 %: counters of different passes differ"))
     if measurement.duration_s is None:
         found.append((False, "the duration was not measured"))
-    elif measurement.duration_s < _SHORT_S:
+    elif measurement.duration_s / measurement.count < _SHORT_S:
         found.append((False, "the kernel is shorter than 10 us: start and end weigh heavily"))
+    if uses[0].metric.startswith(SM_THROUGHPUT):
+        found.append((True, "only the SM's throughput was measured, which LSU and texture are in"))
     if uses[0].metric.endswith(COMPUTED):
         found.append((False, "the utilisation is computed, not counted"))
+    return found + _doubts_of_notes(measurement)
+
+
+def _doubts_of_notes(measurement: Measurement) -> list[tuple[bool, str]]:
     codes = {note.code for note in measurement.notes}
+    found = []
     if codes & {"counters_nan", "unknown_unit"}:
         found.append((True, "some counters could not be read"))
     if "mixed_verdicts" in codes:
@@ -158,7 +166,10 @@ def _confidence(doubts: Sequence[tuple[bool, str]]) -> Confidence:
 
 
 def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
-    if sides.complete or any(gap.quantity == "utilization" for gap in measurement.missing):
+    known = any(gap.quantity == "utilization" for gap in measurement.missing)
+    # The report of a GPU without DRAM counters holds all that ncu can collect.
+    beyond = any(note.code == "no_dram_counters" for note in measurement.notes)
+    if sides.complete or known or beyond:
         return measurement.missing
     gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
     return (gap, *measurement.missing)
@@ -168,17 +179,26 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
     """Not enough to judge by; what is there is given all the same."""
     if any(note.code == "counters_nan" for note in measurement.notes):
         why = "the counters hold no numbers: profiling of this launch failed"
+    elif uses and uses[0].percent == 0.0:
+        why = "every utilisation reads 0 %: the counters did not count"
     elif uses:
         top = uses[0]
         why = (
-            f"the busiest of what was measured is the {unit_name(top.unit)} at "
+            f"the busiest of what was measured is {the_unit(top.unit)} at "
             f"{percent(top.percent)}, and too little was measured to call that latency"
         )
+        if any(note.code == "no_dram_counters" for note in measurement.notes):
+            why = (
+                f"the busiest of what was measured is {the_unit(top.unit)} at {percent(top.percent)}, "
+                "and ncu cannot measure the DRAM of this GPU, which may be busier"
+            )
     else:
         why = "no utilisation was measured"
     missing = _missing(measurement, Sides.of(uses))
     flag = next((gap.flag for gap in missing if gap.quantity == "utilization"), None)
-    hint = "profile it again" if flag is None else f"collect it with ncu {flag}"
+    hint = "" if flag is None else f"; collect it with ncu {flag}"
+    if any(note.code == "counters_nan" for note in measurement.notes):
+        hint = "; profile it again"
     top_unit = uses[0] if uses else None
     return Verdict(
         bound=Bound.UNKNOWN,
@@ -193,6 +213,6 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
         ridge_side=roofs.side,
         roof_percent=roofs.percent,
         claim=f"Unknown: {why}.",
-        hint=f"{why}; {hint}",
+        hint=f"{why}{hint}",
         missing=missing,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from roofline.model import Bound, Measurement, PeakSet, UnitUse
 from roofline.phrases import percent
-from roofline.units import unit_name
+from roofline.units import the_unit
 
 # Where unit and roof of one precision differ by this many points, the mix of operations is why.
 _GAP = 15.0
@@ -48,27 +48,27 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
 
 def explain_disagreement(bound: Bound, top: UnitUse, m: Measurement, roofs: Roofs) -> str | None:
     """One sentence where the classic roofline would say something else; else ``None``."""
-    name = unit_name(top.unit)
+    name = the_unit(top.unit)
     precision = _PIPE_PRECISION.get(top.unit)
     roof = roofs.percent.get(precision) if precision else None
     if bound is Bound.COMPUTE and roof is not None and top.percent - roof > _GAP:
         return (
-            f"The {name} is busy {percent(top.percent)} of the time at {percent(roof)} of the "
-            f"{label(precision or '')} roof: not every instruction is an FMA, which counts double."
+            f"{name[0].upper()}{name[1:]} is busy {percent(top.percent)} of the time at "
+            f"{percent(roof)} of the {label(precision or '')} roof: not every instruction is an "
+            "FMA of a full warp, which counts most."
         )
     if roofs.side is None or m.arithmetic_intensity is None or roofs.dominant is None:
         return None
     share = roofs.percent.get(roofs.dominant)
-    at = (
-        f"{percent(share)} of the {label(roofs.dominant)} roof" if share is not None else "its roof"
-    )
+    known = "unknown share" if share is None else percent(share)
+    at = f"{known} of the {label(roofs.dominant)} roof"
     where = f"{m.arithmetic_intensity:.3g} operations a byte, ridge {roofs.ridge:.3g}"
     if bound is Bound.COMPUTE and roofs.side == "memory":
-        return f"Left of the ridge ({where}), yet DRAM is not the limit; at {at} the {name} is."
+        return f"Left of the ridge ({where}; {at}), yet limited by {name}, not by DRAM."
     if bound is Bound.BANDWIDTH and roofs.side == "compute":
-        return f"Right of the ridge ({where}), yet at {at} the {name} limits, not arithmetic."
+        return f"Right of the ridge ({where}; {at}), yet limited by {name}, not by arithmetic."
     if bound is Bound.BANDWIDTH and top.unit != "dram":
-        return f"Left of the ridge ({where}), yet not DRAM but the {name} is nearest its limit."
+        return f"Left of the ridge ({where}), yet limited by {name}, not by DRAM."
     if bound is Bound.LATENCY:
         return f"Below both roofs ({where}; {at}): the roofline does not explain its time."
     return None

@@ -22,6 +22,7 @@ from roofline.recipes import (
     OCCUPANCY_LIMITS,
     PASSES,
     REGISTERS,
+    SECTOR_BYTES,
     SHARED_MEMORY,
     SM_ACTIVE,
     SM_CLOCK,
@@ -39,6 +40,8 @@ from roofline.units import unit_uses
 _LOW_CLOCK = 0.8
 _SHORT_S = 20e-6
 _FULL = 99.9
+# Orin, Thor (10.1 before CUDA 13) and GB10: memory shared with the CPU, without dram__ metrics.
+_NO_DRAM_COUNTERS = frozenset({"8.7", "10.1", "11.0", "12.1"})
 # Quantity -> the ncu option that collects it.
 FLAGS = {
     "duration": "--metrics gpu__time_duration.sum",
@@ -89,7 +92,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     gaps = {
         "duration": duration_s is None,
         "utilization": not units,
-        "dram_bytes": dram_bytes is None,
+        "dram_bytes": dram_bytes is None and not _has_no_dram_counters(device),
         "operations": not operations,
         "operations.tensor": "tensor" in unmeasured,
         "operations.fp16": "fp16" in unmeasured,
@@ -142,6 +145,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
             *peak_notes,
             *reader.notes,
             *_notes(metrics, launch.kind),
+            *_missed_notes(metrics, device),
             *_clock_notes(device, dram_clock, duration_s),
             *metrics.notes(),
         ),
@@ -203,13 +207,23 @@ def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
     if kind is not Kind.KERNEL:
         text = f"a {kind} of several kernels: no launch geometry, no counts from instructions"
         notes.append(Note(code=f"{kind}_result", text=text))
-    if metrics.number("lts__t_sectors_lookup_miss.sum") is not None and not metrics.has(
-        "dram__cycles_active.avg.pct_of_peak_sustained_elapsed"
-    ):
-        missed = 32 * (metrics.number("lts__t_sectors_lookup_miss.sum") or 0.0)
-        text = f"no DRAM counters; {missed / 1e6:.4g} MB missed L2, which is near DRAM but not DRAM"
-        notes.append(Note(code="no_dram_counters", text=text))
     return tuple(notes)
+
+
+def _has_no_dram_counters(device: Device) -> bool:
+    return device.compute_capability in _NO_DRAM_COUNTERS
+
+
+def _missed_notes(metrics: Metrics, device: Device) -> tuple[Note, ...]:
+    """What can be said of the memory of GPUs whose DRAM ncu cannot measure."""
+    if not _has_no_dram_counters(device):
+        return ()
+    sectors = metrics.number("lts__t_sectors_lookup_miss.sum")
+    text = "ncu has no DRAM counters for this GPU"
+    if sectors is not None:
+        missed = f"{SECTOR_BYTES * sectors / 1e6:.4g} MB"
+        text += f"; {missed} missed L2, which is near DRAM but not DRAM"
+    return (Note(code="no_dram_counters", text=text),)
 
 
 def _clock_notes(

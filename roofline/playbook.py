@@ -321,10 +321,18 @@ NO_STALLS = Play(
     try_first=("profile it with --section WarpStateStats: it says what the warps wait for",),
     avoid=(),
 )
-NO_CAUSE = Play(
+NO_EVIDENCE = Play(
     short="collect stall reasons and occupancy to see why",
     refute="If a larger grid, more warps and fewer dependences all leave the time as it is, some "
     "unit that was not measured is the limiter.",
-    try_first=("profile it with --section WarpStateStats --section Occupancy: the cause is there",),
+    try_first=(
+        "profile it with --section WarpStateStats --section Occupancy, which show the cause",
+    ),
     avoid=(),
+)
+NO_CAUSE = Play(
+    short="look at the code where warps stall",
+    refute=NO_EVIDENCE.refute,
+    try_first=STALLS["other"].try_first,
+    avoid=NO_EVIDENCE.avoid,
 )

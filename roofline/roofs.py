@@ -28,6 +28,9 @@ _TENSOR = (
     ("op_utchmma_src_tf32_dst_fp32", "tensor_tf32"),
     ("src_fp8", "tensor_fp8"),
     ("src_fp8_dst_fp32", "tensor_fp8"),
+    ("op_utcqmma_src_fp8_dst_fp32", "tensor_fp8"),
+    ("src_fp4_fp6_dst_fp32", "tensor_fp6"),
+    ("op_utcqmma_src_fp4_fp6_dst_fp32", "tensor_fp6"),
     ("op_utcqmma_src_fp4_fp6_fp8_dst_fp32", "tensor_fp8"),
     ("op_utcomma_src_fp4_dst_fp32", "tensor_fp4"),
     ("src_fp4_dst_fp32", "tensor_fp4"),
@@ -44,10 +47,11 @@ _MMA_SYNC = (
     ("op_hmma_src_tf32_dst_fp32", "tensor_tf32"),
     ("op_imma_src_int8", "tensor_int8"),
 )
+_BY_WARP = (("op_bmma_src_int1", "tensor_int1"),)
 _INTO_FP16 = (("src_fp16_dst_fp16", "tensor_fp16"), ("op_utchmma_src_fp16_dst_fp16", "tensor_fp16"))
 _TENSOR_PEAKS = frozenset(
     f"sm__ops_path_tensor_{source}{half}.sum.peak_sustained"
-    for source, _ in (*_TENSOR, *_NEVER_SPARSE, *_MMA_SYNC, *_INTO_FP16)
+    for source, _ in (*_TENSOR, *_NEVER_SPARSE, *_MMA_SYNC, *_BY_WARP, *_INTO_FP16)
     for half in ("", "_sparsity_off", "_sparsity_on")
 )
 _DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
@@ -164,7 +168,8 @@ def _tensor_peaks(
     for source, key in rows:
         for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse")):
             _tensor_peak(metrics, source + half, key + suffix, per_cycle, how)
-    for source, key in _NEVER_SPARSE:
+    never = (*_NEVER_SPARSE, *(_BY_WARP if tensor.path == "mma_sync" else ()))
+    for source, key in never:
         _tensor_peak(metrics, source, key, per_cycle, how)
 
 

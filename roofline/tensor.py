@@ -143,7 +143,9 @@ def _activity(metrics: Metrics) -> tuple[bool | None, float]:
 
 
 def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, ...]:
-    ours, theirs = sum(mix.operations.values()), sum(counted.values())
+    measured = {key.removesuffix("_sparse") for key in counted}  # each type is collected alone
+    ours = sum(n for key, n in mix.operations.items() if key.removesuffix("_sparse") in measured)
+    theirs = sum(counted.values())
     if not theirs or abs(ours - theirs) <= TOLERANCE * theirs:
         return ()
     return (

@@ -6,10 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline.model import Family, Measurement, PeakSet, UnitUse
-from roofline.units import rank
+from roofline.units import MEMORY_THROUGHPUT, SM_THROUGHPUT, rank
 
 COMPUTED = " over time and peak"
 _ROUNDING = 3.0
+# A family is measured where its throughput is (the largest of all members), or where all of these
+# units are: any of them may be the limit, and a quiet one says nothing of the others.
+_THROUGHPUTS = {Family.BANDWIDTH: MEMORY_THROUGHPUT, Family.COMPUTE: SM_THROUGHPUT}
+_NEEDED = {
+    Family.BANDWIDTH: frozenset({"dram", "l2", "l1"}),
+    Family.COMPUTE: frozenset({"issue", "fma", "alu", "fp64", "tensor"}),
+}
 _VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
 
 
@@ -72,12 +79,13 @@ class Sides:
         for use in uses:
             best[use.family] = max(use.percent, best.get(use.family, use.percent))
         units = {use.unit for use in uses}
-        measured = set()
-        if "other_memory" in units or ("dram" in units and units & {"l2", "l1"}):
-            measured.add(Family.BANDWIDTH)
-        if units & {"issue", "other_compute"}:
-            measured.add(Family.COMPUTE)
-        return cls(best=best, measured=frozenset(measured))
+        whole = {
+            family
+            for family, throughput in _THROUGHPUTS.items()
+            if any(use.metric.startswith(throughput) for use in uses)
+        }
+        by_member = {family for family, needed in _NEEDED.items() if needed <= units}
+        return cls(best=best, measured=frozenset(whole | by_member))
 
     @property
     def complete(self) -> bool:

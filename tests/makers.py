@@ -46,6 +46,13 @@ def unit(name: str, percent: float) -> UnitUse:
     return UnitUse(unit=name, family=family, percent=percent, metric=f"toy__{name}.pct")
 
 
+def with_rest(*units: UnitUse) -> tuple[UnitUse, ...]:
+    """``units`` and, idle, the others that a report must hold to be judged in full."""
+    named = {use.unit for use in units}
+    rest = ("dram", "l2", "l1", "issue", "fma", "alu", "fp64", "tensor")
+    return (*units, *(unit(name, 0.0) for name in rest if name not in named))
+
+
 def measurement(name: str = "kernel", **values: Any) -> Measurement:
     """1 ms, 0.9 GB and 75 MFLOP of FP32 at 90 % DRAM, unless said otherwise."""
     given: dict[str, Any] = {

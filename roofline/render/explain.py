@@ -109,6 +109,8 @@ def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
     busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_exactly(nearest.percent)}"
     if v.bound is Bound.LATENCY:
         return f"{busiest} is under {threshold:g} % (--latency-threshold): latency."
+    if v.bound is Bound.UNKNOWN:
+        return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     rival = max(
         (u for u in m.units if u.family != nearest.family),
         key=lambda use: use.percent,

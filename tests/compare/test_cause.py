@@ -8,7 +8,7 @@ from roofline.compare.cause import busy_ratio
 from roofline.compare.model import Outcome
 from roofline.model import Bound
 from tests.compare import pairs
-from tests.compare.pairs import launch, one
+from tests.compare.pairs import IDLE, launch, one
 
 
 def test_faster_by_fewer_bytes() -> None:
@@ -79,8 +79,8 @@ def test_a_renamed_kernel() -> None:
 def test_more_warps_hide_latency() -> None:
     # 25 % of 1000 us is 250 us of work, 62.5 % of 400 us too: only the rate changed.
     pair = one(
-        launch(us=1000, use={"l2": 25, "dram": 10, "issue": 9}, occupancy_percent=12.0),
-        launch(us=400, use={"l2": 62.5, "dram": 25, "issue": 22}, occupancy_percent=48.0),
+        launch(us=1000, use={**IDLE, "l2": 25, "dram": 10, "issue": 9}, occupancy_percent=12.0),
+        launch(us=400, use={**IDLE, "l2": 62.5, "dram": 25, "issue": 22}, occupancy_percent=48.0),
     )
 
     assert (pair.outcome, pair.cause) == (Outcome.FASTER, "busier")

@@ -8,7 +8,7 @@ from roofline.compare.model import Judgement, Pair
 from roofline.errors import UsageError
 from roofline.model import Measurement
 from tests.compare import pairs
-from tests.compare.pairs import capture, launch, one
+from tests.compare.pairs import IDLE, capture, launch, one
 
 
 def judged(
@@ -85,8 +85,8 @@ def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
 
 
 def test_latency_hidden_is_a_cause() -> None:
-    before = launch(us=1000, use={"l2": 25, "dram": 10, "issue": 9})
-    after = launch(us=400, use={"l2": 62, "dram": 25, "issue": 22})
+    before = launch(us=1000, use={**IDLE, "l2": 25, "dram": 10, "issue": 9})
+    after = launch(us=400, use={**IDLE, "l2": 62, "dram": 25, "issue": 22})
 
     assert judged(before, after, because="latency")[0] is Judgement.CONFIRMED
 

@@ -5,15 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.classify import judge
-from roofline.model import Bound, Confidence, Device, Note, Peaks, PeakSet, Stall, UnitUse
-from tests.makers import TOY_PEAKS, measurement, unit
+from roofline.model import Bound, Confidence, Device, Family, Note, Peaks, PeakSet, Stall, UnitUse
+from tests.makers import TOY_PEAKS, measurement, unit, with_rest
 
 TOY = PeakSet(report=TOY_PEAKS)
 
 
 def judged(*units: UnitUse, peaks: PeakSet = TOY, options=None, **values):
-    given_values = {"operations": {}, "dram_bytes": None} | ({"units": units} if units else {})
-    given_values |= values
+    """The verdict on ``units``; where issue slots are among them the report is a full one."""
+    units = units or values.pop("units", measurement().units)
+    if any(use.unit == "issue" for use in units):
+        units = with_rest(*units)
+    given_values = {"operations": {}, "dram_bytes": None, "units": units} | values
     return judge(measurement(**given_values), peaks, **(options or {}))
 
 
@@ -127,6 +130,89 @@ def test_one_busy_side_alone_decides_with_little_confidence():
     assert verdict.bound is Bound.BANDWIDTH
     assert verdict.confidence is Confidence.LOW
     assert "compute" in " ".join(verdict.confidence_reasons)
+
+
+@pytest.mark.parametrize("lacking", ["dram", "l2", "l1", "issue", "fma", "alu", "fp64", "tensor"])
+def test_a_unit_that_was_not_measured_may_be_the_limit(lacking):
+    # the others are quiet, and this one may be busy all the time
+    units = tuple(use for use in with_rest(unit("lsu", 30.0)) if use.unit != lacking)
+    verdict = judge(measurement(units=units, operations={}, dram_bytes=None), TOY)
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert "--section SpeedOfLight" in {gap.flag for gap in verdict.missing}
+
+
+def test_the_two_throughputs_alone_tell_latency():
+    memory, sm = "gpu__compute_memory_throughput.pct", "sm__throughput.pct"
+    uses = (
+        UnitUse(unit="other_memory", family=Family.BANDWIDTH, percent=30.0, metric=memory),
+        UnitUse(unit="other_compute", family=Family.COMPUTE, percent=20.0, metric=sm),
+    )
+
+    assert judged(*uses).bound is Bound.LATENCY
+
+
+def test_the_throughput_of_the_sm_is_no_unit_to_be_sure_of():
+    # 22 of 38 public kernels with it on top are limited by the memory-instruction path in there
+    memory, sm = "gpu__compute_memory_throughput.pct", "sm__throughput.pct"
+    verdict = judged(
+        UnitUse(unit="other_compute", family=Family.COMPUTE, percent=85.0, metric=sm),
+        UnitUse(unit="other_memory", family=Family.BANDWIDTH, percent=30.0, metric=memory),
+    )
+
+    assert (verdict.bound, verdict.confidence) == (Bound.COMPUTE, Confidence.LOW)
+
+
+def test_units_that_all_read_zero_were_not_counted():
+    verdict = judged(unit("dram", 0.0), unit("issue", 0.0))
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert "0 %" in verdict.claim
+
+
+def test_a_gpu_without_dram_counters_is_asked_for_nothing_that_ncu_cannot_do():
+    verdict = judged(
+        *(use for use in with_rest(unit("l2", 30.0)) if use.unit not in ("dram", "issue")),
+        notes=(Note(code="no_dram_counters", text=""),),
+    )
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert "DRAM of this GPU" in verdict.claim
+    assert verdict.missing == ()
+    assert "collect" not in verdict.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("dram", "Limited by DRAM: busy 80 %"),
+        ("issue", "Limited by the issue slots: busy 80 %"),
+        ("l1", "Limited by L1 and shared memory: busy 80 %"),
+        ("warp9", "Limited by warp9: busy 80 %"),
+    ],
+)
+def test_a_claim_is_a_sentence_for_every_unit(name, claim):
+    assert judged(unit(name, 80.0)).claim.startswith(claim)
+
+
+@pytest.mark.parametrize(
+    ("stalls", "hint"),
+    [
+        ((), "collect stall reasons"),
+        ((Stall(reason="wait", share=0.1),), "look at the code where warps stall"),
+    ],
+)
+def test_what_was_collected_is_not_asked_for_again(stalls, hint):
+    verdict = judged(unit("dram", 10.0), unit("issue", 20.0), stalls=stalls)
+
+    assert hint in verdict.hint
+
+
+def test_a_group_of_short_launches_is_as_doubtful_as_each():
+    # 1000 launches of 5 us
+    verdict = judged(unit("dram", 90.0), unit("issue", 1.0), duration_s=5e-3, count=1000)
+
+    assert verdict.confidence is Confidence.MEDIUM
 
 
 def test_failed_counters_are_unknown():

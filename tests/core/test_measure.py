@@ -170,10 +170,23 @@ def test_a_negative_counter_is_not_used_and_said():
 
 
 def test_a_jetson_has_no_dram_counters():
-    measured = measure(launch({"lts__t_sectors_lookup_miss.sum": 1e6}))
+    orin = {
+        "device__attribute_compute_capability_major": 8.0,
+        "device__attribute_compute_capability_minor": 7.0,
+    }
+    measured = measure(launch({**orin, "lts__t_sectors_lookup_miss.sum": 1e6}))
 
     assert measured.dram_bytes is None
     assert "32 MB" in next(n.text for n in measured.notes if n.code == "no_dram_counters")
+    # no option of ncu would collect it
+    assert "dram_bytes" not in {gap.quantity for gap in measured.missing}
+
+
+def test_what_missed_l2_alone_does_not_make_a_jetson():
+    measured = measure(launch({"lts__t_sectors_lookup_miss.sum": 1e6}))
+
+    assert measured.notes == ()
+    assert "dram_bytes" in {gap.quantity for gap in measured.missing}
 
 
 def test_a_range_says_what_it_lacks():

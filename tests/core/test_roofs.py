@@ -85,6 +85,30 @@ def test_mma_sync_has_a_lower_roof_on_hopper():
     assert slow.operations_per_s["tensor_bf16"] == 360_448e9
 
 
+def test_single_bit_products_of_one_warp_have_their_own_roof():
+    # GH200: 65,536 operations a cycle and SM by warpgroups, 43,690.67 by single warps
+    values = {
+        "sm__ops_path_tensor_src_int1.sum.peak_sustained": 65_536.0,
+        "sm__ops_path_tensor_op_bmma_src_int1.sum.peak_sustained": 43_690.0,
+    }
+
+    assert peaks(values)[0].operations_per_s["tensor_int1"] == 65_536e9
+    slow = peaks(values, tensor=TensorWork(path="mma_sync"))[0]
+    assert slow.operations_per_s["tensor_int1"] == 43_690e9
+
+
+def test_blackwell_ultra_has_roofs_of_fp8_and_fp6():
+    prefix = "sm__ops_path_tensor_op_utcqmma_"
+    found, _ = peaks(
+        {
+            f"{prefix}src_fp8_dst_fp32_sparsity_off.sum.peak_sustained": 16_384.0,
+            f"{prefix}src_fp4_fp6_dst_fp32_sparsity_on.sum.peak_sustained": 32_768.0,
+        }
+    )
+
+    assert found.operations_per_s == {"tensor_fp8": 16_384e9, "tensor_fp6_sparse": 32_768e9}
+
+
 def test_without_a_clock_there_are_no_rates():
     prefix = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained"
 

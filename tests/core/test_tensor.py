@@ -36,6 +36,15 @@ def test_a_difference_over_one_percent_between_the_sources_is_a_note(counted, no
     assert codes == (["tensor_sources_differ"] if noted else [])
 
 
+def test_only_types_that_both_sources_count_are_compared():
+    metrics = PlainMetrics(
+        {f"{P}src_bf16_dst_fp32.sum": 4096.0 * 100},
+        instanced={OPCODES: {"HMMA.16816.F32.BF16": 100.0, "IMMA.16832.S8.S8": 50.0}},
+    )
+
+    assert tensor_work(metrics).notes == ()
+
+
 def test_executions_by_address_stand_in_for_a_missing_mix():
     metrics = PlainMetrics(
         {PIPE: 40.0},

@@ -26,6 +26,23 @@ SM = "sm__throughput"
         ("sm__inst_executed_pipe_lsu", "lsu", "bandwidth"),
         ("sm__mem_tensor_cycles_active", "tensor_memory", "bandwidth"),
         ("sm__pipe_tma_cycles_active", "tma", "bandwidth"),
+        ("sm__inst_executed_pipe_tma", "tma", "bandwidth"),
+        ("sm__inst_executed_pipe_tmem", "tensor_memory", "bandwidth"),
+        ("sm__pipe_tmem_cycles_active", "tensor_memory", "bandwidth"),
+        ("l1tex__m_xbar2l1tex_read_sectors", "l2", "bandwidth"),
+        ("l1tex__m_l1tex2xbar_req_cycles_active", "l2", "bandwidth"),
+        ("l1tex__m_xbar2l1tex_read_sectors_mem_dshared", "l1", "bandwidth"),
+        ("sm__inst_executed_pipe_fma_type_fp16", "fma", "compute"),
+        ("sm__inst_executed_pipe_alu", "alu", "compute"),
+        ("sm__inst_executed_pipe_fp64", "fp64", "compute"),
+        ("sm__inst_executed_pipe_fp64_op_dmma", "tensor_fp64", "compute"),
+        ("sm__inst_executed_pipe_tensor_op_hmma", "tensor", "compute"),
+        ("sm__inst_executed_pipe_tc", "tensor", "compute"),
+        ("sm__inst_executed_pipe_ipa", "other_compute", "compute"),
+        ("sm__inst_executed_pipe_workid", "other_compute", "compute"),
+        ("sm__pipe_fmaheavy_subpipe_alulite_cycles_active", "alu", "compute"),
+        ("sm__pipe_fmaheavy_subpipe_fmaheavy_cycles_active", "fma", "compute"),
+        ("sm__pipe_fmalite_cycles_active", "fma", "compute"),
         ("gpu__compute_memory_access_throughput_internal_activity", "other_memory", "bandwidth"),
         ("sm__issue_active", "issue", "compute"),
         ("sm__inst_executed", "issue", "compute"),
@@ -79,6 +96,36 @@ def test_the_two_percentages_alone_are_used_as_they_are():
     metrics = PlainMetrics({MEMORY + ELAPSED: 80.0, SM + ELAPSED: 20.0})
 
     assert [use.unit for use in unit_uses(metrics)] == ["other_memory", "other_compute"]
+
+
+def test_a_throughput_above_all_of_its_members_has_a_member_that_is_not_listed():
+    metrics = PlainMetrics(breakdown(SM, {"sm__issue_active": 20.0}) | {SM + ELAPSED: 80.0})
+
+    assert [(use.unit, use.percent) for use in unit_uses(metrics)] == [
+        ("other_compute", 80.0),
+        ("issue", 20.0),
+    ]
+
+
+def test_a_throughput_whose_members_cannot_be_read_stands_for_them():
+    listed: dict[str, float | str | None] = {
+        MEMORY + ELAPSED: 70.0,
+        f"breakdown:{MEMORY}{ELAPSED}": f"dram__cycles_active{ELAPSED}",
+    }
+
+    assert [(use.unit, use.percent) for use in unit_uses(PlainMetrics(listed))] == [
+        ("other_memory", 70.0)
+    ]
+
+
+def test_passes_of_one_kernel_may_differ():
+    metrics = PlainMetrics(breakdown(MEMORY, {"lts__t_sectors": 2.95}) | {MEMORY + ELAPSED: 3.13})
+
+    assert [use.unit for use in unit_uses(metrics)] == ["l2"]
+
+
+def test_a_negative_percentage_measured_nothing():
+    assert unit_uses(PlainMetrics({f"lts__t_sectors{ELAPSED}": -3.0})) == ()
 
 
 def test_nan_is_no_utilisation():
