@@ -189,8 +189,9 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
         )
         if any(note.code == "no_dram_counters" for note in measurement.notes):
             why = (
-                f"the busiest of what was measured is {the_unit(top.unit)} at {percent(top.percent)}, "
-                "and ncu cannot measure the DRAM of this GPU, which may be busier"
+                f"the busiest of what was measured is {the_unit(top.unit)} at "
+                f"{percent(top.percent)}, and ncu cannot measure the DRAM of this GPU, which may "
+                "be busier"
             )
     else:
         why = "no utilisation was measured"
