@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.achieved import Ceilings
-from roofline.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
@@ -16,7 +15,8 @@ from roofline.model import Analysis, Group, Measurement, Note, Result, Source
 from roofline.peaks import peak_set
 from roofline.reader import OnError, OnProgress, read
 from roofline.registry import Registry, load
-from roofline.utilization import all_uses
+from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
+from roofline.verdict.utilization import all_uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

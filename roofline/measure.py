@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roofline.device import device_of
-from roofline.launch import Launch, Metrics
-from roofline.model import Device, Dim3, Kind, Measurement, Missing, Note
-from roofline.operations import operations_of
-from roofline.recipes import (
+from roofline.counters.device import device_of
+from roofline.counters.operations import operations_of
+from roofline.counters.recipes import (
     DRAM_CLOCK,
     DRAM_READ,
     DRAM_TOTAL,
@@ -31,10 +29,12 @@ from roofline.recipes import (
     QuantityReader,
     read,
 )
-from roofline.roofs import report_peaks
-from roofline.stalls import stalls
-from roofline.tensor import tensor_work
-from roofline.units import unit_uses
+from roofline.counters.roofs import report_peaks
+from roofline.counters.stalls import stalls
+from roofline.counters.tensor import tensor_work
+from roofline.counters.units import unit_uses
+from roofline.launch import Launch, Metrics
+from roofline.model import Device, Dim3, Kind, Measurement, Missing, Note
 
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8

@@ -8,11 +8,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from roofline.counters.si import to_si
 from roofline.errors import InputError
 from roofline.launch import Launch
 from roofline.model import Kind, Note
 from roofline.repfile import Found, Summary, Workload, require_whole
-from roofline.si import to_si
 
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 # What an empty unit stands for, in metrics whose unit some versions of ncu leave out.

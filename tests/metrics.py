@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from roofline.counters.units import ELAPSED
 from roofline.launch import Launch
 from roofline.model import Kind, Note
-from roofline.units import ELAPSED
 
 Value = float | str | None
 

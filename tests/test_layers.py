@@ -21,13 +21,15 @@ OWNERS = {
     "torch": ("registry/",),
 }
 # Of ours: module -> what it must never import.
+_COUNTERS = ("roofline.reader", "roofline.measure", "roofline.launch", "roofline.counters")
 FORBIDDEN = {
     "model/": ("roofline",),
     "errors.py": ("roofline",),
-    "classify.py": ("roofline.launch", "roofline.measure", "roofline.recipes", "roofline.reader"),
-    "fold.py": ("roofline.launch", "roofline.reader"),
-    "render/": ("roofline.reader", "roofline.measure", "roofline.launch", "roofline.recipes"),
-    "plot/": ("roofline.reader", "roofline.measure", "roofline.launch", "roofline.recipes"),
+    "verdict/": _COUNTERS,
+    "fold.py": _COUNTERS,
+    "render/": _COUNTERS,
+    "plot/": _COUNTERS,
+    "compare/": _COUNTERS,
     "repfile/": ("roofline.reader", "roofline.measure"),
 }
 

@@ -29,7 +29,7 @@ from roofline.capture.levels import (
     software,
     without,
 )
-from roofline.units import ELAPSED, unit_uses
+from roofline.counters.units import ELAPSED, unit_uses
 from tests.metrics import PlainMetrics
 from tests.shared import SHARED
 

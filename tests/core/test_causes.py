@@ -1,8 +1,8 @@
 import pytest
 
-from roofline.causes import latency_cause, ruled_out
 from roofline.model import Stall
-from roofline.phrases import count, percent, waves
+from roofline.verdict.causes import latency_cause, ruled_out
+from roofline.verdict.phrases import count, percent, waves
 from tests.makers import measurement
 
 WAITS = (Stall(reason="lg_throttle", share=0.63),)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.classify import judge
 from roofline.model import Bound, Confidence, Device, Family, Note, Peaks, PeakSet, Stall, UnitUse
+from roofline.verdict.classify import judge
 from tests.makers import TOY_PEAKS, measurement, unit, with_rest
 
 TOY = PeakSet(report=TOY_PEAKS)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.opcodes import parse_mma, plain_mix, tensor_mix
+from roofline.counters.opcodes import parse_mma, plain_mix, tensor_mix
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
+from roofline.counters.roofs import report_peaks
+from roofline.counters.tensor import TensorWork
 from roofline.model import Device
-from roofline.roofs import report_peaks
-from roofline.tensor import TensorWork
 from tests.metrics import PlainMetrics
 
 A4500 = Device(sm_count=56, dram_clock_max_hz=8.001e9, dram_bus_bits=320)

@@ -1,6 +1,6 @@
 import pytest
 
-from roofline.si import exponent, to_si
+from roofline.counters.si import exponent, to_si
 
 
 @pytest.mark.parametrize(

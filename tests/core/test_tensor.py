@@ -1,6 +1,6 @@
 import pytest
 
-from roofline.tensor import OPCODES, tensor_work
+from roofline.counters.tensor import OPCODES, tensor_work
 from tests.metrics import PlainMetrics
 
 P = "sm__ops_path_tensor_"

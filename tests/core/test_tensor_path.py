@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from roofline.tensor import tensor_work
+from roofline.counters.tensor import tensor_work
 from tests.metrics import PlainMetrics
 from tests.shared import SHARED
 

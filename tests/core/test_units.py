@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roofline.counters.units import ELAPSED, unit_of, unit_uses
 from roofline.model import Family
-from roofline.units import ELAPSED, UNIT_NAMES, unit_of, unit_uses
+from roofline.units import UNIT_NAMES
 from tests.metrics import PlainMetrics, breakdown
 
 MEMORY = "gpu__compute_memory_throughput"

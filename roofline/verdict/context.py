@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from roofline.model import Bound, Measurement, PeakSet, UnitUse
-from roofline.phrases import percent
 from roofline.units import the_unit
+from roofline.verdict.phrases import percent
 
 # Where unit and roof of one precision differ by this many points, the mix of operations is why.
 _GAP = 15.0

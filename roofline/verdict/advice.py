@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from roofline.causes import Cause, ruled_out
 from roofline.model import Bound, Family, Measurement, PeakSet, UnitUse
-from roofline.phrases import percent
-from roofline.playbook import CAUSES, NO_CAUSE, NO_EVIDENCE, NO_STALLS, STALLS, UNITS, Play
 from roofline.units import the_unit, unit_name
+from roofline.verdict.causes import Cause, ruled_out
+from roofline.verdict.phrases import percent
+from roofline.verdict.playbook import UNITS, Play
+from roofline.verdict.waiting import CAUSES, NO_CAUSE, NO_EVIDENCE, NO_STALLS, STALLS
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from roofline.advice import advise
-from roofline.causes import Cause, latency_cause, ruled_out
-from roofline.context import Roofs, explain_disagreement, roofs_of
 from roofline.model import (
     Bound,
     Confidence,
@@ -17,9 +14,12 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.phrases import percent
 from roofline.units import GENERIC, SM_THROUGHPUT, TIE, the_unit
-from roofline.utilization import COMPUTED, Sides, all_uses
+from roofline.verdict.advice import advise
+from roofline.verdict.causes import Cause, latency_cause, ruled_out
+from roofline.verdict.context import Roofs, explain_disagreement, roofs_of
+from roofline.verdict.phrases import percent
+from roofline.verdict.utilization import COMPUTED, Sides, all_uses
 
 # NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
 LATENCY_THRESHOLD = 60.0

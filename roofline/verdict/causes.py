@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from roofline.model import Measurement
-from roofline.phrases import count, percent, waves
+from roofline.verdict.phrases import count, percent, waves
 
 _WARP = 32
 _FULL_LANES = 0.75

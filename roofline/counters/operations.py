@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roofline.opcodes import plain_mix
-from roofline.recipes import FP16, FP32, FP64, QuantityReader
-from roofline.tensor import TensorWork
+from roofline.counters.opcodes import plain_mix
+from roofline.counters.recipes import FP16, FP32, FP64, QuantityReader
+from roofline.counters.tensor import TensorWork
 
 _THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
 _HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from roofline.counters.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
+from roofline.counters.tensor import TensorWork
 from roofline.launch import Metrics
 from roofline.model import Device, Note, Peaks
-from roofline.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
-from roofline.tensor import TensorWork
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
 _VECTOR = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
+from roofline.counters.tensor_path import PathCounts, path_counts
 from roofline.launch import Metrics
 from roofline.model import NOTHING, Note
-from roofline.opcodes import TensorMix, parse_mma, tensor_mix
-from roofline.phrases import percent
-from roofline.tensor_path import PathCounts, path_counts
+from roofline.verdict.phrases import percent
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
 _BY_ADDRESS = "inst_executed"
