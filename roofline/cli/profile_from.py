@@ -30,13 +30,12 @@ from roofline.errors import InputError, RooflineError, UsageError
 from roofline.render import names, numbers
 from roofline.render import selection_text as text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import ProfileRequest, Selection
+from roofline.timeline.selection import Basis, ProfileRequest, Selection
 from roofline.timeline.wanted import Wanted
 
 # Failures that are about the kernels of one run: the next run may well succeed.
-_OF_ITS_KERNELS = frozenset(
-    {"nothing_matched", "nothing_launched", "replay_hang", "prepare_failed", "replay_memory"}
-)
+_NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
+_OF_ITS_KERNELS = _NOT_MET | {"replay_hang", "prepare_failed", "replay_memory"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +134,8 @@ def capture_all(
         try:
             captured = capture(request, setting, report, force=force)
         except RooflineError as error:
+            if _code(error) in _NOT_MET and one.basis is Basis.ESTIMATED:
+                say(f"{one.launch_skip} launches were skipped; fewer: a smaller --warmup-steps")
             if len(planned) == 1:
                 raise
             say(f"{title}: {error}")

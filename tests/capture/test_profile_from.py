@@ -163,6 +163,7 @@ def test_a_run_that_meets_nothing_does_not_lose_the_others(fake: Fake) -> None:
     done = fake.run("profile", "--from", "trace.json", "true")
 
     assert done.returncode == 4
+    assert "62 launches were skipped; fewer: a smaller --warmup-steps" in done.stderr
     assert "run 1 of 2 (gemm): the program launched kernels, but none that" in done.stderr
     assert "Partial: no report of gemm:" in done.stdout
     assert "[nothing_matched]" in done.stdout
