@@ -59,6 +59,8 @@ SASS = (
 
 # Known at launch; no pass.
 LAUNCH = (
+    # Kernels are told apart by these, and joined to a timeline.
+    *(f"launch__{what}_dim_{axis}" for what in ("grid", "block") for axis in "xyz"),
     "launch__waves_per_multiprocessor",
     "launch__registers_per_thread",
     "launch__shared_mem_per_block",

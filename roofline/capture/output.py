@@ -18,15 +18,33 @@ LOG_HEAD = "# log of roofline profile"
 
 def free_name(program: Sequence[str], folder: Path = Path()) -> Path:
     """A report name after the program that nothing has yet: ``bench.ncu-rep``, ``bench-2...``."""
+    return free_names(program, 1, folder)[0]
+
+
+def free_names(program: Sequence[str], count: int, folder: Path = Path()) -> tuple[Path, ...]:
+    """As ``free_name``, for ``count`` captures of one program."""
     script = next((word for word in program if word.endswith(".py")), program[0])
     stem = Path(script).name.removesuffix(".py") or "program"
     number = 1
     while True:
         name = stem if number == 1 else f"{stem}-{number}"
-        path = folder / f"{name}.ncu-rep"
-        if not path.exists() and (not log_path(path).exists() or is_log(log_path(path))):
-            return path
+        paths = numbered(folder / f"{name}.ncu-rep", count)
+        if all(_is_free(path) for path in paths):
+            return paths
         number += 1
+
+
+def numbered(report: Path, count: int) -> tuple[Path, ...]:
+    """Names for ``count`` captures: ``report`` itself for one, else ``bench-1.ncu-rep`` and on."""
+    if count == 1:
+        return (report,)
+    return tuple(
+        report.with_name(f"{report.stem}-{number}{report.suffix}") for number in range(1, count + 1)
+    )
+
+
+def _is_free(report: Path) -> bool:
+    return not report.exists() and (not log_path(report).exists() or is_log(log_path(report)))
 
 
 def settle(made: Path, report: Path, *, force: bool) -> Path:

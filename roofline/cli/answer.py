@@ -21,6 +21,7 @@ from roofline.model import Analysis, Group
 
 if TYPE_CHECKING:
     from roofline.timeline.join import Joined
+    from roofline.timeline.selection import Selection
 
 ENDINGS = {
     ".json": "json",
@@ -41,7 +42,10 @@ _ASCII = str.maketrans(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be shown and where; the thresholds are those of the verdicts."""
+    """What is to be shown and where; the thresholds are those of the verdicts.
+
+    ``selection`` is what was chosen from ``timeline`` before, where that was read already.
+    """
 
     choice: Choice = field(default_factory=Choice)
     output_format: str | None = None
@@ -51,6 +55,7 @@ class Request:
     explain: str | None = None
     timeline: Path | None = None
     step: str | None = None
+    selection: Selection | None = None
     latency_threshold: float = 60.0
     balance: float = 10.0
 
@@ -82,7 +87,7 @@ def check(request: Request) -> None:
         )
     if request.timeline is not None and request.format in ("csv", "parquet"):
         raise UsageError(
-            f"--timeline has no columns in {request.format}", hint="--format json or markdown"
+            f"a timeline has no columns in {request.format}", hint="--format json or markdown"
         )
     if request.step is not None and request.timeline is None:
         raise UsageError("--step is about a timeline", hint="--timeline FILE")
@@ -106,7 +111,7 @@ def answer(analysis: Analysis, request: Request) -> None:
     part = choose(analysis, request.choice)
     if not part.analysis.results:
         raise nothing_left(analysis, request.choice)
-    joined = None if request.timeline is None else _joined(part.analysis, request)
+    joined = _joined(part.analysis, request)
     if request.format == "parquet" and request.file is not None:
         from roofline.frame import write_parquet
 
@@ -118,12 +123,14 @@ def answer(analysis: Analysis, request: Request) -> None:
         _draw(part, request.plot, request)
 
 
-def _joined(analysis: Analysis, request: Request) -> Joined:
+def _joined(analysis: Analysis, request: Request) -> Joined | None:
+    if request.timeline is None:
+        return None
     from roofline.timeline import load_timeline, select
     from roofline.timeline.join import join
 
-    assert request.timeline is not None
-    return join(analysis, select(load_timeline(request.timeline, step=request.step)))
+    found = request.selection or select(load_timeline(request.timeline, step=request.step))
+    return join(analysis, found)
 
 
 def _text(part: Chosen, request: Request, joined: Joined | None) -> Iterable[str]:

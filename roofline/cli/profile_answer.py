@@ -1,8 +1,9 @@
-"""After a capture: what ``analyze`` says about the report, and how it was measured."""
+"""After captures: what ``analyze`` says about the reports, and how they were measured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -24,59 +25,94 @@ _REPLAYS = {
 _MANY = 5  # names that a message lists
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A capture that was kept; ``remark`` says which launches it is about."""
+
+    request: CaptureRequest
+    captured: Captured
+    remark: str | None = None
+
+
 def answer_about(
-    captured: Captured,
-    request: CaptureRequest,
+    done: Sequence[Done],
     setting: Setting,
     wanted: Request,
     given: Mapping[str, Any],
+    remarks: Iterable[str] = (),
 ) -> None:
-    """Print the answer, then where the report is, how it was measured and what to type next."""
+    """Print the answer, then where the reports are, how it was measured and what to type next."""
+    reports = tuple(d.captured.report for d in done)
     analysis, _ = analyze_reports(
-        (captured.report,),
+        reports,
         specs=given["specs"],
         peaks=given["peaks"],
         latency_threshold=wanted.latency_threshold,
         balance=wanted.balance,
     )
-    if analysis is None:  # it was read a moment ago
-        raise InputError(f"{captured.report} cannot be read any more")
+    if analysis is None:  # they were read a moment ago
+        listed = ", ".join(map(str, reports))
+        raise InputError(f"{listed} cannot be read any more")
     answer(analysis, wanted)
     # A format for programs stays alone on stdout.
     aside = wanted.format != "table"
-    for line in afterwards(captured, request, setting, analysis):
+    for line in afterwards(done, setting, wanted, analysis, remarks):
         click.echo(line, err=aside)
 
 
 def afterwards(
-    captured: Captured, request: CaptureRequest, setting: Setting, analysis: Analysis
+    done: Sequence[Done],
+    setting: Setting,
+    wanted: Request,
+    analysis: Analysis,
+    remarks: Iterable[str] = (),
 ) -> list[str]:
     """The lines after the table."""
-    log = f", log: {captured.log}" if captured.log is not None else ""
-    lines = ["", f"Report: {captured.report} ({captured.launches} launches){log}"]
-    if captured.partial is not None:
-        lines.append(f"Partial: {captured.partial}")
-    if request.launch_count == captured.launches and not request.per_config:
-        lines.append(
-            f"The limit of {request.launch_count} launches was reached; --launch-count raises it."
-        )
-    if captured.absent:
-        shown = ", ".join(captured.absent[:_MANY])
-        more = len(captured.absent) - _MANY
+    lines = [""]
+    for one in done:
+        lines += _about(one)
+    lines += remarks
+    if absent := list(dict.fromkeys(name for d in done for name in d.captured.absent)):
+        shown = ", ".join(absent[:_MANY])
+        more = len(absent) - _MANY
         lines.append(f"Not in the report: {shown}" + (f" and {more} more" if more > 0 else ""))
-    lines.append(measured_how(captured, request, setting, analysis))
-    report = str(captured.report)
-    lines.append(f"Next: {shell(['roofline', 'analyze', report, '--explain', '1'])}")
+    lines.append(measured_how(done, setting, analysis))
+    lines.append(f"Next: {shell(following(done, wanted))}")
     return lines
 
 
-def measured_how(
-    captured: Captured, request: CaptureRequest, setting: Setting, analysis: Analysis
-) -> str:
-    """One sentence on how the numbers came to be."""
+def _about(done: Done) -> list[str]:
+    captured, request = done.captured, done.request
+    log = f", log: {captured.log}" if captured.log is not None else ""
+    lines = [f"Report: {captured.report} ({captured.launches} launches){log}"]
+    if done.remark is not None:
+        lines.append(f"  {done.remark}")
+    if captured.partial is not None:
+        lines.append(f"Partial: {captured.partial}")
+    # A count that somebody computed is not a limit.
+    limited = done.remark is None and not request.per_config
+    if limited and request.launch_count == captured.launches:
+        lines.append(
+            f"The limit of {request.launch_count} launches was reached; --launch-count raises it."
+        )
+    return lines
+
+
+def following(done: Sequence[Done], wanted: Request) -> list[str]:
+    """The next command: the same answer from the reports, or all about the first kernel."""
+    words = ["roofline", "analyze", *(str(d.captured.report) for d in done)]
+    if wanted.timeline is None:
+        return [*words, "--explain", "1"]
+    step = [] if wanted.step is None else ["--step", wanted.step]
+    return [*words, "--timeline", str(wanted.timeline), *step]
+
+
+def measured_how(done: Sequence[Done], setting: Setting, analysis: Analysis) -> str:
+    """One sentence on how the numbers came to be; captures differ in their launches only."""
+    request = done[0].request
     parts = [
         f"ncu {setting.ncu.version.text}, level {request.level}",
-        _REPLAYS[request.replay] + passes(captured, analysis),
+        _REPLAYS[request.replay] + passes([d.captured for d in done], analysis),
         "caches flushed before every pass" if request.flush_caches else "caches left warm",
         "clocks locked to base" if request.lock_clocks else "clocks not locked",
     ]
@@ -85,10 +121,12 @@ def measured_how(
     )
 
 
-def passes(captured: Captured, analysis: Analysis) -> str:
-    """The passes that kernels took, from the report, else from ncu's log."""
+def passes(captures: Iterable[Captured], analysis: Analysis) -> str:
+    """The passes that kernels took, from the reports, else from ncu's logs."""
     counts = [r.measurement.passes for r in analysis.results if r.measurement.passes]
-    low, high = (min(counts), max(counts)) if counts else captured.progress.passes or (0, 0)
-    if not high:
+    if not counts:
+        counts = [float(n) for c in captures for n in c.progress.passes or () if n]
+    if not counts:
         return ""
+    low, high = min(counts), max(counts)
     return f" ({low:.0f} passes)" if low == high else f" ({low:.0f} to {high:.0f} passes)"

@@ -1,4 +1,4 @@
-"""The options of ``roofline profile``, by what they decide."""
+"""The options of ``roofline profile`` but for the choice of kernels, by what they decide."""
 
 from __future__ import annotations
 
@@ -7,79 +7,10 @@ from pathlib import Path
 import click
 
 from roofline.capture.levels import Level
-from roofline.capture.request import DEFAULT_LAUNCH_COUNT, NameBase, Replay
+from roofline.capture.request import Replay
 from roofline.cli import options
 
 seconds = click.FloatRange(min=0, min_open=True)
-
-CHOOSING = (
-    click.option(
-        "--kernel-regex",
-        metavar="REGEX",
-        help="Kernels whose name this is found in (Perl syntax, case counts).",
-    ),
-    click.option(
-        "--kernel",
-        "kernels",
-        metavar="NAME",
-        multiple=True,
-        help="The kernel of exactly this name: the function's, or with arguments the whole "
-        "signature. Repeat for several.",
-    ),
-    click.option(
-        "--name-base",
-        type=click.Choice([base.value for base in NameBase]),
-        help="The spelling that is matched  [default: demangled; function for --kernel NAME]",
-    ),
-    click.option(
-        "--collectives/--no-collectives",
-        default=False,
-        show_default=True,
-        help="Also kernels that wait for other GPUs (NCCL, NVSHMEM, all-reduce): under ncu they "
-        "hang unless the peers are there.",
-    ),
-    click.option(
-        "--launch-skip",
-        metavar="N",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        help="Leave out the first N launches that match.",
-    ),
-    click.option(
-        "--launch-count",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="At most N launches; 0 is no limit  "
-        f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
-    ),
-    click.option(
-        "--per-config",
-        is_flag=True,
-        help="Count launches for each grid and block by itself.",
-    ),
-    click.option(
-        "--nvtx",
-        metavar="RANGE",
-        multiple=True,
-        help="Only inside this NVTX range: a name (push/pop or start/end), or ncu's own "
-        "expression.",
-    ),
-    click.option(
-        "--from-start/--capture-range",
-        default=True,
-        show_default=True,
-        help="From the beginning, or only between cudaProfilerStart and cudaProfilerStop.",
-    ),
-    click.option("--devices", metavar="LIST", help="Only these GPUs, by index: 0,1."),
-    click.option(
-        "--rank",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="In a parallel job, profile rank N and run the others bare. roofline goes inside the "
-        "launcher: mpirun -n 8 roofline profile --rank 0 ./app.",
-    ),
-)
 
 COLLECTING = (
     click.option(

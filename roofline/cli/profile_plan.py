@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from roofline.capture.chips import Cost, chip_of, choose, cost, table
@@ -10,7 +12,7 @@ from roofline.capture.failures import NcuFailedError
 from roofline.capture.find import find_ncu
 from roofline.capture.levels import Level
 from roofline.capture.machine import model_names
-from roofline.capture.output import free_name
+from roofline.capture.output import log_path
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.errors import UsageError
 
@@ -21,14 +23,26 @@ ELSE = "GH100"
 _NEWEST = Version(year=2100, minor=1, text="any")
 
 
-def plan(request: CaptureRequest, *, ncu: str | None, chip: str | None) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of ncu, where its report goes, and what a reader should know about it."""
+
+    request: CaptureRequest
+    report: Path
+    remark: str | None = None
+
+
+def plan(runs: Sequence[Run], *, ncu: str | None, chip: str | None) -> str:
     """The text of the plan; nothing is run but ``ncu --version``.
+
+    ``runs`` differ in the launches that they are about, not in what is collected.
 
     Raises:
         UsageError: no chip of this name is known.
 
     """
     lines = []
+    request = runs[0].request
     try:
         found = find_ncu(ncu)
     except NcuFailedError as error:
@@ -38,15 +52,7 @@ def plan(request: CaptureRequest, *, ncu: str | None, chip: str | None) -> str:
     if not chips:
         lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
     chosen = choose(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
-    report = free_name(request.program)
-    words = command(
-        request,
-        found,
-        metrics=chosen.metrics,
-        report=report.with_suffix(""),
-        log=report.with_name(report.name + ".log"),
-    )
-    lines.append(shell(words))
+    lines += [line for run in runs for line in _run(run, found, chosen.metrics)]
     lines += ["", *_costs(request.level, chips or SHOWN)]
     if not chips:
         lines.append(
@@ -54,6 +60,17 @@ def plan(request: CaptureRequest, *, ncu: str | None, chip: str | None) -> str:
         )
         lines.append("--chip NAME gives the command for one; a real run asks the driver and ncu.")
     return "\n".join(lines) + "\n"
+
+
+def _run(run: Run, ncu: Ncu, metrics: Sequence[str]) -> list[str]:
+    words = command(
+        run.request,
+        ncu,
+        metrics=metrics,
+        report=run.report.with_suffix(""),
+        log=log_path(run.report),
+    )
+    return [*([] if run.remark is None else [f"# {run.remark}"]), shell(words)]
 
 
 def known_chip(name: str) -> str:

@@ -32,6 +32,7 @@ def render(joined: Joined, *, width: int = 120, color: bool = False, limit: int 
 def markdown(joined: Joined, *, limit: int = ROWS) -> str:
     """The same as a table for GitHub."""
     lines = [
+        *(f"{escaped(line)}\n" for line in text.warning(joined.selection)),
         f"| # | kernel | {' | '.join(_TITLES)} |",
         f"| --: | --- | --- |{' --: |' * (len(_TITLES) - 1)}",
     ]
@@ -81,6 +82,8 @@ def remarks(joined: Joined) -> Iterator[str]:
 
 
 def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
+    for line in text.warning(joined.selection):
+        yield Text(line, style="bold")
     yield Text("What the step gains if a kernel reaches its nearest ceiling:", style="bold")
     shown = joined.kernels[:limit]
     if shown:

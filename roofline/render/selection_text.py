@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from roofline.render import names, numbers
 from roofline.render.sentences import plural
@@ -52,6 +53,13 @@ def head(selection: Selection) -> Iterator[str]:
     yield bounds(device.use)
     yield where(selection, device)
     yield spent(device)
+
+
+def warning(selection: Selection) -> tuple[str, ...]:
+    """The first lines of ``head`` where no kernel comes first; else nothing."""
+    if selection.selected.first in (None, First.KERNELS):
+        return ()
+    return tuple(islice(head(selection), 2))
 
 
 def bounds(use: Use) -> str:

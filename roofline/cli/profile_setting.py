@@ -1,0 +1,144 @@
+"""From the options of ``roofline profile`` to what a capture needs, and who runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from roofline.capture.levels import Level
+from roofline.capture.request import DEFAULT_LAUNCH_COUNT, CaptureRequest, NameBase, Replay
+from roofline.capture.run import Captured, Setting
+from roofline.cli.answer import Request, check
+from roofline.errors import UsageError
+
+_EXIT_OF_SIGNAL = 128
+
+
+def capture_request(program: tuple[str, ...], given: dict[str, Any]) -> CaptureRequest:
+    """What the options ask ncu for.
+
+    Raises:
+        UsageError: they exclude each other, or there is no program.
+
+    """
+    if given["kernel_regex"] is not None and given["kernels"]:
+        raise UsageError("--kernel and --kernel-regex exclude each other", hint="one of them")
+    if not program[0]:
+        raise UsageError("the program's name is empty")
+    count = given["launch_count"]
+    if count is None:
+        count = 1 if given["per_config"] else DEFAULT_LAUNCH_COUNT
+    names = (name.strip() for words in given["metrics"] for name in words.split(","))
+    return CaptureRequest(
+        program=program,
+        level=Level(given["level"]),
+        kernel_regex=given["kernel_regex"],
+        kernels=given["kernels"],
+        name_base=NameBase(given["name_base"]) if given["name_base"] else None,
+        collectives=given["collectives"],
+        launch_skip=given["launch_skip"],
+        launch_count=count or None,
+        per_config=given["per_config"],
+        nvtx=given["nvtx"],
+        from_start=given["from_start"],
+        devices=given["devices"],
+        metrics=tuple(name for name in names if name),
+        sections=given["sections"],
+        section_set=given["section_set"],
+        replay=Replay(given["replay"]),
+        lock_clocks=given["clock_control"] == "base",
+        flush_caches=given["cache_control"] == "all",
+        graphs=given["graphs"],
+        ncu_options=given["ncu_options"],
+    )
+
+
+def answer_request(given: dict[str, Any]) -> Request:
+    """What is to be shown afterwards.
+
+    Raises:
+        UsageError: it could not be.
+
+    """
+    request = Request(
+        output_format=given["output_format"],
+        plot=given["plot"],
+        force=given["force"],
+        explain=given["explain"],
+        timeline=given["timeline"],
+        step=given["step"],
+        latency_threshold=given["latency_threshold"],
+        balance=given["balance"],
+    )
+    check(request)
+    return request
+
+
+def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequest, Setting]:
+    """Find ncu, look at the machine, and fit the request to both; nothing is profiled."""
+    from roofline.capture.find import ask, find_ncu
+    from roofline.capture.machine import look
+    from roofline.capture.prepare import prepare
+    from roofline.capture.run import Limits
+
+    ncu = find_ncu(given["ncu"])
+    machine = look()
+    prepared = prepare(request, ncu, machine, ask)
+    for note in prepared.notes:
+        say(note)
+    return prepared.request, Setting(
+        ncu=ncu,
+        machine=machine,
+        metrics=prepared.chosen.metrics,
+        limits=Limits(stall_s=given["stall_timeout"], total_s=given["timeout"]),
+        tell=_silence if given["quiet"] or not sys.stderr.isatty() else say,
+        stdout_to_stderr=given["output_format"] not in (None, "table") or given["list_kernels"],
+    )
+
+
+def check_choice(request: CaptureRequest, setting: Setting) -> None:
+    """Let this ncu judge which kernels it is asked for.
+
+    Raises:
+        UsageError: it would refuse.
+
+    """
+    from roofline.capture.command import refuse_too_new
+    from roofline.capture.find import ask
+    from roofline.capture.kernels import check_with_ncu
+
+    refuse_too_new(request, setting.ncu.version)
+    check_with_ncu(request, setting.ncu, ask)
+
+
+def bare_unless_chosen(rank: int, program: tuple[str, ...]) -> None:
+    """Become the program where this is another rank; does not return then."""
+    from roofline.capture.ranks import is_chosen
+    from roofline.process import become
+
+    if is_chosen(rank, program, os.environ):
+        return
+    try:
+        become(program)
+    except OSError as error:
+        raise UsageError(f"{program[0]} cannot be started", why=error.strerror) from error
+
+
+def exit_of_signal(captured: Captured) -> int | None:
+    """The exit code where a signal ended a run, ``None`` where none did."""
+    if captured.stopped is None or not captured.stopped.startswith("SIG"):
+        return None
+    return _EXIT_OF_SIGNAL + int(getattr(signal, captured.stopped))
+
+
+def say(text: str) -> None:
+    """A line of talk."""
+    click.echo(f"roofline: {text}", err=True)
+
+
+def _silence(_text: str) -> None:
+    pass
