@@ -19,7 +19,7 @@ from roofline.render.sentences import limited_by, plural
 from roofline.timeline.join import Joined, JoinedKernel
 
 ROWS = 10
-_OTHERS = 62
+_OTHERS = 74
 _TITLES = ("limited by", "of wall", "floor / time", "step gains at most")
 
 

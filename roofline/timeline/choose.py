@@ -19,11 +19,11 @@ from roofline.timeline.device import (
     steps_of,
     use_of,
 )
-from roofline.timeline.events import Identity, Integers, Timeline, Work
+from roofline.timeline.events import Identity, Timeline, Work
 from roofline.timeline.gaps import host_late, largest_gaps
 from roofline.timeline.names import is_communication
 from roofline.timeline.notes import notes_on
-from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.plan import plan
 from roofline.timeline.ranking import rank
 from roofline.timeline.selection import DeviceUse, Selection
@@ -48,7 +48,7 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
     pattern = wanted.communicates()
     if timeline.totals:
         return select_summary(timeline, wanted, pattern)
-    kind = np.array([_kind(i, pattern) for i in timeline.identities], dtype=np.int64)
+    kind = np.array([_kind(i, pattern) for i in timeline.identities], dtype=np.int8)
     parts = _parts(timeline, kind, wanted)
     index = _device(parts, wanted.device)
     devices = {d: _use(part, wanted) for d, part in parts.items()}
@@ -71,7 +71,7 @@ def _kind(identity: Identity, pattern: re.Pattern[str]) -> int:
     return COMMUNICATION if talks else COMPUTE
 
 
-def _parts(timeline: Timeline, kind: Integers, wanted: Wanted) -> dict[int, Part]:
+def _parts(timeline: Timeline, kind: Kinds, wanted: Wanted) -> dict[int, Part]:
     """Every device that ran kernels in the time that counts."""
     events = timeline.events
     there = np.unique(events.device[kind[events.identity] != COPY]).tolist()

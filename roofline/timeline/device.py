@@ -9,7 +9,7 @@ import numpy as np
 
 from roofline.timeline.events import Events, Identity, Integers, Mask, Timeline, Work
 from roofline.timeline.gaps import Gap
-from roofline.timeline.occupancy import COMPUTE, Occupancy, Shares, sweep
+from roofline.timeline.occupancy import COMPUTE, Kinds, Occupancy, Shares, sweep
 from roofline.timeline.selection import First, IdleGap, StepUse, Use
 from roofline.timeline.steps import (
     Window,
@@ -34,7 +34,7 @@ class Part:
     timeline: Timeline
     index: int
     events: Events
-    kind: Integers
+    kind: Kinds
     step: Integers
     windows: tuple[Window, ...]
     ranged: bool
@@ -58,7 +58,7 @@ class Part:
         return tuple(i for i, w in enumerate(self.windows) if w.left_out is None)
 
 
-def cut(timeline: Timeline, kind: Integers, index: int, wanted: Wanted) -> Part:
+def cut(timeline: Timeline, kind: Kinds, index: int, wanted: Wanted) -> Part:
     """The events of device ``index``; ``kind`` is that of each identity.
 
     Raises:
@@ -77,8 +77,10 @@ def cut(timeline: Timeline, kind: Integers, index: int, wanted: Wanted) -> Part:
             None if t is None else t + timeline.origin for t in (wanted.start, wanted.end)
         )
         windows = [whole_window(events, start, end)]
-    groups, group_of = _groups(timeline.identities, by_name=wanted.by_name)
-    group = group_of[events.identity]
+    groups, group = tuple(timeline.identities), events.identity
+    if wanted.by_name:
+        groups, group_of = _by_name(groups)
+        group = group_of[events.identity]
     return Part(
         timeline=timeline,
         index=index,
@@ -147,12 +149,8 @@ def _equal_steps(part: Part, what: Integers) -> bool | None:
     return all(bool((c == counts[0]).all()) for c in counts)
 
 
-def _groups(
-    identities: Sequence[Identity], *, by_name: bool
-) -> tuple[tuple[Identity, ...], Integers]:
-    """Which kernels are told apart: by name, grid and block, or by name alone."""
-    if not by_name:
-        return tuple(identities), np.arange(len(identities), dtype=np.int64)
+def _by_name(identities: Sequence[Identity]) -> tuple[tuple[Identity, ...], Integers]:
+    """The kernels by name alone, and for each of ``identities`` its place among them."""
     places: dict[tuple[Work, str], int] = {}
     index = [places.setdefault((i.work, i.name), len(places)) for i in identities]
     groups: list[Identity] = []

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -46,6 +48,7 @@ CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
 _VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = 1 << 17
+_THREADS = 2
 _IDS = 500  # SQLite takes at least 999 parameters
 _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 
@@ -73,10 +76,11 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
     """
     name = label or path.name
     uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    connect = partial(sqlite3.connect, uri, uri=True)
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as db:
+        with closing(connect()) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
-            return _Export(db=db, name=name, tables=tables).timeline(step)
+            return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
     except sqlite3.DatabaseError as error:
         raise InputError(
             f"{name} cannot be read",
@@ -88,6 +92,7 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Export:
     db: sqlite3.Connection
+    connect: Callable[[], sqlite3.Connection]
     name: str
     tables: set[str]
 
@@ -120,21 +125,33 @@ class _Export:
         """Whole integer columns.
 
         SQLite joins each column to text and numpy parses it: three times faster than a Python
-        tuple for each row, and in batches it needs little memory.
+        tuple for each row, and in batches it needs little memory. SQLite works outside of
+        Python's lock, so two threads help.
         """
+        low, high = self.db.execute(f"SELECT min(rowid), max(rowid) FROM {table}").fetchone()  # noqa: S608
+        if low is None:
+            return nothing(len(columns))
         listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
-        query = f"SELECT {listed} FROM {table} WHERE rowid > ? AND rowid <= ?"  # noqa: S608
-        bounds = f"SELECT min(rowid), max(rowid) FROM {table}"  # noqa: S608
-        low, high = self.db.execute(bounds).fetchone()
-        parts: list[list[Integers]] = [[np.empty(0, np.int64)] for _ in columns]
-        for first in [] if low is None else range(low - 1, high, _ROWS):
-            for part, text in zip(
-                parts, self.db.execute(query, (first, first + _ROWS)).fetchone(), strict=True
-            ):
-                if text is not None:
-                    part.append(np.fromstring(text, dtype=np.int64, sep=","))
-        # Parts are dropped as they are joined, so that nothing is held twice.
-        return [np.concatenate(parts.pop(0)) for _ in columns]
+        query = f"SELECT {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
+        # Rows are numbered without holes unless some were deleted; memory that is not written to
+        # costs nothing.
+        found = [np.empty(high - low + 1, dtype=np.int64) for _ in columns]
+
+        def batch(first: int) -> slice:
+            with closing(self.connect()) as db:
+                texts = db.execute(query, (first, first + _ROWS)).fetchone()
+            begin, number = first - low, 0
+            for column, text in zip(found, texts, strict=True):
+                values = np.fromstring(text or "", dtype=np.int64, sep=",")
+                number = len(values)
+                column[begin : begin + number] = values
+            return slice(begin, begin + number)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            filled = list(pool.map(batch, range(low, high + 1, _ROWS)))
+        if sum(f.stop - f.start for f in filled) == high - low + 1:
+            return found
+        return [np.concatenate([column[f] for f in filled]) for column in found]
 
     def _calls(self) -> tuple[Calls, Integers]:
         """CUDA calls of the host, and for each its process and correlation id in one number."""

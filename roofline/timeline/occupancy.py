@@ -7,14 +7,17 @@ length of the windows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roofline.timeline.events import Integers, Mask
 from roofline.timeline.steps import Window
 
 COMPUTE, COMMUNICATION, COPY = KINDS = (0, 1, 2)
+Kinds = NDArray[np.int8]
+_STATES = 1 << len(KINDS)
 _BLOCK = 1 << 17  # stretches looked at together: more need memory, fewer take time
 
 
@@ -37,9 +40,6 @@ class Shares:
         return self.wall - self.busy
 
 
-_COLUMNS = tuple(f.name for f in fields(Shares))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupancy:
     """The answer of ``sweep``: ``windows`` covers all of them, the rest those not left out.
@@ -57,7 +57,7 @@ class Occupancy:
 
 
 def sweep(
-    start: Integers, end: Integers, group: Integers, kind: Integers, windows: Sequence[Window]
+    start: Integers, end: Integers, group: Integers, kind: Kinds, windows: Sequence[Window]
 ) -> Occupancy:
     """Measure what ran in ``windows`` (sorted, disjoint).
 
@@ -122,7 +122,7 @@ class _Block:
 
 
 def _blocks(
-    start: Integers, end: Integers, group: Integers, kind: Integers, clock: _Clock
+    start: Integers, end: Integers, group: Integers, kind: Kinds, clock: _Clock
 ) -> Iterator[_Block]:
     """All stretches between starts, ends and edges of windows, a part at a time.
 
@@ -153,12 +153,15 @@ def _blocks(
 
 
 class _Sums:
-    """Adds up blocks: by window, by group, and the gaps."""
+    """Adds up blocks: by window, by group, and the gaps.
+
+    ``times`` is the time of each window in each state: bit k is set while events of kind k run.
+    """
 
     def __init__(self, *, clock: _Clock, counts: Mask, groups: int) -> None:
         self.clock, self.counts = clock, counts
         self.sole = np.zeros(groups, dtype=np.int64)
-        self.columns = dict.fromkeys(_COLUMNS, np.zeros(len(counts), dtype=np.int64))
+        self.times = np.zeros((len(counts), _STATES), dtype=np.int64)
         self.idle: list[Integers] = []
 
     def add(self, block: _Block) -> None:
@@ -166,32 +169,36 @@ class _Sums:
         length = np.diff(block.edges)
         place = np.searchsorted(self.clock.edges, block.edges[:-1], side="right") - 1
         place = np.minimum(place, len(self.counts) - 1)
-        compute, communication, copy = (row > 0 for row in block.active)
-        masks = {
-            "wall": np.ones_like(compute),
-            "kernel": compute | communication,
-            "compute": compute,
-            "communication": communication,
-            "copy": copy,
-            "exposed_communication": communication & ~compute & ~copy,
-            "exposed_copy": copy & ~compute & ~communication,
-            "busy": compute | communication | copy,
-        }
-        for name, mask in masks.items():
-            part = _sums(place[mask], length[mask], len(self.counts))
-            self.columns[name] = self.columns[name] + part
+        state = sum((block.active[k] > 0).astype(np.int64) << k for k in KINDS)
+        found = _sums(place * _STATES + state, length, self.times.size)
+        self.times += found.reshape(self.times.shape)
         counted = self.counts[place]
         alone = counted & (block.sole >= 0)
         self.sole += _sums(block.sole[alone], length[alone], len(self.sole))
-        idle = counted & ~masks["busy"] & (length > 0)
-        pairs = np.stack([block.edges[:-1][idle], block.edges[1:][idle]], axis=1)
-        self.idle.append(pairs)
+        idle = counted & (state == 0) & (length > 0)
+        self.idle.append(np.stack([block.edges[:-1][idle], block.edges[1:][idle]], axis=1))
 
     def shares(self) -> tuple[Shares, ...]:
         """One answer for each window."""
+
+        def of(row: list[int], *states: int) -> int:
+            return sum(row[s] for s in states)
+
+        def having(*kinds: int) -> list[int]:
+            return [s for s in range(_STATES) if any(s >> k & 1 for k in kinds)]
+
         return tuple(
-            Shares(**{name: int(column[i]) for name, column in self.columns.items()})
-            for i in range(len(self.counts))
+            Shares(
+                wall=sum(row),
+                kernel=of(row, *having(COMPUTE, COMMUNICATION)),
+                compute=of(row, *having(COMPUTE)),
+                communication=of(row, *having(COMMUNICATION)),
+                copy=of(row, *having(COPY)),
+                exposed_communication=of(row, 1 << COMMUNICATION),
+                exposed_copy=of(row, 1 << COPY),
+                busy=of(row, *having(*KINDS)),
+            )
+            for row in self.times.tolist()
         )
 
     def gaps(self) -> Integers:

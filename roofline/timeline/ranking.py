@@ -33,7 +33,7 @@ def _shares(part: Part) -> list[KernelShare]:
     swept = part.swept
     size = len(swept.total)
     instances = np.bincount(part.group[part.counted], minlength=size)
-    kind = np.zeros(max(size, len(part.groups)), dtype=np.int64)
+    kind = np.zeros(max(size, len(part.groups)), dtype=np.int8)
     kind[part.group] = part.kind
     kernels_ns = int(swept.total[kind[:size] != COPY].sum())
     wall_ns = sum(w.wall for w in part.shares)

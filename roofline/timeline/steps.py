@@ -58,9 +58,11 @@ def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) 
     The step is the one in which it was launched; where that is not known, the one in which it
     started to run.
     """
-    by_launch = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
     by_start = _place(events.start, [w.start for w in windows], [w.end for w in windows])
-    return np.where(events.launch >= 0, by_launch, by_start) if ranges else by_start
+    if not ranges:
+        return by_start
+    by_launch = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
+    return np.where(events.launch >= 0, by_launch, by_start)
 
 
 def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:

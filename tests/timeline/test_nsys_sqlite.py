@@ -70,6 +70,26 @@ def test_more_rows_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names == ["other", "k"] * 5
 
 
+def test_rows_that_were_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("roofline.timeline.nsys_sqlite._ROWS", 4)
+    made = export(tmp_path)
+    for i in range(20):
+        made.kernel("k", i * 10, i * 10 + 5)
+    made.db.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid BETWEEN 3 AND 15")
+    made.db.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 18")
+    starts = load_timeline(made.done()).events.start.tolist()
+    assert starts == [0, 10, 150, 160, 180, 190]
+
+
+def test_an_event_without_a_correlation_id_has_no_launch(tmp_path: Path):
+    made = export(tmp_path, KERNELS, CALLS)
+    made.call("cudaFree", 1, 2, 0)
+    made.kernel("k", 10, 20, correlation=0, pid=1)
+    timeline = load_timeline(made.done())
+    assert timeline.events.launch.tolist() == [-1]
+    assert timeline.events.process.tolist() == [1]
+
+
 def test_names_of_ranges_by_text_or_by_id(tmp_path: Path):
     made = export(tmp_path, KERNELS, NVTX)
     made.kernel("k", 1, 2)

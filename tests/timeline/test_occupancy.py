@@ -18,7 +18,7 @@ def window(start: int, end: int, number: int = 1) -> Window:
 
 def measured(rows: list[Row], *windows: Window) -> Occupancy:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-    return sweep(columns[0], columns[1], columns[2], columns[3], list(windows))
+    return sweep(columns[0], columns[1], columns[2], columns[3].astype(np.int8), list(windows))
 
 
 def test_preparation_compute_and_communication():

@@ -1,0 +1,44 @@
+"""The sample timeline, and a report of the same program."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from roofline.analysis import analyze
+from roofline.timeline import load_timeline, select
+from roofline.timeline.join import join
+from sample_reports import timeline
+
+FOLDER = Path(timeline.__file__).parent
+SAMPLE = FOLDER / timeline.FILE
+
+
+def test_it_is_what_its_script_writes():
+    assert gzip.decompress(SAMPLE.read_bytes()) == gzip.decompress(timeline.content())
+
+
+def test_it_says_that_it_was_computed():
+    assert b"computed by roofline" in gzip.decompress(SAMPLE.read_bytes())
+
+
+def test_its_kernels_are_those_of_the_report():
+    selection = select(load_timeline(SAMPLE))
+    joined = join(analyze(FOLDER / "h100_mix.ncu-rep"), selection)
+
+    assert not joined.unmatched
+    assert not joined.ambiguous
+    assert not joined.unprofiled
+    assert len(joined.kernels) == 9
+
+
+def test_the_all_reduce_runs_long_and_shows_little():
+    # 9 ms in each of four steps, under kernels with gaps of 1.5 us between them.
+    selection = select(load_timeline(SAMPLE))
+    (reduce,) = [k for k in selection.selected.apart if k.apart == "communication"]
+    use = selection.selected.use
+    assert use is not None
+    assert reduce.wall_share == pytest.approx(4 * 9e-3 / use.wall_s)
+    assert 0 < (reduce.exposed_share or 0) < 0.01
