@@ -17,14 +17,13 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.units import GENERIC, unit_name
+from roofline.units import GENERIC, as_busy, named, unit_name
 from roofline.utilization import COMPUTED, Sides, all_uses
 
 # NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
 LATENCY_THRESHOLD = 60.0
 BALANCE = 10.0
 
-_TIE = 0.5
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
 
@@ -47,7 +46,7 @@ def judge(
     sides = Sides.of(uses)
     if not uses or (uses[0].percent < latency_threshold and not sides.complete):
         return _unknown(measurement, uses, roofs)
-    top = _named(uses)
+    top = named(uses)
     following = _following(uses, top)
     if uses[0].percent < latency_threshold:
         bound, cause = Bound.LATENCY, latency_cause(measurement)
@@ -97,19 +96,10 @@ def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> 
     return ruled_out(measurement) if cause is None else cause.text
 
 
-def _named(uses: Sequence[UnitUse]) -> UnitUse:
-    """The busiest unit; one that stands for several gives way to a single one as busy."""
-    top = uses[0]
-    if top.unit not in GENERIC:
-        return top
-    close = (use for use in uses if use.unit not in GENERIC and top.percent - use.percent <= _TIE)
-    return next(close, top)
-
-
 def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
     """The unit that limits next; a generic one as busy as ``top`` is ``top`` itself."""
     for use in uses:
-        same = use.unit in GENERIC and abs(use.percent - top.percent) <= _TIE
+        same = use.unit in GENERIC and as_busy(use, top)
         if use.unit != top.unit and not same:
             return use
     return None
@@ -174,7 +164,7 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
     if any(note.code == "counters_nan" for note in measurement.notes):
         why = "the counters hold no numbers: profiling of this launch failed"
     elif uses:
-        top = uses[0]
+        top = named(uses)
         why = (
             f"the busiest of what was measured is the {unit_name(top.unit)} at "
             f"{top.percent:.0f} %, and too little was measured to call that latency"
@@ -184,7 +174,7 @@ def _unknown(measurement: Measurement, uses: Sequence[UnitUse], roofs: Roofs) ->
     missing = _missing(measurement, Sides.of(uses))
     flag = next((gap.flag for gap in missing if gap.quantity == "utilization"), None)
     hint = "profile it again" if flag is None else f"collect it with ncu {flag}"
-    top_unit = uses[0] if uses else None
+    top_unit = named(uses) if uses else None
     return Verdict(
         bound=Bound.UNKNOWN,
         limiter_percent=None if top_unit is None else top_unit.percent,

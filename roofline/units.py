@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from roofline.launch import Metrics
@@ -206,6 +206,23 @@ UNIT_NAMES = {
 }
 # Units that stand for several: named only where no single unit is as busy.
 GENERIC = frozenset({"shared_pipe", "other_memory", "other_compute"})
+
+
+_TIE = 0.5  # points of percent
+
+
+def named(uses: Sequence[UnitUse]) -> UnitUse:
+    """The busiest unit; one that stands for several gives way to a single one as busy."""
+    top = max(uses, key=lambda use: use.percent)
+    if top.unit not in GENERIC:
+        return top
+    close = [use for use in uses if use.unit not in GENERIC and as_busy(use, top)]
+    return max(close, key=lambda use: use.percent, default=top)
+
+
+def as_busy(use: UnitUse, other: UnitUse) -> bool:
+    """Whether two units are equally busy, but for rounding."""
+    return abs(use.percent - other.percent) <= _TIE
 
 
 def unit_name(unit: str) -> str:
