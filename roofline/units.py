@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from roofline.model import UnitUse
 
 # The two percentages that stand for a whole side where no unit of it is known.
@@ -47,6 +49,16 @@ TIE = 0.5
 def rank(use: UnitUse) -> tuple[float, str]:
     """The order of units: the busiest first, generic ones behind others as busy."""
     return -(use.percent - (TIE if use.unit in GENERIC else 0.0)), use.unit
+
+
+def named(uses: Sequence[UnitUse]) -> UnitUse:
+    """The busiest unit; one that stands for several gives way to a single one as busy."""
+    return min(uses, key=rank)
+
+
+def as_busy(use: UnitUse, other: UnitUse) -> bool:
+    """Whether two units are equally busy, but for rounding."""
+    return abs(use.percent - other.percent) <= TIE
 
 
 def unit_name(unit: str) -> str:

@@ -75,6 +75,11 @@ class Ruler:
             clipped = names.middle(text, limit)
         return clipped
 
+    def first(self, texts: Sequence[str], room: float, size: float = TEXT_PX) -> str:
+        """The first of ``texts`` that fits into ``room``; the last one clipped if none does."""
+        fitting = (text for text in texts if self.width(text, size) <= room)
+        return next(fitting, None) or self.clip(texts[-1], room, size)
+
     def wrap(self, text: str, room: float, size: float) -> list[str]:
         """``text`` in lines that are at most ``room`` wide, broken between words."""
         lines: list[str] = []

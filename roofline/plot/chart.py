@@ -25,7 +25,7 @@ NAMES_UP_TO = 10  # marks that are labelled with names; more get numbers and a k
 OWN_MARKS = 500  # marks with a tooltip; more are drawn together, and no label keeps off them
 _NAME_ROOM = 210.0
 _FAR = 70.0  # a name farther from its mark than this is worse than a number
-_LABEL_HEIGHT = 14.0
+_LABEL_HEIGHT, _DETAIL_HEIGHT = 14.0, 13.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Spot:
     y: float
     radius: float
     text: str
+    detail: str
     box: Box | None
 
 
@@ -93,7 +94,8 @@ def lay_out(
     small = [_around(scale.x(x), scale.y(y), 6.0) for x, y in more]
     along = [point for line in drawn for point in _points(line, scale)]
     if panel.levels:
-        small += [box for m, _, y in places for box in levels.boxes(m, scale, y)]
+        for m, x, y in places:
+            small += levels.boxes(m, scale, (x, y), radius(m.share))
         along += [(x, y) for m, start, y in places for x in levels.line(m, scale, start)]
     around = [_around(x, y, radius(m.share)) for m, x, y in places]
     roof_labels = roofs.labels(panel, drawn, scale, ruler, [*around[:OWN_MARKS], *small])
@@ -104,7 +106,7 @@ def lay_out(
         lines=along,
     )
     spots, numbered = _label(places[:LABELLED], room, ruler)
-    spots += tuple(_spot(place, "", None) for place in places[LABELLED:])
+    spots += tuple(_spot(place, ("", ""), None) for place in places[LABELLED:])
     return Chart(
         panel=panel,
         width=width,
@@ -140,28 +142,46 @@ class _Room:
     lines: Sequence[tuple[float, float]]
 
 
-def _label(places: Sequence[_Place], room: _Room, ruler: Ruler) -> tuple[tuple[Spot, ...], bool]:
-    """Label with names if all fit near their marks, else with numbers for a key below."""
+_Text = tuple[str, str]  # a label and its second, smaller line
 
-    def attempt(texts: Sequence[str], width: float | None) -> tuple[Spot, ...]:
+
+def _label(places: Sequence[_Place], room: _Room, ruler: Ruler) -> tuple[tuple[Spot, ...], bool]:
+    """Label with names and verdicts if all fit near their marks, with names alone, or with numbers.
+
+    Numbers need a key below the chart; whether they were needed is the second answer.
+    """
+
+    def attempt(texts: Sequence[_Text], width: float | None) -> tuple[Spot, ...]:
         anchors = [
-            Anchor(x, y, radius(m.share), width or ruler.width(t) + 2, _LABEL_HEIGHT)
-            for (m, x, y), t in zip(places, texts, strict=True)
+            Anchor(
+                x,
+                y,
+                radius(m.share),
+                width or max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2,
+                _LABEL_HEIGHT + (_DETAIL_HEIGHT if detail else 0.0),
+            )
+            for (m, x, y), (text, detail) in zip(places, texts, strict=True)
         ]
         boxes = place(anchors, room.area, taken=room.taken, marks=room.marks, lines=room.lines)
         return tuple(map(_spot, places, texts, boxes))
 
     if len(places) <= NAMES_UP_TO:
-        spots = attempt(_name_labels([m for m, _, _ in places], ruler), None)
-        if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in spots):
-            return spots, False
-    digits = [str(m.rank) for m, _, _ in places]
-    return attempt(digits, max(ruler.width(d) for d in digits) + 3), True
+        marks = [m for m, _, _ in places]
+        names = _name_labels(marks, ruler)
+        limits = [words.verdict(m.result.verdict) for m in marks]
+        for details in (limits, [""] * len(marks)):
+            spots = attempt(list(zip(names, details, strict=True)), None)
+            if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in spots):
+                return spots, False
+    digits = [(str(m.rank), "") for m, _, _ in places]
+    return attempt(digits, max(ruler.width(d) for d, _ in digits) + 3), True
 
 
-def _spot(at: _Place, text: str, box: Box | None) -> Spot:
+def _spot(at: _Place, text: _Text, box: Box | None) -> Spot:
     mark, x, y = at
-    return Spot(mark=mark, x=x, y=y, radius=radius(mark.share), text=text, box=box)
+    return Spot(
+        mark=mark, x=x, y=y, radius=radius(mark.share), text=text[0], detail=text[1], box=box
+    )
 
 
 def _name_labels(marks: Sequence[Mark], ruler: Ruler) -> list[str]:
@@ -241,12 +261,9 @@ def _draw_label(canvas: Canvas, spot: Spot) -> None:
     if spot.box.distance(spot.x, spot.y) > spot.radius + 5:
         canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
     canvas.box(spot.box, "background", alpha=0.75, zorder=4.5)
-    canvas.text(
-        (spot.box.x0 + spot.box.x1) / 2,
-        (spot.box.y0 + spot.box.y1) / 2,
-        spot.text,
-        ha="center",
-        va="center_baseline",
-        fontsize=TEXT_PX,
-        zorder=7,
-    )
+    middle = (spot.box.x0 + spot.box.x1) / 2
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 7}
+    canvas.text(middle, spot.box.y1 - _LABEL_HEIGHT / 2, spot.text, fontsize=TEXT_PX, **style)
+    if spot.detail:
+        low = spot.box.y0 + _DETAIL_HEIGHT / 2
+        canvas.text(middle, low, spot.detail, fontsize=SMALL_PX, color="muted", **style)

@@ -34,7 +34,7 @@ def _tip(mark: Mark) -> str:
     verdict, m = mark.result.verdict, mark.result.measurement
     lines = [
         names.short(mark.name, _NAME_WIDTH) + mark.detail,
-        words.time(mark.total_s, mark.count, mark.share),
+        words.times(mark.total_s, mark.count, mark.share)[0],
         f"{words.verdict(verdict)} (confidence {verdict.confidence})",
         words.rates(mark.result),
     ]

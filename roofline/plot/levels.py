@@ -11,6 +11,7 @@ from roofline.plot.words import LEVELS
 
 _RADIUS = 3.5
 _STEP_PX = 10.0
+_ABOVE_MARKS = 5.5  # where all levels have the same traffic, theirs lie on the kernel's own
 # L2 is named above the line and L1 below, since they are often at nearly the same place.
 _SIDES = {"l2": 1, "l1": -1}
 
@@ -21,13 +22,18 @@ def places(mark: Mark, scale: Scale) -> list[tuple[str, float]]:
     return [(level, scale.x(value)) for level, value in found if value is not None]
 
 
-def boxes(mark: Mark, scale: Scale, y: float) -> list[Box]:
-    """What the marks and their names take up."""
-    return [
-        Box(x - 8, y + min(5 * side, 16 * side), x + 8, y + max(-5 * side, 5 * side, 16 * side))
-        for level, x in places(mark, scale)
-        for side in (_SIDES[level],)
-    ]
+def boxes(mark: Mark, scale: Scale, centre: tuple[float, float], radius: float) -> list[Box]:
+    """What the marks and their names take up, for a kernel at ``centre`` with ``radius``."""
+    found = []
+    for level, x in places(mark, scale):
+        ends = -5.0 * _SIDES[level], _SIDES[level] * (_away(x, centre[0], radius) + 6)
+        found.append(Box(x - 8, centre[1] + min(ends), x + 8, centre[1] + max(ends)))
+    return found
+
+
+def _away(x: float, centre: float, radius: float) -> float:
+    """How far above or below the line a name is: clear of the kernel's own mark."""
+    return radius + 6 if abs(x - centre) < radius + 10 else 10.0
 
 
 def line(mark: Mark, scale: Scale, start: float) -> list[float]:
@@ -56,8 +62,15 @@ def draw(
             markerfacecolor=canvas.theme.background,
             markeredgecolor=canvas.theme.of_bound(bound),
             markeredgewidth=1.2,
-            zorder=4,
+            zorder=_ABOVE_MARKS,
         )
-        away = radius + 6 if abs(x - centre[0]) < radius + 10 else 10.0
-        y = centre[1] + _SIDES[level] * away
-        canvas.text(x, y, LEVELS[level], ha="center", fontsize=SMALL_PX - 1.5, color="muted")
+        canvas.text(
+            x,
+            centre[1] + _SIDES[level] * _away(x, centre[0], radius),
+            LEVELS[level],
+            ha="center",
+            fontsize=SMALL_PX - 1.5,
+            color="muted",
+            backed="background",
+            zorder=3.5,
+        )

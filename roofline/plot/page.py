@@ -163,19 +163,23 @@ def legend_block(items: Sequence[LegendItem], width: float, ruler: Ruler) -> Blo
 
 
 def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
-    """Which number is which kernel, in two columns where there is room."""
+    """Which number is which kernel and what limits it, in two columns where there is room."""
     marks = [s.mark for s in planned.spots]
     shown = marks[: chart.LABELLED]
     columns = 2 if width >= 700 and len(shown) > 6 else 1
     rows = -(-len(shown) // columns)
     height = _ROW * rows + 14 + (16 if len(marks) > len(shown) else 0)
     column = (width - 2 * _PAD) / columns
-    texts = ruler.names([(m.name, m.detail) for m in shown], column - 108)
+    limits = [words.limit(m.result.verdict) for m in shown]
+    aside = max(ruler.width(limit, SMALL_PX) for limit in limits)
+    texts = ruler.names([(m.name, m.detail) for m in shown], column - 122 - aside)
 
     def draw(canvas: Canvas) -> None:
         for i, mark in enumerate(shown):
             x, y = _PAD + column * (i // rows), height - 12 - _ROW * (i % rows)
             _key_row(canvas, mark, texts[i], x, y)
+            limit = limits[i]
+            canvas.text(x + column - 14, y, limit, ha="right", fontsize=SMALL_PX, color="muted")
         if len(marks) > len(shown):
             more = sum(m.share or 0.0 for m in marks[len(shown) :])
             text = f"and {len(marks) - len(shown)} more, not numbered, with {words.share(more)}"

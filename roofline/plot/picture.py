@@ -1,4 +1,4 @@
-"""A finished picture and how it becomes a file: PNG, SVG, PDF or a page of HTML by the ending."""
+"""A finished picture, as the bytes of a PNG, SVG or PDF that hold no date."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from roofline import __version__
-from roofline.errors import UsageError
-from roofline.files import refuse_overwrite, whole_file
 from roofline.plot.canvas import styled
 from roofline.plot.style import DPI
 
-ENDINGS = (".png", ".svg", ".pdf", ".html")
 _CREATOR = f"roofline {__version__}"
 # No date, so that the same report gives the same bytes.
 _METADATA: Mapping[str, Mapping[str, str | None]] = {
@@ -48,51 +44,9 @@ class Picture:
     table: Table
 
 
-def check_path(path: Path, *, force: bool) -> None:
-    """Raise ``UsageError`` where a picture cannot be written to ``path``; before long work."""
-    if path.suffix.lower() not in ENDINGS:
-        raise UsageError(
-            f"cannot draw {path}",
-            why=f"a picture ends in {', '.join(ENDINGS)}",
-            hint=f"-o {path.with_suffix('.png')}",
-        )
-    refuse_overwrite(path, force=force)
-
-
-def save(
-    picture: Picture,
-    path: Path,
-    *,
-    scale: float = 1.0,
-    force: bool = False,
-    both_themes: bool = True,
-) -> None:
-    """Write ``picture`` in the format that ``path`` ends in, whole or not at all.
-
-    ``scale`` multiplies the pixels of a PNG. ``both_themes`` lets a page of HTML follow the
-    reader's setting instead of the picture's theme.
-
-    Raises:
-        UsageError: the ending is not known, or ``path`` exists (without ``force``).
-
-    """
-    check_path(path, force=force)
-    kind = path.suffix.lower().removeprefix(".")
-    if kind == "html":
-        from roofline.plot.html import page
-
-        content = page(picture, both_themes=both_themes).encode()
-    elif kind == "svg":
-        content = svg(picture).encode()
-    else:
-        content = _bytes(picture.figure, kind, dpi=DPI * (scale if kind == "png" else 1.0))
-    with whole_file(path, force=force) as temporary:
-        temporary.write_bytes(content)
-
-
 def svg(picture: Picture) -> str:
     """The picture as SVG with text as text, its size in pixels, and a tooltip for each mark."""
-    text = _bytes(picture.figure, "svg", dpi=DPI).decode()
+    text = encoded(picture.figure, "svg", dpi=DPI).decode()
     text = re.sub(r'(<svg [^>]*?width=")([\d.]+)pt(" height=")([\d.]+)pt"', r'\1\2\g<3>\4"', text)
 
     def with_tip(match: re.Match[str]) -> str:
@@ -102,7 +56,8 @@ def svg(picture: Picture) -> str:
     return re.sub(r'<g id="([\w-]+)">', with_tip, text)
 
 
-def _bytes(figure: Figure, kind: str, *, dpi: float) -> bytes:
+def encoded(figure: Figure, kind: str, *, dpi: float) -> bytes:
+    """A figure as "png", "svg" or "pdf"; the same figure gives the same bytes."""
     target = io.BytesIO()
     metadata: dict[str, Any] = dict(_METADATA[kind])
     with styled():

@@ -134,8 +134,9 @@ def _tries(
     ends = sorted((_pixels(line, scale) for line in own), key=lambda e: e[1][1] - e[1][0])
     main = _pixels(own[0], scale)
     above = main
+    across = math.cos(math.atan2(main[1][1] - main[0][1], main[1][0] - main[0][0]))
     for line in ends:
-        if 0 < line[0][1] - above[0][1] - _rise(above, line) < _LINE_PX + 4:
+        if 0 < across * (line[0][1] - above[0][1] - _rise(above, line)) < _LINE_PX + 4:
             above = line
     for (start, end), up in ((above, True), (ends[0], False)):
         angle = math.atan2(end[1] - start[1], end[0] - start[0])

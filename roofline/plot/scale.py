@@ -61,7 +61,7 @@ def limits(
     if not xs:
         xs = [1.0]
     y1 = max(ys + tops) * 3
-    y0 = min(min(ys) / 4, y1 / 200)
+    y0 = min(min(ys) / 4, y1 / 200, min(tops, default=y1) / 3)
     x0, x1 = min(xs) / 6, max(xs) * 10
     if x1 / x0 < 1e3:
         x0 = x1 / 1e3

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roofline.choose import Chosen, chosen
+from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Result
 from roofline.plot.ceilings import Roof, ceilings, memory_roofs
+from roofline.plot.style import THEMES
 from roofline.render import names, sentences, summary
 
 LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
+WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room
 
 
 class Place(StrEnum):
@@ -31,6 +35,10 @@ class Options:
     and keys take what they need. ``levels`` adds the points of L2 and L1; ``None`` does so for up
     to ``LEVELS_UP_TO`` kernels. ``datasheet`` draws the datasheet's roofs. ``latency_threshold``
     is the line in the utilisation bars, in percent.
+
+    Raises:
+        UsageError: the theme is not known, or a length is out of range.
+
     """
 
     theme: str = "light"
@@ -41,6 +49,23 @@ class Options:
     levels: bool | None = None
     datasheet: bool = True
     latency_threshold: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.theme not in THEMES:
+            raise UsageError(
+                f"no theme is called {self.theme!r}", hint=f"one of: {', '.join(sorted(THEMES))}"
+            )
+        for what, value, (least, most) in (
+            ("width", self.width_px, WIDTHS_PX),
+            ("height", self.height_px, HEIGHTS_PX),
+        ):
+            if value is not None and not least <= value <= most:
+                raise UsageError(
+                    f"a picture cannot be {value} pixels in {what}",
+                    hint=f"a {what} from {least} to {most}",
+                )
+        if not math.isfinite(self.latency_threshold):
+            raise UsageError(f"{self.latency_threshold} is no threshold", hint="a percentage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

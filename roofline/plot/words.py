@@ -27,13 +27,18 @@ def share(value: float | None) -> str:
     return "<0.1 %" if 0 < value < 0.0005 else percent(100 * value)
 
 
-def verdict(judged: Verdict) -> str:
-    """The verdict in a few words: "compute: issue slots 78 %"."""
-    limit = sentences.limited_by(judged)
-    text = f"{judged.bound}: {limit}" if limit else str(judged.bound)
+def limit(judged: Verdict) -> str:
+    """What holds a kernel back: "issue slots 78 %", "grid too small"; "" where that is unknown."""
+    text = sentences.limited_by(judged)
     if judged.bound in (Bound.BANDWIDTH, Bound.COMPUTE) and judged.limiter_percent is not None:
         return f"{text} {percent(judged.limiter_percent)}"
     return text
+
+
+def verdict(judged: Verdict) -> str:
+    """The verdict in a few words: "compute: issue slots 78 %"."""
+    text = limit(judged)
+    return f"{judged.bound}: {text}" if text else str(judged.bound)
 
 
 def rates(result: Result) -> str:
@@ -48,11 +53,19 @@ def rates(result: Result) -> str:
     return ", ".join(parts)
 
 
-def time(total_s: float | None, count: int, of_all: float | None) -> str:
-    """How long, how often and which share: "31.9 µs in 4 launches, 12 % of the time"."""
+def times(total_s: float | None, count: int, of_all: float | None) -> tuple[str, ...]:
+    """How long, how often and which share, ever shorter.
+
+    "31.9 µs in 4 launches, 12 % of the time", "31.9 µs in 4 launches, 12 %", "31.9 µs, 12 %".
+    """
     if not total_s:
-        return "duration not measured"
-    text = numbers.duration(total_s)
-    if count > 1:
-        text += f" in {sentences.plural(count, 'launch')}"
-    return text if of_all is None else f"{text}, {share(of_all)} of the time"
+        return ("duration not measured",)
+    short = numbers.duration(total_s)
+    full = f"{short} in {sentences.plural(count, 'launch')}" if count > 1 else short
+    if of_all is None:
+        return full, short
+    return (
+        f"{full}, {share(of_all)} of the time",
+        f"{full}, {share(of_all)}",
+        f"{short}, {share(of_all)}",
+    )

@@ -14,7 +14,7 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.units import GENERIC, SM_THROUGHPUT, TIE, the_unit
+from roofline.units import GENERIC, SM_THROUGHPUT, as_busy, the_unit
 from roofline.verdict.advice import advise
 from roofline.verdict.causes import Cause, latency_cause, ruled_out
 from roofline.verdict.context import Roofs, explain_disagreement, roofs_of
@@ -103,7 +103,7 @@ def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> 
 def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
     """The unit that limits next; a generic one as busy as ``top`` is ``top`` itself."""
     for use in uses:
-        same = use.unit in GENERIC and abs(use.percent - top.percent) <= TIE
+        same = use.unit in GENERIC and as_busy(use, top)
         if use.unit != top.unit and not same:
             return use
     return None

@@ -28,6 +28,7 @@ def kernel(name: str, bound: Bound = Bound.BANDWIDTH, **values: Any) -> Result:
         verdict=verdict(
             bound=bound,
             limiter={Bound.BANDWIDTH: "dram", Bound.COMPUTE: "fma"}.get(bound),
+            nearest=max(measured.units, key=lambda u: u.percent).unit if measured.units else None,
             cause="grid_too_small" if bound is Bound.LATENCY else None,
         ),
     )
