@@ -108,11 +108,12 @@ def _union(parts: Iterable[tuple[_T, ...]]) -> tuple[_T, ...]:
 
 def _units(launches: Sequence[Measurement]) -> tuple[UnitUse, ...]:
     """Time-weighted utilisation of the units that every launch has measured."""
+    percents = {id(m): {use.unit: use.percent for use in m.units} for m in launches}
     folded = []
     for use in launches[0].units:
 
         def percent(m: Measurement, unit: str = use.unit) -> float | None:
-            return next((u.percent for u in m.units if u.unit == unit), None)
+            return percents[id(m)].get(unit)
 
         value = _over_time(launches, percent)
         if value is not None:
@@ -124,12 +125,13 @@ def _stalls(launches: Sequence[Measurement]) -> tuple[Stall, ...]:
     """Time-weighted shares, where every launch has any."""
     if not all(m.stalls for m in launches):
         return ()
+    shares = {id(m): {stall.reason: stall.share for stall in m.stalls} for m in launches}
     reasons = dict.fromkeys(stall.reason for m in launches for stall in m.stalls)
     folded = []
     for reason in reasons:
 
         def share(m: Measurement, reason: str = reason) -> float:
-            return next((s.share for s in m.stalls if s.reason == reason), 0.0)
+            return shares[id(m)].get(reason, 0.0)
 
         folded.append(Stall(reason=reason, share=_over_time(launches, share) or 0.0))
     return tuple(sorted(folded, key=lambda stall: (-stall.share, stall.reason)))

@@ -209,7 +209,9 @@ class ActionMetrics:
             return None
         if name.endswith(_PERCENTAGES):
             return value
-        unit = self._units.get(name) or self._unit(name, metric)
+        unit = self._units.get(name)
+        if unit is None:
+            unit = self._unit(name, metric)
         converted = to_si(value, unit)
         if converted is None:
             self._unknown_units[unit] = name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 from roofline.launch import Metrics
@@ -152,51 +151,61 @@ def unit_of(metric: str) -> tuple[str, Family] | None:
     return None
 
 
+_Place = tuple[str, str, Family]  # metric name, unit, side
+_NOTHING = float("-inf")
+
+
 def unit_uses(metrics: Metrics) -> tuple[UnitUse, ...]:
     """The busiest member of every unit that the report measures, busiest unit first.
 
     Members come from both ``breakdown:`` metrics; what is not listed there is looked for by name.
     """
-    busiest: dict[str, UnitUse] = {}
-    for use in _all_uses(metrics):
-        known = busiest.get(use.unit)
-        if known is None or use.percent > known.percent:
-            busiest[use.unit] = use
-    return tuple(sorted(busiest.values(), key=rank))
-
-
-def _all_uses(metrics: Metrics) -> Iterator[UnitUse]:
+    busiest: dict[str, tuple[float, _Place]] = {}
     listed = False
     for throughput, family in ((MEMORY_THROUGHPUT, _B), (SM_THROUGHPUT, _C)):
         members = metrics.text(f"breakdown:{throughput}{ELAPSED}")
-        # The throughput itself is the largest of its members, and all there is without them.
-        names = members.split(",") if members else [throughput + ELAPSED]
         listed = listed or members is not None
-        uses = tuple(_uses(metrics, names, family))
-        yield from uses
-        yield from _beyond(metrics, throughput, family, uses)
+        most = _collect(metrics, _places(members or "", family), busiest)
+        # The throughput is the largest of its members; where it is above them, one is not listed.
+        itself = _places(throughput + ELAPSED, family)
+        _collect(metrics, itself, busiest, above=most + _UNLISTED)
     if not listed:
-        yield from _uses(metrics, _MEMBER_METRICS, None)
-    yield from _uses(metrics, _LINKS, None)
+        _collect(metrics, _BY_NAME, busiest)
+    _collect(metrics, _OF_LINKS, busiest)
+    uses = (
+        UnitUse(unit=unit, family=side, percent=percent, metric=name)
+        for percent, (name, unit, side) in busiest.values()
+    )
+    return tuple(sorted(uses, key=rank))
 
 
-def _beyond(
-    metrics: Metrics, throughput: str, family: Family, members: tuple[UnitUse, ...]
-) -> Iterator[UnitUse]:
-    """The throughput itself where it is above all of its members: one of them is not in there."""
-    most = max((use.percent for use in members), default=float("-inf"))
-    for use in _uses(metrics, [throughput + ELAPSED], family):
-        if use.percent > most + _UNLISTED:
-            yield use
-
-
-def _uses(
-    metrics: Metrics, names: Iterator[str] | list[str] | tuple[str, ...], family: Family | None
-) -> Iterator[UnitUse]:
-    for name in names:
-        percent = metrics.number(name)
-        if percent is None or percent < 0:  # a counter that ran backwards measured nothing
+def _collect(
+    metrics: Metrics,
+    places: tuple[_Place, ...],
+    busiest: dict[str, tuple[float, _Place]],
+    above: float = _NOTHING,
+) -> float:
+    """Keep what is busier than what its unit has; give the largest percentage seen."""
+    most = _NOTHING
+    for place in places:
+        percent = metrics.number(place[0])
+        # A counter that ran backwards measured nothing.
+        if percent is None or percent < 0 or percent <= above:
             continue
-        other = "other_memory" if family is _B else "other_compute"
-        unit, side = unit_of(name) or (other, family or _C)
-        yield UnitUse(unit=unit, family=side, percent=percent, metric=name)
+        most = max(most, percent)
+        known = busiest.get(place[1])
+        if known is None or percent > known[0]:
+            busiest[place[1]] = (percent, place)
+    return most
+
+
+@cache
+def _places(members: str, family: Family) -> tuple[_Place, ...]:
+    """Comma-separated metric names with their units; what is unknown stays on its side."""
+    other = "other_memory" if family is _B else "other_compute"
+    names = members.split(",") if members else ()
+    return tuple((name, *(unit_of(name) or (other, family))) for name in names)
+
+
+_BY_NAME = _places(",".join(_MEMBER_METRICS), _C)
+_OF_LINKS = _places(",".join(_LINKS), _B)
