@@ -29,6 +29,9 @@ _OPERATORS = ("cpu_op", "Operator")
 INFINITY = float("inf")
 _RANGES = ("user_annotation", *_OPERATORS)
 _HIP = re.compile(r"hip[A-Z]")
+_WORTH_US = 10.0  # shorter operators fill no gap that is worth a word, and are most of a trace
+_LARGEST = (1 << 63) - 1
+_LATEST_US = 4e15  # later than the year 2090: nonsense, which must not overflow
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 
 
@@ -47,10 +50,10 @@ class _Columns:
 
     def arrays(self) -> list[Integers]:
         """Start and end in ns, then the integers."""
-        start = nanoseconds(np.frombuffer(self.start, dtype=np.float64))
-        lasted = np.rint(np.frombuffer(self.duration, dtype=np.float64) * 1000).astype(np.int64)
+        start = nanoseconds(np.clip(np.frombuffer(self.start), -_LATEST_US, _LATEST_US))
+        lasted = np.clip(np.frombuffer(self.duration), 0, _LATEST_US)
         rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
-        return [start, start + np.maximum(lasted, 0), *rest]
+        return [start, start + np.rint(lasted * 1000).astype(np.int64), *rest]
 
 
 class Matches(dict[Any, bool]):
@@ -112,7 +115,7 @@ class Collected:
             self._ranges(found.get(category, ()))
         if self.operators:
             for category in _OPERATORS:
-                events = found.get(category, [])
+                events = [e for e in found.get(category, ()) if e.dur >= _WORTH_US]
                 self._calls(events, [UNKNOWN] * len(events))
         self._uncategorised(found.get("", ()))
 
@@ -141,7 +144,7 @@ class Collected:
 
     def _ranges(self, events: Iterable[Event]) -> None:
         is_step = self.is_step
-        self.ranges += [(e.name, e) for e in events if is_step[e.name]]
+        self.ranges += [(str(e.name), e) for e in events if is_step[e.name]]
 
     def _uncategorised(self, events: Sequence[Event]) -> None:
         """JAX gives no categories: the arguments tell."""
@@ -192,7 +195,7 @@ def _jax_sizes(event: Event) -> tuple[Dim3 | None, Dim3 | None]:
 
 def integer(value: Any) -> int:
     """``value`` as a number: 7, "7" and "stream 7" are 7; -1 where there is none."""
-    if type(value) is int:
-        return value
-    digits = re.search(r"\d+", str(value)) if value is not None else None
-    return int(digits[0]) if digits else UNKNOWN
+    if type(value) is not int:
+        digits = None if value is None else re.search(r"\d+", str(value))
+        value = int(digits[0]) if digits else UNKNOWN
+    return value if -_LARGEST <= value <= _LARGEST else UNKNOWN

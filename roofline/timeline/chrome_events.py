@@ -7,39 +7,41 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 Dim3OrMore = tuple[int, ...]
+Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
 # What is read of the arguments, and nothing else.
 _ARGS: dict[str, tuple[str, Any]] = {  # attribute -> key in the trace, type
-    "correlation": ("correlation", Any),
-    "device": ("device", Any),
+    "correlation": ("correlation", Scalar),
+    "device": ("device", Scalar),
     "grid": ("grid", Dim3OrMore | None),
     "block": ("block", Dim3OrMore | None),
-    "collective": ("Collective name", Any),
-    "kind": ("kind", Any),
-    "name": ("name", Any),
-    "kernel_details": ("kernel_details", Any),
-    "memcpy_details": ("memcpy_details", Any),
-    "correlation_id": ("correlation_id", Any),
-    "step_num": ("step_num", Any),
+    "collective": ("Collective name", Scalar),
+    "kind": ("kind", Scalar),
+    "name": ("name", Scalar),
+    "kernel_details": ("kernel_details", Scalar),
+    "memcpy_details": ("memcpy_details", Scalar),
+    "correlation_id": ("correlation_id", Scalar),
+    "step_num": ("step_num", Scalar),
 }
 
 
 class Args(NamedTuple):  # a dataclass takes four times as long to make, and there are millions
     """The arguments of an event that matter here; ``None`` where it has none such."""
 
-    correlation: Any = None
-    device: Any = None
+    correlation: Scalar = None
+    device: Scalar = None
     grid: Dim3OrMore | None = None
     block: Dim3OrMore | None = None
-    collective: Any = None
-    kind: Any = None
-    name: Any = None
-    kernel_details: Any = None
-    memcpy_details: Any = None
-    correlation_id: Any = None
-    step_num: Any = None
+    collective: Scalar = None
+    kind: Scalar = None
+    name: Scalar = None
+    kernel_details: Scalar = None
+    memcpy_details: Scalar = None
+    correlation_id: Scalar = None
+    step_num: Scalar = None
 
 
 _KEYS = frozenset(key for key, _ in _ARGS.values())
+_SIZES = ("grid", "block")
 NO_ARGS = Args()
 _PHASES = ("X", "M")  # events with a duration, and what says who they are
 
@@ -49,11 +51,11 @@ class Event(NamedTuple):
 
     ph: str = ""
     cat: str = ""
-    name: Any = ""
+    name: Scalar = ""
     ts: float = 0.0
     dur: float = 0.0
-    pid: Any = None
-    tid: Any = None
+    pid: Scalar = None
+    tid: Scalar = None
     args: Args = NO_ARGS
 
 
@@ -90,8 +92,8 @@ def fast_decoder() -> Decode | None:
     )
     text, number = (str, ""), (float, 0.0)
     fields = [
-        *(("ph", *text), ("cat", *text), ("name", Any, "")),
-        *(("ts", *number), ("dur", *number), ("pid", Any, None), ("tid", Any, None)),
+        *(("ph", *text), ("cat", *text), ("name", Scalar, "")),
+        *(("ts", *number), ("dur", *number), ("pid", Scalar, None), ("tid", Scalar, None)),
         ("args", args, args()),
     ]
     event = msgspec.defstruct("FastEvent", fields, gc=False)
@@ -112,7 +114,7 @@ def _event(raw: dict[str, Any]) -> Event:
     return Event(
         str(get("ph", "")),
         str(get("cat") or ""),
-        get("name", ""),
+        _plain(get("name", "")),
         _number(get("ts")),
         _number(get("dur")),
         _plain(get("pid")),
@@ -122,10 +124,11 @@ def _event(raw: dict[str, Any]) -> Event:
 
 
 def _args(raw: dict[str, Any]) -> Args:
-    found = {name: raw[key] for name, (key, _) in _ARGS.items() if key in raw}
-    for name in ("grid", "block"):
-        if name in found:
-            found[name] = _sizes(found[name])
+    found: dict[str, Any] = {
+        name: _sizes(raw[key]) if name in _SIZES else _plain(raw[key])
+        for name, (key, _) in _ARGS.items()
+        if key in raw
+    }
     return Args(**found)
 
 
@@ -135,8 +138,8 @@ def _sizes(value: Any) -> Dim3OrMore | None:
     return None
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | str) else str(value)
+def _plain(value: Any) -> Scalar:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _number(value: Any) -> float:

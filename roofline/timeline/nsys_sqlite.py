@@ -132,7 +132,7 @@ class _Export:
         if low is None:
             return nothing(len(columns))
         listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
-        query = f"SELECT {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
+        query = f"SELECT count(*), {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
         # Rows are numbered without holes unless some were deleted; memory that is not written to
         # costs nothing.
         found = [np.empty(high - low + 1, dtype=np.int64) for _ in columns]
@@ -140,12 +140,10 @@ class _Export:
         def batch(first: int) -> slice:
             with closing(self.connect()) as db:
                 texts = db.execute(query, (first, first + _ROWS)).fetchone()
-            begin, number = first - low, 0
-            for column, text in zip(found, texts, strict=True):
-                values = np.fromstring(text or "", dtype=np.int64, sep=",")
-                number = len(values)
-                column[begin : begin + number] = values
-            return slice(begin, begin + number)
+            place = slice(first - low, first - low + texts[0])
+            for column, text in zip(found, texts[1:], strict=True):
+                column[place] = _integers(text or "", texts[0])
+            return place
 
         with ThreadPoolExecutor(_THREADS) as pool:
             filled = list(pool.map(batch, range(low, high + 1, _ROWS)))
@@ -241,6 +239,17 @@ class _Export:
     def _call_names(self, calls: Calls) -> dict[int, str]:
         found = self._strings(np.unique(calls.name).tolist())
         return {i: harmless(_VERSION.sub("", name or "")) for i, name in found.items()}
+
+
+def _integers(text: str, number: int) -> Integers:
+    """The numbers of a list, refused where they are not what the schema has."""
+    try:
+        values = np.fromstring(text, dtype=np.int64, sep=",")
+    except (ValueError, DeprecationWarning):
+        values = np.empty(0, dtype=np.int64)
+    if len(values) != number:
+        raise sqlite3.DatabaseError("a column that should hold integers holds something else")
+    return values
 
 
 def _pid(process_or_thread: Integers) -> Integers:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from roofline.errors import InputError
+from roofline.timeline import select
 from roofline.timeline.events import Timeline, Work
 from roofline.timeline.load import load_timeline
 from tests.timeline.made import PID, call, copy, kernel, launched, step, trace, write
@@ -202,13 +203,40 @@ def test_an_amd_kernel_is_told_by_its_kind(tmp_path: Path):
         read(tmp_path, event)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"ts": 1e300},
+        {"dur": 1e300},
+        {"dur": -5},
+        {"ts": "12.5"},
+        {"dur": None},
+        {"name": None},
+        {"args": None},
+        {"args": {"correlation": 2**64 - 1, "device": 2**70}},
+        {"args": {"grid": "big", "block": [1, "2", 3]}},
+        {"pid": {"a": 1}, "tid": [1], "args": {}},
+        {"name": ["k"]},
+        {"args": {"device": [1], "correlation": {}, "Collective name": ["x"]}},
+        {"cat": "cuda_runtime", "pid": [1], "tid": {}, "name": {}},
+        {"cat": None},
+    ],
+)
+def test_odd_values_do_no_harm(tmp_path: Path, odd: dict[str, Any]):
+    timeline = read(tmp_path, kernel("ok", 10, 5), kernel("odd", 20, 5) | odd)
+    assert "ok" in {i.name for i in timeline.identities}
+    assert (timeline.events.end >= timeline.events.start).all()
+    assert select(timeline).devices
+
+
 def test_harmful_names_of_calls_are_dropped(tmp_path: Path):
     operator = {"cat": "cpu_op"}
     timeline = read(
         tmp_path,
         kernel("k", 1, 1),
-        call("aten::mm", 1, 1) | operator,
-        call("/home/alice/train.py(12): step", 1, 1) | operator,
+        call("aten::mm", 1, 20) | operator,
+        call("aten::empty", 1, 5) | operator,  # too short to matter
+        call("/home/alice/train.py(12): step", 1, 20) | operator,
         call("cudaStreamSynchronize", 1, 1),
     )
 

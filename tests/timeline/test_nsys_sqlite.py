@@ -70,6 +70,15 @@ def test_more_rows_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names == ["other", "k"] * 5
 
 
+def test_values_that_are_no_integers_are_refused(tmp_path: Path):
+    made = export(tmp_path)
+    made.kernel("k", 0, 5)
+    made.kernel("k", 10, 15)
+    made.db.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE start = 0")
+    with pytest.raises(InputError, match="something else"):
+        load_timeline(made.done())
+
+
 def test_rows_that_were_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("roofline.timeline.nsys_sqlite._ROWS", 4)
     made = export(tmp_path)
