@@ -261,9 +261,18 @@ def _draw_label(canvas: Canvas, spot: Spot) -> None:
     if spot.box.distance(spot.x, spot.y) > spot.radius + 5:
         canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
     canvas.box(spot.box, "background", alpha=0.75, zorder=4.5)
-    middle = (spot.box.x0 + spot.box.x1) / 2
-    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 7}
-    canvas.text(middle, spot.box.y1 - _LABEL_HEIGHT / 2, spot.text, fontsize=TEXT_PX, **style)
+    side, x = _side(spot.box, spot.x)
+    style: dict[str, Any] = {"ha": side, "va": "center_baseline", "zorder": 7}
+    canvas.text(x, spot.box.y1 - _LABEL_HEIGHT / 2, spot.text, fontsize=TEXT_PX, **style)
     if spot.detail:
         low = spot.box.y0 + _DETAIL_HEIGHT / 2
-        canvas.text(middle, low, spot.detail, fontsize=SMALL_PX, color="muted", **style)
+        canvas.text(x, low, spot.detail, fontsize=SMALL_PX, color="muted", **style)
+
+
+def _side(box: Box, mark: float) -> tuple[str, float]:
+    """How the lines of a label are aligned, and at which x: towards the mark."""
+    if box.x0 >= mark:
+        return "left", box.x0 + 1
+    if box.x1 <= mark:
+        return "right", box.x1 - 1
+    return "center", (box.x0 + box.x1) / 2
