@@ -21,9 +21,10 @@ from roofline.render import numbers
 LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
 EDGE = 44.0  # width of the strip of infinite intensity
 LABELLED = 30  # marks with a label: those with the most time
-NAMES_UP_TO = 10  # marks that are labelled with names; more get numbers and a key
+NAMES_UP_TO = 10  # marks that are labelled with names on a wide chart; more get numbers and a key
 OWN_MARKS = 500  # marks with a tooltip; more are drawn together, and no label keeps off them
 _NAME_ROOM = 210.0
+_NAMES_WIDTH = 750.0  # of a wide chart
 _FAR = 70.0  # a name farther from its mark than this is worse than a number
 _LABEL_HEIGHT, _DETAIL_HEIGHT = 14.0, 13.0
 
@@ -165,7 +166,7 @@ def _label(places: Sequence[_Place], room: _Room, ruler: Ruler) -> tuple[tuple[S
         boxes = place(anchors, room.area, taken=room.taken, marks=room.marks, lines=room.lines)
         return tuple(map(_spot, places, texts, boxes))
 
-    if len(places) <= NAMES_UP_TO:
+    if len(places) <= NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH:
         marks = [m for m, _, _ in places]
         names = _name_labels(marks, ruler)
         limits = [words.verdict(m.result.verdict) for m in marks]

@@ -109,7 +109,7 @@ def _lay_out(
     beside = line_x - line_name / 2 > _PAD + ruler.width(heading, HEADING_PX, bold=True) + 10
     head = _HEAD if beside or narrow else _HEAD + _LINE
     foot = _AXIS + (_LINE if narrow else 0.0) + (16.0 if len(marks) > ROWS else 0.0)
-    row = _ROW + (3 * _LINE + 6 if narrow else 0.0)
+    row = _ROW + (3 * _LINE + 14 if narrow else 0.0)
     shown, more = marks[:ROWS], marks[ROWS:]
     height = head + row * len(shown) + foot
     bars = Box(left, height - head - row * len(shown), right, height - head)
@@ -165,10 +165,10 @@ def _words(
     verdict, known = words.verdict(mark.result.verdict), words.rates(mark.result)
     facts = f"{known}; {mark.why}" if known else mark.why
     if rows.narrow:
-        top = low + rows.row
-        beside = middle = top - 10
-        lines = [(_LEFT, top - 10, name, TEXT_PX), (_LEFT, top - 25, verdict, TEXT_PX)]
-        lines.append((_LEFT, top - 40, f"{spent}; {facts}", SMALL_PX))
+        beside = low + rows.row - 18
+        lines = [(_LEFT, beside, name, TEXT_PX), (_LEFT, beside - _LINE, verdict, TEXT_PX)]
+        rest = "; ".join(dict.fromkeys((spent, facts)))
+        lines.append((_LEFT, beside - 2 * _LINE, rest, SMALL_PX))
     else:
         beside, column = middle, rows.bars.x1 + 18
         lines = [(_LEFT, middle + 7, name, TEXT_PX), (_LEFT, middle - 8, spent, SMALL_PX)]

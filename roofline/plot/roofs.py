@@ -72,10 +72,7 @@ def _bandwidths(memory: Sequence[Roof], kind: str) -> Iterable[float]:
 def labels(
     panel: Panel, drawn: Sequence[Line], scale: Scale, ruler: Ruler, marks: Sequence[Box]
 ) -> tuple[RoofLabel, ...]:
-    """A label for each roof, clear of other labels and, where there is room, of marks and roofs.
-
-    A shorter label is preferred to a crossed one.
-    """
+    """A label for each roof, clear of other labels and, where there is room, of marks and roofs."""
     placed: list[RoofLabel] = []
     taken: list[Box] = []
     for roofs, is_memory in _groups(panel):
@@ -84,17 +81,19 @@ def labels(
         own.sort(key=lambda line: line.kind != main)
         if not own:
             continue
-        texts = [label_text(roofs, is_memory=is_memory, full=full) for full in (True, False)]
-        tries = [
-            t
-            for text in texts
-            for t in _tries(own, text, ruler.width(text, SMALL_PX), scale, is_memory=is_memory)
-        ]
         others = [_pixels(x, scale) for x in drawn if x not in own]
-        free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
-        clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
-        legible = [t for t in clear if not any(_runs_through(line, t) for line in others)]
-        best = next(iter(legible or clear or free), None)
+        best = None
+        for full in (True, False):
+            text = label_text(roofs, is_memory=is_memory, full=full)
+            width = ruler.width(text, SMALL_PX)
+            tries = _tries(own, text, width, scale, is_memory=is_memory)
+            free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
+            clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
+            legible = [t for t in clear if not any(_runs_through(line, t) for line in others)]
+            if clear:
+                best = (legible or clear)[0]
+                break
+            best = best or next(iter(free), None)
         if best is not None:
             placed.append(best)
             taken += best.boxes
