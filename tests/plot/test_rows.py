@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import pytest
 
 from roofline.model import Bound
@@ -45,6 +48,26 @@ def test_the_busiest_of_each_family_is_found():
     assert compute is None
 
 
+def test_a_unit_that_stands_for_several_gives_way_to_one_as_busy():
+    # 78.3 and 78.0 are the same but for rounding; the bandwidth side is nearest.
+    units = (unit("shared_pipe", 78.3), unit("tensor", 78.0), unit("l2", 90.0))
+
+    assert [use and use.unit for use in busiest(kernel("k", units=units))] == ["l2", "tensor"]
+
+
+def test_a_unit_that_stands_for_several_is_shown_where_it_is_busier():
+    units = (unit("shared_pipe", 78.0), unit("alu", 20.0), unit("l2", 90.0))
+
+    assert [use and use.unit for use in busiest(kernel("k", units=units))] == ["l2", "shared_pipe"]
+
+
+def test_the_bar_is_that_of_the_unit_that_the_verdict_names():
+    judged = verdict(bound=Bound.COMPUTE, limiter="fma", limiter_percent=77.0, nearest="fma")
+    result = replace(kernel("k", units=(unit("alu", 77.2), unit("fma", 77.0))), verdict=judged)
+
+    assert [use and use.unit for use in busiest(result)] == [None, "fma"]
+
+
 def test_percentages_over_100_are_shown_as_they_are():
     figure = draw(mixed())
 
@@ -74,6 +97,28 @@ def test_more_rows_than_there_is_room_for_are_counted():
     words = texts(draw(analysis(*many)))
 
     assert "and 10 more kernels with 25 % of the time" in words
+
+
+@pytest.mark.parametrize("threshold", [20.0, 60.0, 150.0])
+@pytest.mark.parametrize("width", [480, 640, 900])
+def test_texts_of_rows_do_not_overlap(width, threshold):
+    many = [
+        kernel(f"void kernel_{'x' * 60}<{i}>(int)", Bound.LATENCY, operations={}, count=12345)
+        for i in range(3)
+    ]
+    figure = draw(analysis(*many), Options(width_px=width, latency_threshold=threshold))
+    figure.draw_without_rendering()
+    boxes = [(t.get_text(), t.get_window_extent()) for t in figure.texts if t.get_text()]
+
+    clashes = {
+        (a, b)
+        for (a, first), (b, second) in combinations(boxes, 2)
+        if first.x0 < second.x1
+        and second.x0 < first.x1
+        and first.y0 + 1 < second.y1
+        and second.y0 + 1 < first.y1
+    }
+    assert not clashes
 
 
 @pytest.mark.parametrize("width", [480, 900, 1600])
