@@ -21,9 +21,10 @@ from roofline.render import numbers
 LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
 EDGE = 44.0  # width of the strip of infinite intensity
 LABELLED = 30  # marks with a label: those with the most time
-NAMES_UP_TO = 10  # marks that are labelled with names; more get numbers and a key
+NAMES_UP_TO = 10  # marks that are labelled with names on a wide chart; more get numbers and a key
 OWN_MARKS = 500  # marks with a tooltip; more are drawn together, and no label keeps off them
 _NAME_ROOM = 210.0
+_NAMES_WIDTH = 750.0  # of a wide chart
 _FAR = 70.0  # a name farther from its mark than this is worse than a number
 _LABEL_HEIGHT, _DETAIL_HEIGHT = 14.0, 13.0
 
@@ -165,7 +166,7 @@ def _label(places: Sequence[_Place], room: _Room, ruler: Ruler) -> tuple[tuple[S
         boxes = place(anchors, room.area, taken=room.taken, marks=room.marks, lines=room.lines)
         return tuple(map(_spot, places, texts, boxes))
 
-    if len(places) <= NAMES_UP_TO:
+    if len(places) <= NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH:
         marks = [m for m, _, _ in places]
         names = _name_labels(marks, ruler)
         limits = [words.verdict(m.result.verdict) for m in marks]
@@ -261,9 +262,18 @@ def _draw_label(canvas: Canvas, spot: Spot) -> None:
     if spot.box.distance(spot.x, spot.y) > spot.radius + 5:
         canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
     canvas.box(spot.box, "background", alpha=0.75, zorder=4.5)
-    middle = (spot.box.x0 + spot.box.x1) / 2
-    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "zorder": 7}
-    canvas.text(middle, spot.box.y1 - _LABEL_HEIGHT / 2, spot.text, fontsize=TEXT_PX, **style)
+    side, x = _side(spot.box, spot.x)
+    style: dict[str, Any] = {"ha": side, "va": "center_baseline", "zorder": 7}
+    canvas.text(x, spot.box.y1 - _LABEL_HEIGHT / 2, spot.text, fontsize=TEXT_PX, **style)
     if spot.detail:
         low = spot.box.y0 + _DETAIL_HEIGHT / 2
-        canvas.text(middle, low, spot.detail, fontsize=SMALL_PX, color="muted", **style)
+        canvas.text(x, low, spot.detail, fontsize=SMALL_PX, color="muted", **style)
+
+
+def _side(box: Box, mark: float) -> tuple[str, float]:
+    """How the lines of a label are aligned, and at which x: towards the mark."""
+    if box.x0 >= mark:
+        return "left", box.x0 + 1
+    if box.x1 <= mark:
+        return "right", box.x1 - 1
+    return "center", (box.x0 + box.x1) / 2

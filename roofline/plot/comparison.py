@@ -54,10 +54,9 @@ def picture_comparison(pairs: Sequence[Pair], options: Options | None = None) ->
         blocks.append(page.legend_block(legend, width, ruler))
         for number, panel in enumerate(scene.panels, start=1):
             blocks += _panel_blocks(panel, before, number, options, ruler)
-        notes = [
-            "Arrows go from before (hollow) to after; roofs are those of after.",
-            sentences.UNDER_PROFILER,
-        ]
+        notes = [sentences.UNDER_PROFILER]
+        if any(_arrows(panel, before) for panel in scene.panels):
+            notes.insert(0, "Arrows go from before (hollow) to after; roofs are those of after.")
         blocks.append(page.footer_block(notes, width, ruler))
         figure = page.stack(blocks, options)
     return Picture(
@@ -99,7 +98,7 @@ def _panel_blocks(
     if names_of_before != {panel.marks[0].result.measurement.device.name or "unknown GPU"}:
         text += f"; before on {', '.join(sorted(names_of_before))}"
     blocks = [page.text_block(text, width, ruler)]
-    arrows = tuple(m for m in panel.at(Place.CHART) if _on_chart(before[id(m.result)]))
+    arrows = _arrows(panel, before)
     if arrows:
         shown = Panel(
             device=panel.device,
@@ -117,6 +116,11 @@ def _panel_blocks(
             blocks.append(page.key_block(planned, width, ruler))
     blocks.append(_rows_block(panel.marks, before, width, ruler))
     return blocks
+
+
+def _arrows(panel: Panel, before: dict[int, Result]) -> tuple[Mark, ...]:
+    """The kernels that a roofline can hold on both sides."""
+    return tuple(m for m in panel.at(Place.CHART) if _on_chart(before[id(m.result)]))
 
 
 def _on_chart(result: Result) -> bool:

@@ -24,8 +24,9 @@ svg {{ width: 100%; height: auto; }}
 g[id^="kernel-"]:hover {{ filter: brightness(1.25) drop-shadow(0 0 3px var(--ink)); }}
 .table {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }}
-th, td {{ padding: 4px 10px; text-align: left; border-bottom: 1px solid var(--grid);
-  vertical-align: top; }}
+th, td {{ padding: 4px 7px; text-align: left; border-bottom: 1px solid var(--grid);
+  vertical-align: top; white-space: nowrap; }}
+td:nth-child(2) {{ white-space: normal; overflow-wrap: anywhere; min-width: 14em; }}
 th {{ color: var(--muted); font-weight: 600; }}
 tr:hover td {{ background: var(--panel); }}
 </style>

@@ -103,14 +103,15 @@ def _lay_out(
     left, right = (_LEFT, width - _PAD - 20) if narrow else (0.34 * width, 0.66 * width)
     highest = (use.percent for m in marks[:ROWS] for use in busiest(m.result) if use)
     top = max(100.0, threshold, *highest)
-    # The name of the line goes beside the heading where there is room, else below.
+    # The line's name goes beside the heading where there is room, else below; or below the axis.
     line_name = ruler.width(_line_name(threshold), SMALL_PX)
     line_x = left + threshold * (right - left) / (top * 1.02)
     beside = line_x - line_name / 2 > _PAD + ruler.width(heading, HEADING_PX, bold=True) + 10
-    head = _HEAD if beside else _HEAD + _LINE
-    row = _ROW + (3 * _LINE + 6 if narrow else 0.0)
+    head = _HEAD if beside or narrow else _HEAD + _LINE
+    foot = _AXIS + (_LINE if narrow else 0.0) + (16.0 if len(marks) > ROWS else 0.0)
+    row = _ROW + (3 * _LINE + 14 if narrow else 0.0)
     shown, more = marks[:ROWS], marks[ROWS:]
-    height = head + row * len(shown) + _AXIS + (16.0 if more else 0.0)
+    height = head + row * len(shown) + foot
     bars = Box(left, height - head - row * len(shown), right, height - head)
     return _Rows(
         marks=shown,
@@ -144,12 +145,14 @@ def _scale(canvas: Canvas, rows: _Rows, ruler: Ruler) -> None:
                 text = f"{percent} %"
                 canvas.text(x, low - 10, text, ha="center", fontsize=SMALL_PX, color="muted")
     x = bars.x0 + rows.threshold * rows.per_percent
-    dashed = (0, (4, 2))
-    canvas.line([x, x], [bars.y0, bars.y1 + 5], "ink", linewidth=1.1, linestyle=dashed, zorder=1.5)
+    ends = [(rows.low(position), rows.low(position) + _ROW) for position in range(len(rows.marks))]
+    for low, high in ends if rows.narrow else [(bars.y0, bars.y1 + 5)]:
+        canvas.line([x, x], [low, high], "ink", linewidth=1.1, linestyle=(0, (4, 2)), zorder=1.5)
     text = _line_name(rows.threshold)
     half = ruler.width(text, SMALL_PX) / 2
     x = min(max(x, _PAD + half), rows.width - _PAD - half)
-    canvas.text(x, bars.y1 + 12, text, ha="center", fontsize=SMALL_PX, color="muted")
+    y = bars.y0 - 25 if rows.narrow else bars.y1 + 12
+    canvas.text(x, y, text, ha="center", fontsize=SMALL_PX, color="muted")
 
 
 def _words(
@@ -162,10 +165,10 @@ def _words(
     verdict, known = words.verdict(mark.result.verdict), words.rates(mark.result)
     facts = f"{known}; {mark.why}" if known else mark.why
     if rows.narrow:
-        top = low + rows.row
-        beside = middle = top - 10
-        lines = [(_LEFT, top - 10, name, TEXT_PX), (_LEFT, top - 25, verdict, TEXT_PX)]
-        lines.append((_LEFT, top - 40, f"{spent}; {facts}", SMALL_PX))
+        beside = low + rows.row - 18
+        lines = [(_LEFT, beside, name, TEXT_PX), (_LEFT, beside - _LINE, verdict, TEXT_PX)]
+        rest = "; ".join(dict.fromkeys((spent, facts)))
+        lines.append((_LEFT, beside - 2 * _LINE, rest, SMALL_PX))
     else:
         beside, column = middle, rows.bars.x1 + 18
         lines = [(_LEFT, middle + 7, name, TEXT_PX), (_LEFT, middle - 8, spent, SMALL_PX)]

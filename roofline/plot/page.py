@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -19,6 +20,7 @@ from roofline.plot.style import KINDS, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
 CHART_PX, LEAST_CHART_PX = 470.0, 300.0
 _PAD = 14.0
 _ROW = 18.0
+_ONE_COLUMN = 12  # rows of a key that names of full length are worth
 
 
 def draw(view: Analysis | Chosen, options: Options | None = None) -> Figure:
@@ -166,20 +168,22 @@ def key_block(planned: Chart, width: float, ruler: Ruler) -> Block:
     """Which number is which kernel and what limits it, in two columns where there is room."""
     marks = [s.mark for s in planned.spots]
     shown = marks[: chart.LABELLED]
-    columns = 2 if width >= 700 and len(shown) > 6 else 1
+    columns = 2 if width >= 700 and len(shown) > _ONE_COLUMN else 1
     rows = -(-len(shown) // columns)
     height = _ROW * rows + 14 + (16 if len(marks) > len(shown) else 0)
     column = (width - 2 * _PAD) / columns
-    limits = [words.limit(m.result.verdict) for m in shown]
-    aside = max(ruler.width(limit, SMALL_PX) for limit in limits)
-    texts = ruler.names([(m.name, m.detail) for m in shown], column - 122 - aside)
+    say = words.verdict if columns == 1 else words.limit
+    limits = [say(m.result.verdict) for m in shown]
+    room = column - 124 - max(ruler.width(limit, SMALL_PX) for limit in limits)
+    texts = ruler.names([(m.name, m.detail) for m in shown], room)
+    aside = 112 + max(map(ruler.width, texts))
 
     def draw(canvas: Canvas) -> None:
         for i, mark in enumerate(shown):
             x, y = _PAD + column * (i // rows), height - 12 - _ROW * (i % rows)
             _key_row(canvas, mark, texts[i], x, y)
-            limit = limits[i]
-            canvas.text(x + column - 14, y, limit, ha="right", fontsize=SMALL_PX, color="muted")
+            style: dict[str, Any] = {"va": "center_baseline", "color": "muted"}
+            canvas.text(x + aside, y, limits[i], fontsize=SMALL_PX, **style)
         if len(marks) > len(shown):
             more = sum(m.share or 0.0 for m in marks[len(shown) :])
             text = f"and {len(marks) - len(shown)} more, not numbered, with {words.share(more)}"

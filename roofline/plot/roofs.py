@@ -39,6 +39,7 @@ class RoofLabel:
     x: float
     y: float
     degrees: float
+    width: float
     boxes: tuple[Box, ...]
 
 
@@ -71,7 +72,7 @@ def _bandwidths(memory: Sequence[Roof], kind: str) -> Iterable[float]:
 def labels(
     panel: Panel, drawn: Sequence[Line], scale: Scale, ruler: Ruler, marks: Sequence[Box]
 ) -> tuple[RoofLabel, ...]:
-    """A label for each roof, clear of the other labels and, where there is room, of marks."""
+    """A label for each roof, clear of other labels and, where there is room, of marks and roofs."""
     placed: list[RoofLabel] = []
     taken: list[Box] = []
     for roofs, is_memory in _groups(panel):
@@ -80,15 +81,19 @@ def labels(
         own.sort(key=lambda line: line.kind != main)
         if not own:
             continue
-        texts = [label_text(roofs, is_memory=is_memory, full=full) for full in (True, False)]
-        tries = [
-            t
-            for text in texts
-            for t in _tries(own, text, ruler.width(text, SMALL_PX), scale, is_memory=is_memory)
-        ]
-        free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
-        clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
-        best = next(iter(clear or free), None)
+        others = [_pixels(x, scale) for x in drawn if x not in own]
+        best = None
+        for full in (True, False):
+            text = label_text(roofs, is_memory=is_memory, full=full)
+            width = ruler.width(text, SMALL_PX)
+            tries = _tries(own, text, width, scale, is_memory=is_memory)
+            free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
+            clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
+            legible = [t for t in clear if not any(_runs_through(line, t) for line in others)]
+            if clear:
+                best = (legible or clear)[0]
+                break
+            best = best or next(iter(free), None)
         if best is not None:
             placed.append(best)
             taken += best.boxes
@@ -180,7 +185,24 @@ def _at(
             for i in range(steps)
         ]
         boxes = [Box(cx - half, cy - half, cx + half, cy + half) for cx, cy in centres]
-    return RoofLabel(text=text, x=x, y=y, degrees=math.degrees(angle), boxes=tuple(boxes))
+    degrees = math.degrees(angle)
+    return RoofLabel(text=text, x=x, y=y, degrees=degrees, width=width, boxes=tuple(boxes))
+
+
+def _runs_through(line: Ends, label: RoofLabel) -> bool:
+    """Whether a line crosses the text: it is clipped to it, in the text's own axes."""
+    angle = math.radians(label.degrees)
+    along, up = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
+    low, high = 0.0, 1.0  # the part of the line that is left
+    for axis, length in ((along, label.width), (up, _LINE_PX)):
+        start, end = ((x - label.x) * axis[0] + (y - label.y) * axis[1] for x, y in line)
+        if abs(end - start) < 1e-9:
+            if not 0 < start < length:
+                return False
+            continue
+        first, last = sorted(((0 - start) / (end - start), (length - start) / (end - start)))
+        low, high = max(low, first), min(high, last)
+    return low < high
 
 
 def _is_free(boxes: Sequence[Box], area: Box, taken: Sequence[Box]) -> bool:

@@ -38,6 +38,7 @@ def test_a_pair_off_the_roofline_is_in_the_rows():
 
     assert not figure.axes
     assert "1.00 ms → 1.25 ms  0.800x" in texts(figure)
+    assert not any(text.startswith("Arrows go") for text in texts(figure))  # there are none
 
 
 def test_times_are_those_of_one_launch():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roofline.plot import Options, chart
+from roofline.plot import Options, chart, words
 from roofline.plot.canvas import Ruler
 from roofline.plot.labels import Anchor, Box, place
 from roofline.plot.scene import compose
@@ -127,3 +127,22 @@ def test_few_kernels_are_labelled_with_their_names(count):
     assert not planned.numbered
     assert all(s.text.startswith("very_long_kernel") for s in planned.spots)
     assert disjoint([s.box for s in planned.spots if s.box is not None])
+
+
+def test_a_label_says_what_limits_its_kernel():
+    (panel,) = compose(crowd(1, 1), Options()).panels
+    planned = chart.lay_out(panel, 900, 470, Ruler())
+
+    assert planned is not None
+    (spot,) = planned.spots
+    assert spot.detail == words.verdict(spot.mark.result.verdict)
+    assert spot.box is not None
+    assert spot.box.y1 - spot.box.y0 == pytest.approx(27.0)  # 14 for the name, 13 below it
+
+
+def test_a_narrow_chart_has_numbers_sooner():
+    (panel,) = compose(crowd(1, 6), Options()).panels
+    planned = chart.lay_out(panel, 480, 470, Ruler())
+
+    assert planned is not None
+    assert planned.numbered

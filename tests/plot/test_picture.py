@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
 import re
 import struct
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -10,7 +13,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from roofline.errors import UsageError
-from roofline.plot import Options, draw, picture, save, words
+from roofline.plot import Options, check_path, draw, picture, save, words
 from roofline.plot.html import page
 from roofline.plot.picture import svg
 from roofline.plot.style import THEMES
@@ -166,6 +169,51 @@ def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
         save(picture(mixed()), tmp_path / "a.bmp")
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "text"),
+    [
+        (
+            "p.gif",
+            "",
+            "cannot draw p.gif: a picture is a file that ends in .png, .svg,",
+        ),
+        ("p.gif", "--plot", "  try: --plot p.png"),
+        ("p.gif", "", "  try: p.png"),
+        ("out", "-o", "  try: -o out.png"),
+        ("-", "-o", "  try: -o roofline.png"),
+        ("-", "-o", "cannot draw to standard output"),
+        ("", "-o", "  try: -o roofline.png"),
+    ],
+)
+def test_a_refusal_says_what_to_type(name, option, text):
+    with pytest.raises(UsageError) as refused:
+        check_path(Path(name), force=False, option=option)
+
+    assert any(line.startswith(text) for line in str(refused.value).splitlines())
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 5.0])
+def test_a_scale_that_is_none_is_refused(tmp_path, scale):
+    with pytest.raises(UsageError, match="times the pixels"):
+        save(picture(analysis(kernel("a"))), tmp_path / "a.png", scale=scale)
+    assert not list(tmp_path.iterdir())
+
+
+def test_matplotlib_is_quiet_without_a_home(tmp_path):
+    home = tmp_path / "file"
+    home.write_text("a file cannot be a home, not even for root")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MPL", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", "import roofline.plot"],
+        env=kept | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == ""
+
+
 def test_thousands_of_kernels_are_drawn_and_what_is_not_numbered_is_said():
     figure = draw(crowd(4, 1500))
     marks = sum(len(a.get_xdata()) for a in figure.findobj(Line2D) if a.get_zorder() in (4.9, 5))
@@ -187,6 +235,9 @@ def test_a_small_share_is_not_none():
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_crowd_is_drawn_with_a_key(theme):
     words = texts(draw(crowd(2), Options(theme=theme)))
+
+    # what limits each is beside its name: 90 % is the makers' own
+    assert {"DRAM 90 %", "FMA pipe 90 %", "grid too small"} <= set(words)
 
     assert {str(n) for n in range(1, 31)} <= set(words)
     assert sum(w.startswith("very_long_kernel_name_number_") for w in words) == 30

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import pytest
 
 from roofline.model import Bound
@@ -45,6 +48,26 @@ def test_the_busiest_of_each_family_is_found():
     assert compute is None
 
 
+def test_a_unit_that_stands_for_several_gives_way_to_one_as_busy():
+    # 78.3 and 78.0 are the same but for rounding; the bandwidth side is nearest.
+    units = (unit("shared_pipe", 78.3), unit("tensor", 78.0), unit("l2", 90.0))
+
+    assert [use and use.unit for use in busiest(kernel("k", units=units))] == ["l2", "tensor"]
+
+
+def test_a_unit_that_stands_for_several_is_shown_where_it_is_busier():
+    units = (unit("shared_pipe", 78.0), unit("alu", 20.0), unit("l2", 90.0))
+
+    assert [use and use.unit for use in busiest(kernel("k", units=units))] == ["l2", "shared_pipe"]
+
+
+def test_the_bar_is_that_of_the_unit_that_the_verdict_names():
+    judged = verdict(bound=Bound.COMPUTE, limiter="fma", limiter_percent=77.0, nearest="fma")
+    result = replace(kernel("k", units=(unit("alu", 77.2), unit("fma", 77.0))), verdict=judged)
+
+    assert [use and use.unit for use in busiest(result)] == [None, "fma"]
+
+
 def test_percentages_over_100_are_shown_as_they_are():
     figure = draw(mixed())
 
@@ -74,6 +97,30 @@ def test_more_rows_than_there_is_room_for_are_counted():
     words = texts(draw(analysis(*many)))
 
     assert "and 10 more kernels with 25 % of the time" in words
+
+
+@pytest.mark.parametrize("threshold", [20.0, 60.0, 150.0])
+@pytest.mark.parametrize("width", [480, 700, 900])
+def test_texts_of_rows_do_not_overlap(width, threshold):
+    # A name, a count and a heading as long as they get; "placed" makes it "Not on the roofline".
+    rows = [kernel(f"kernel_{'x' * 60}_{i}", Bound.LATENCY, operations={}) for i in range(3)]
+    view = analysis(kernel("placed"), *rows)
+    launches = (0,) * 12345
+    view = replace(view, groups=tuple(replace(g, launches=launches) for g in view.groups))
+    figure = draw(view, Options(width_px=width, latency_threshold=threshold))
+    figure.draw_without_rendering()
+    level = [t for t in figure.texts if t.get_text() and not t.get_rotation()]
+    boxes = [(t.get_text(), t.get_window_extent()) for t in level]
+
+    clashes = {
+        (a, b)
+        for (a, first), (b, second) in combinations(boxes, 2)
+        if first.x0 < second.x1
+        and second.x0 < first.x1
+        and first.y0 + 1 < second.y1
+        and second.y0 + 1 < first.y1
+    }
+    assert not clashes
 
 
 @pytest.mark.parametrize("width", [480, 900, 1600])

@@ -13,6 +13,7 @@ from roofline.plot.scale import Limits, Scale, ceiling_line, limits, memory_line
 
 DRAM = Roof(key="dram", rates={"report": 1e12})
 FP32 = Roof(key="fp32", rates={"report": 10e12})
+FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
 
 
 def test_a_decade_is_as_wide_as_any_other():
@@ -46,7 +47,7 @@ positive = st.floats(1e-6, 1e6)
 @given(
     points=st.lists(st.tuples(positive, st.floats(1e-3, 1e16)), max_size=5),
     heights=st.lists(st.floats(1e-3, 1e16), min_size=1, max_size=3),
-    ceilings=st.sampled_from([[], [FP32]]),
+    ceilings=st.sampled_from([[], [FP32], [FP32, FP4]]),
     memory=st.sampled_from([[], [DRAM]]),
 )
 def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, memory):
@@ -55,7 +56,7 @@ def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, m
     assert all(math.isfinite(v) and v > 0 for v in (found.x0, found.x1, found.y0, found.y1))
     assert all(found.x0 < x < found.x1 and found.y0 < y < found.y1 for x, y in points)
     assert all(found.y0 < y < found.y1 for y in heights)
-    assert all(r < found.y1 for roof in ceilings for r in roof.rates.values())
+    assert all(found.y0 < r < found.y1 for roof in ceilings for r in roof.rates.values())
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,23 @@ def test_equal_ceilings_share_a_label():
     fp16 = Roof(key="fp16", rates={"report": 10e12})
 
     assert roofs.label_text([FP32, fp16], is_memory=False) == "FP32, FP16 10.0 TFLOP/s"
+
+
+def a_label(degrees: float) -> roofs.RoofLabel:
+    return roofs.RoofLabel(text="", x=100.0, y=50.0, degrees=degrees, width=40.0, boxes=())
+
+
+@pytest.mark.parametrize(
+    ("line", "degrees", "crosses"),
+    [
+        (((0, 55), (200, 55)), 0, True),
+        (((0, 45), (200, 45)), 0, False),  # below the text
+        (((120, 0), (120, 200)), 0, True),
+        (((141, 0), (141, 200)), 0, False),  # right of its end at 140
+        (((120, 0), (120, 40)), 0, False),  # ends before it
+        (((95, 0), (95, 200)), 90, True),  # the text now goes up from (100, 50), 13 px to the left
+        (((120, 0), (120, 200)), 90, False),
+    ],
+)
+def test_lines_through_a_label_are_found(line, degrees, crosses):
+    assert roofs._runs_through(line, a_label(degrees)) is crosses

@@ -5,8 +5,12 @@ from dataclasses import replace
 import pytest
 
 from roofline.choose import Choice, choose
+from roofline.errors import UsageError
 from roofline.model import Device, Note, PeakSet, Result, Source
-from roofline.plot import Options
+from roofline.plot import Options, chart, levels
+from roofline.plot.canvas import Ruler
+from roofline.plot.labels import Box
+from roofline.plot.scale import Limits, Scale
 from roofline.plot.scene import Place, compose, place_of
 from tests.makers import TOY_PEAKS, analysis, measurement
 from tests.plot.values import ACHIEVED, DATASHEET, kernel, mixed
@@ -149,3 +153,52 @@ def test_notes_of_sources_are_kept_and_folders_are_not():
 def test_without_a_chart_the_title_does_not_promise_a_roofline():
     assert compose(analysis(kernel("a", operations={})), Options()).title.startswith("Utilisation")
     assert compose(analysis(kernel("a")), Options()).title == "Roofline of toy.ncu-rep"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"theme": "zzz"}, "no theme is called 'zzz'\n  try: one of: dark, light"),
+        ({"width_px": 100}, "a picture cannot be 100 pixels in width"),
+        ({"height_px": 10**6}, "a picture cannot be 1000000 pixels in height"),
+        ({"latency_threshold": float("nan")}, "nan is no threshold"),
+    ],
+)
+def test_options_that_cannot_be_drawn_are_refused(values, text):
+    with pytest.raises(UsageError) as refused:
+        Options(**values)
+
+    assert text in str(refused.value)
+
+
+def test_a_ceiling_far_below_every_mark_is_within_the_axes():
+    # A tensor kernel at 300 TFLOP/s that also runs FP32, whose roof is at 40.
+    peaks = replace(TOY_PEAKS, operations_per_s={"fp32": 40e12, "tensor_fp4": 6e15})
+    panel = only_panel(
+        kernel("k", operations={"tensor_fp4": 300e9, "fp32": 1e6}, dram_bytes=1e9, peaks=peaks),
+        datasheet=False,
+    )
+    planned = chart.lay_out(panel, 900, 470, Ruler())
+
+    assert planned is not None
+    heights = [planned.scale.y(line.ends[1][1]) for line in planned.lines if not line.is_memory]
+    assert len(heights) == 2
+    assert all(planned.scale.area.y0 < y < planned.scale.area.y1 for y in heights)
+    assert len([x for x in planned.roof_labels if "FP32" in x.text]) == 1
+
+
+def test_levels_that_were_not_measured_have_no_mark():
+    bare = only_panel(kernel("a", l1_bytes=None, l2_bytes=4e9)).marks[0]
+    scale = Scale(Limits(1e-4, 1e3, 1e6, 1e15), Box(0, 0, 700, 400))
+
+    assert [level for level, _ in levels.places(bare, scale)] == ["l2"]
+
+
+def test_marks_of_levels_keep_their_order():
+    mark = only_panel(kernel("a", dram_bytes=1e8, l2_bytes=4e8, l1_bytes=9e8)).marks[0]
+
+    l1, l2, dram = map(mark.level_intensity, ("l1", "l2", "dram"))
+    assert l1 is not None
+    assert l2 is not None
+    assert dram is not None
+    assert l1 < l2 < dram
