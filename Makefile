@@ -33,6 +33,7 @@ unit: $(VENV)/.installed  ## tests
 
 samples: $(VENV)/.installed  ## write the sample reports again
 	$(BIN)/python -m sample_reports.generate
+	$(BIN)/python -m sample_reports.timeline
 
 clean:  ## remove what make made
 	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
