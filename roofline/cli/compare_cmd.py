@@ -237,8 +237,7 @@ def _report_gates(comparison: Comparison) -> None:
     if comparison.correctness is not None and not comparison.correctness.passed:
         said.append(f"the check failed: {comparison.correctness.command}")
     if said:
-        lines = "".join(f"\n  {compare_words.gate(g)}" for g in bad[:20])
-        raise GateError("; ".join(said) + lines)
+        raise GateError("; ".join(said), details=[compare_words.gate(g) for g in bad[:20]])
 
 
 def _update_baseline(sides: _Sides) -> None:
