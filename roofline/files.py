@@ -177,7 +177,7 @@ def _put(temporary: Path, path: Path, *, force: bool) -> None:
     mode = _mode(path)
     if mode is not None and _is_stream(mode):
         handle = os.open(path, os.O_WRONLY)  # neither made nor emptied
-        with temporary.open("rb") as source, open(handle, "wb") as sink:
+        with temporary.open("rb") as source, os.fdopen(handle, "wb") as sink:
             shutil.copyfileobj(source, sink)
         return
     refuse_overwrite(path, force=force)  # a device may have come meanwhile

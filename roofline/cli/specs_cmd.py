@@ -21,7 +21,7 @@ specs = click.option(
     "--specs",
     "folder",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="A folder of further spec files (TOML); their entries replace those of the same key.",
 )
 gpu = click.option(
@@ -42,7 +42,7 @@ output = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="Also write the ceilings to FILE, for roofline analyze --peaks FILE.",
 )
 
@@ -128,7 +128,7 @@ def show_command(name: str, *, as_json: bool, folder: Path | None) -> None:
 
 
 @command.command("check")
-@click.argument("reports", metavar="[REPORT]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("reports", metavar="[REPORT]...", nargs=-1, type=options.File())
 @specs
 @click.pass_context
 def check_command(ctx: click.Context, reports: tuple[Path, ...], folder: Path | None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from roofline.errors import UsageError
 from roofline.timeline.names import COMMUNICATION
+from roofline.typed import Typed
 
 INNER, ALL = "inner", "all"
 Keep = str | tuple[int, int]
@@ -42,16 +42,11 @@ class Wanted:
         """Whether a stretch of time is asked for instead of steps."""
         return self.start is not None or self.end is not None
 
-    def communicates(self) -> re.Pattern[str]:
-        """``communication``, compiled.
+    def communicates(self) -> Typed:
+        """``communication``, compiled, to be matched within a limit.
 
         Raises:
             UsageError: it is not a regular expression.
 
         """
-        try:
-            return re.compile(self.communication, re.IGNORECASE)
-        except re.error as error:
-            raise UsageError(
-                f"{self.communication!r} is not a regular expression", why=str(error)
-            ) from error
+        return Typed(self.communication, flags=re.IGNORECASE, option="--communication")
