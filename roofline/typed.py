@@ -54,8 +54,8 @@ class Typed:
         """The last match in ``text``."""
         found = None
         with self._limited():
-            for found in self._pattern.finditer(text):
-                pass
+            for match in self._pattern.finditer(text):
+                found = match
         return found
 
     def in_any(self, *texts: str) -> bool:

@@ -102,7 +102,7 @@ def _check_options(given: dict[str, Any], request: Request) -> tuple[Gate, ...]:
     if given["plot"] is not None:
         from roofline.plot import check_path
 
-        check_path(given["plot"], force=given["force"])
+        check_path(given["plot"], force=given["force"], option="--plot")
     if given["record"] is not None:
         check_record(given["record"])
     if given["update_baseline"] and given["baseline"] is None:

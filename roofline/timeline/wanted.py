@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from roofline.errors import UsageError
 from roofline.timeline.names import COMMUNICATION
 from roofline.typed import Typed
 
@@ -36,6 +37,16 @@ class Wanted:
     by_name: bool = False
     communication: str = COMMUNICATION
     warmup_steps: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse a share that is none.
+
+        Raises:
+            UsageError: ``min_share`` is not from 0 to 1.
+
+        """
+        if not 0 <= self.min_share <= 1:
+            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
 
     @property
     def window(self) -> bool:
