@@ -90,7 +90,9 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     refused with ``force`` too.
     """
     if str(path) == "-":
-        raise UsageError("cannot write to '-'", why="only a file is written", hint="name one")
+        raise UsageError(
+            "cannot write to '-'", why="this is not written to stdout", hint="name a file"
+        )
     mode = _mode(path)
     if mode is None:
         _refuse_parent(_target(path))
@@ -150,7 +152,9 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
     """
     wanted = tuple(names)
     if str(folder) == "-":
-        raise UsageError("cannot write to '-'", why="files are written", hint="name a folder")
+        raise UsageError(
+            "cannot write to '-'", why="several files are written", hint="name a folder"
+        )
     mode = _mode(folder)
     if mode is not None and not stat.S_ISDIR(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "a file")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -151,25 +152,30 @@ def _load(path: Path) -> Any:
     import ncu_report  # not needed for --help
 
     try:
-        with _plain_name(path) as name:
-            context = ncu_report.load_report(name)
+        context = ncu_report.load_report(_plain_name(path))
     except Exception as error:
         raise InputError(f"cannot read {path}", why=f"ncu_report says: {error}") from error
     return context
 
 
-@contextmanager
-def _plain_name(path: Path) -> Iterator[str]:
+def _plain_name(path: Path) -> str:
     """A name of ``path`` that ncu_report can open: it takes UTF-8 and no other bytes."""
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
-        with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
-            link = Path(folder) / f"report{path.suffix}"
-            link.symlink_to(path.absolute())
-            yield str(link)
-    else:
-        yield str(path)
+        folder = _links()
+        link = folder / f"{len(list(folder.iterdir()))}{path.suffix}"
+        link.symlink_to(path.absolute())
+        return str(link)
+    return str(path)
+
+
+@cache
+def _links() -> Path:
+    """A folder for links to reports with such names; kept, as values are read when asked for."""
+    folder = tempfile.mkdtemp(prefix="roofline-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _reader_hint(summary: Summary) -> str:

@@ -15,7 +15,7 @@ from types import FrameType
 
 from roofline.errors import UsageError
 
-LIMIT_S = 5.0  # of computing, for all that one expression is matched against
+LIMIT_S = 2.0  # of computing, for all that one expression is matched against
 _ESCAPE = "put a backslash before ( ) [ ] * + ? where they are meant as they stand"
 
 

@@ -235,9 +235,7 @@ def _notes(part: Chosen) -> Iterable[str]:
     scope = sentences.scope(part)
     if scope:
         yield f"{scope}."
-    for source in part.analysis.sources:
-        for note in source.notes:
-            yield f"{names.last_part(source.path)}: {note.text}"
+    yield from sentences.source_notes(part)
 
 
 def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:
