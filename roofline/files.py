@@ -90,9 +90,7 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     refused with ``force`` too.
     """
     if str(path) == "-":
-        raise UsageError(
-            "cannot write to '-'", why="this is not written to stdout", hint="name a file"
-        )
+        raise UsageError("cannot write to '-'", why="it is no name", hint="name a file")
     mode = _mode(path)
     if mode is None:
         _refuse_parent(_target(path))
@@ -152,9 +150,7 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
     """
     wanted = tuple(names)
     if str(folder) == "-":
-        raise UsageError(
-            "cannot write to '-'", why="several files are written", hint="name a folder"
-        )
+        raise UsageError("cannot write to '-'", why="it is no name", hint="name a folder")
     mode = _mode(folder)
     if mode is not None and not stat.S_ISDIR(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "a file")

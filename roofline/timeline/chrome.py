@@ -58,7 +58,9 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
             decode=fast_decoder() or lenient,
             piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES,
         )
-        found = Collected(is_step=Matches(Typed(step or STEP, option="--step")), operators=not stream)
+        found = Collected(
+            is_step=Matches(Typed(step or STEP, option="--step")), operators=not stream
+        )
         with _no_garbage_collection():
             for piece in scan.pieces():
                 found.take(piece)
