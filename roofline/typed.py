@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -75,13 +76,15 @@ class Typed:
 
         if self._left_s <= 0:
             raise self._too_long()
+        began = time.process_time()
         before = signal.signal(signal.SIGVTALRM, stop)
         signal.setitimer(signal.ITIMER_VIRTUAL, self._left_s)
         try:
             yield
         finally:
-            self._left_s, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, before)
+            self._left_s -= time.process_time() - began  # the timer itself counts in ticks
 
     def _too_long(self) -> UsageError:
         return UsageError(
