@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from roofline.cli import cli
+import sys
 
 
 def main() -> None:
     """Run the command line."""
+    try:
+        from roofline.cli import cli  # here, as an interrupt may come while it is imported
+    except KeyboardInterrupt:
+        sys.exit(130)
     cli(prog_name="roofline")
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
+from roofline.files import read_text, unreadable
 from roofline.model import PRECISIONS, Peaks
 from roofline.registry.names import exact
 
+_HOW = "roofline specs measure -o FILE.toml makes such a file"
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
 
@@ -42,10 +44,9 @@ def load_achieved(path: Path) -> Ceilings:
 
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"cannot read measured ceilings from {path}", why=why) from error
+        data = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(path, f"it is not TOML: {error}", hint=_HOW) from error
     operations = data.get("operations_per_s", {})
     if not isinstance(operations, dict):
         raise _wrong(path, "operations_per_s is not a table")
@@ -79,7 +80,12 @@ def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:
 
     """
     place = kept_folder() if folder is None else folder
-    paths = sorted(place.glob("*.toml")) if place.is_dir() else []
+    try:
+        paths = sorted(p for p in place.iterdir() if p.suffix == ".toml")
+    except (FileNotFoundError, NotADirectoryError):
+        paths = []
+    except OSError as error:
+        raise unreadable(place, error) from error
     if not paths:
         hint = "roofline specs measure, on the machine with the GPU"
         raise InputError("no measured ceilings are kept here", why=f"{place} is empty", hint=hint)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.achieved import Ceilings
-from roofline.errors import InputError
+from roofline.errors import InputError, UsageError
 from roofline.fold import Key, fold, key_of, mixed_note
 from roofline.launch import Launch
 from roofline.measure import measure
@@ -27,6 +28,18 @@ class Judge:
     achieved: Sequence[Ceilings] = ()
     latency_threshold: float = LATENCY_THRESHOLD
     balance: float = BALANCE
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds that no percentage can be held against.
+
+        Raises:
+            UsageError: one is not from 0 to 100.
+
+        """
+        for name in ("latency_threshold", "balance"):
+            value = getattr(self, name)
+            if not 0 <= value <= 100:  # nor is nan
+                raise UsageError(f"{name} is {value}", why="it is from 0 to 100 %")
 
     def __call__(self, measurement: Measurement) -> Result:
         """Judge one measurement."""
@@ -65,6 +78,7 @@ def analyze(
 
     Raises:
         InputError: a file cannot be read, or no file held a kernel.
+        UsageError: a threshold is not from 0 to 100.
 
     """
     rule = Judge(
@@ -155,7 +169,12 @@ class _Labels:
 
     def of(self, path: str) -> str:
         if path not in self.by_path:
-            name = Path(path).name
+            name = _spoken(Path(path).name)
             self.taken[name] = count = self.taken.get(name, 0) + 1
             self.by_path[path] = name if count == 1 else f"{name} ({count})"
         return self.by_path[path]
+
+
+def _spoken(name: str) -> str:
+    """A file's name as text: its bytes may be no UTF-8, or the locale may not know them."""
+    return os.fsencode(name).decode("utf-8", "replace")

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from roofline.errors import UsageError
 from roofline.model import Analysis, Device, Group, Result
+from roofline.typed import Typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,19 @@ class Choice:
     top: int | None = None
     sort: str = "time"
     launches: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no choice.
+
+        Raises:
+            UsageError: ``sort`` is not known, or ``min_share`` is not from 0 to 1.
+
+        """
+        if self.sort not in SORT_KEYS:
+            known = ", ".join(SORT_KEYS)
+            raise UsageError(f"{self.sort!r} is no order", hint=f"one of {known}")
+        if self.min_share is not None and not 0 <= self.min_share <= 1:
+            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +74,11 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
 
     A kernel is kept whole: with ``launches`` its numbers still cover all of its launches.
     """
+    kernel = None if choice.kernel is None else Typed(choice.kernel, option="--kernel")
     total_s = total_time(r.measurement.duration_s for r in analysis.results)
     shares = [_share(r.measurement.duration_s, total_s) for r in analysis.results]
     key = SORT_KEYS[choice.sort]
-    groups = [g for g in analysis.groups if _matches(g.result, choice)]
+    groups = [g for g in analysis.groups if _matches(g.result, choice, kernel)]
     groups.sort(key=lambda g: key(g.result, g.total_s, len(g.launches)))
     positions = sorted(p for g in groups for p in g.launches)
     positions.sort(
@@ -89,7 +105,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
         total_launches=len(analysis.results),
         total_groups=len(analysis.groups),
         total_s=total_s,
-        filters=_filters(choice),
+        filters=_filters(choice) if len(kept) < len(analysis.results) else (),
     )
 
 
@@ -114,8 +130,11 @@ def speedup(result: Result, floor_s: float | None) -> float | None:
 def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
     """The kernels that ``text`` means, longest first.
 
-    Those with exactly this name where there are any, else ``text`` is a regular expression; one
-    that does not compile is taken as it stands.
+    Those with exactly this name where there are any, else ``text`` is a regular expression.
+
+    Raises:
+        UsageError: it is neither a name nor a regular expression, or takes too long to match.
+
     """
     ranked = whole(analysis).analysis.groups
     named = [
@@ -123,11 +142,9 @@ def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
     ]
     if named:
         return tuple(named)
-    try:
-        pattern = re.compile(text)
-    except re.error:
-        pattern = re.compile(re.escape(text))
-    return tuple(g for g in ranked if _named(g.result, pattern))
+    pattern = Typed(text)
+    both = ((g, g.result.measurement) for g in ranked)
+    return tuple(g for g, m in both if pattern.in_any(m.name, m.demangled))
 
 
 def _largest(value: float | None) -> tuple[bool, float]:
@@ -155,16 +172,11 @@ def _enough(share: float | None, choice: Choice) -> bool:
     return not choice.min_share or (share is not None and share >= choice.min_share)
 
 
-def _matches(result: Result, choice: Choice) -> bool:
+def _matches(result: Result, choice: Choice, kernel: Typed | None) -> bool:
     measured = result.measurement
-    return (choice.kernel is None or _named(result, choice.kernel)) and (
+    return (kernel is None or kernel.in_any(measured.name, measured.demangled)) and (
         choice.device is None or _on(measured.device, choice.device)
     )
-
-
-def _named(result: Result, pattern: re.Pattern[str]) -> bool:
-    measured = result.measurement
-    return bool(pattern.search(measured.name) or pattern.search(measured.demangled))
 
 
 def _on(device: Device, wanted: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -12,20 +13,49 @@ class RooflineError(Exception):
         what: what failed and where, in one line.
         why: the cause, where it is known.
         hint: what to type or do next.
+        details: further lines.
 
     """
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, what: str, *, why: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str | None = None,
+        hint: str | None = None,
+        details: Sequence[str] = (),
+    ) -> None:
         super().__init__(what)
-        self.what, self.why, self.hint = what, why, hint
+        self.what, self.why, self.hint, self.details = what, why, hint, tuple(details)
 
     def __str__(self) -> str:
         lines = [self.what if self.why is None else f"{self.what}: {self.why}"]
+        lines += [f"  {detail}" for detail in self.details]
         if self.hint is not None:
             lines.append(f"  try: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(map(one_line, lines))
+
+
+def one_line(text: str) -> str:
+    """``text`` with what would break its line or steer a terminal written as escapes.
+
+    A file may be called anything, and its name stands in messages.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in text
+    )
+
+
+class RooflineWarning(UserWarning):
+    """Something that was left out of account, and that does not keep the answer from being right.
+
+    The command line says it on stderr.
+    """
 
 
 class GateError(RooflineError):

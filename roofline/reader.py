@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import Any
 
 from roofline.counters.si import to_si
 from roofline.errors import InputError
+from roofline.files import unreadable
 from roofline.launch import Launch
 from roofline.model import Kind, Note
 from roofline.repfile import Found, Summary, Workload, require_whole
@@ -42,12 +47,11 @@ def read(
         InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
 
     """
-    files: list[Path] = []
-    for path in paths:
-        try:
-            files += [file for file in expand(path) if file not in files]
-        except InputError as error:
-            _report(error, on_error)
+
+    def refuse(error: InputError) -> None:
+        _report(error, on_error)
+
+    files = list(dict.fromkeys(file for path in paths for file in expand(path, refuse)))
     for done, file in enumerate(files):
         if on_progress is not None:
             on_progress(done, len(files))
@@ -65,30 +69,63 @@ def _report(error: InputError, on_error: OnError | None) -> None:
     on_error(error)
 
 
-def expand(path: str | Path) -> list[Path]:
+def expand(path: str | Path, on_error: OnError | None = None) -> list[Path]:
     """The report files that a file, folder or glob pattern names, sorted.
+
+    ``on_error`` is told what cannot be looked into; without it the first one raises.
 
     Raises:
         InputError: there is no such file, or none in the folder, or none that matches.
 
     """
-    given = Path(path)
     try:
-        if given.is_dir():
-            found = sorted(f for f in given.rglob("*") if f.suffix in SUFFIXES and f.is_file())
-            if not found:
-                hint = "a folder that holds .ncu-rep files"
-                raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
-            return found
-        if given.exists() or not any(letter in str(path) for letter in "*?["):
-            return [given]
-        anchor = Path(given.anchor) if given.is_absolute() else Path()
-        matches = sorted(anchor.glob(str(given.relative_to(given.anchor))))
+        return _expand(path, on_error)
+    except InputError as error:
+        _report(error, on_error)
     except OSError as error:
-        raise InputError(f"cannot read {given}", why=error.strerror or str(error)) from error
+        _report(unreadable(Path(error.filename or path), error), on_error)
+    return []
+
+
+def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
+    if not str(path):
+        raise InputError("a report's name is empty", hint=". for the folder that one is in")
+    given = Path(path)
+    if given.is_dir():
+        found, refused = _in_folder(given)
+        for error in refused:
+            _report(unreadable(Path(error.filename), error), on_error)
+        if not found and not refused:
+            hint = "a folder that holds .ncu-rep files"
+            raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
+        return found
+    if not any(letter in str(path) for letter in "*?[") or given.exists():
+        return [given]
+    anchor = Path(given.anchor) if given.is_absolute() else Path()
+    try:
+        matches = sorted(anchor.glob(str(given.relative_to(given.anchor))))
+    except ValueError as error:
+        hint = "** between slashes, as in runs/**/*.ncu-rep"
+        raise InputError(f"{given} is no pattern", why=str(error), hint=hint) from error
     if not matches:
         raise InputError(f"no report matches {given}", hint="ls to see which files there are")
-    return [file for match in matches for file in (expand(match) if match.is_dir() else [match])]
+    return [
+        file
+        for match in matches
+        for file in (expand(match, on_error) if match.is_dir() else [match])
+    ]
+
+
+def _in_folder(folder: Path) -> tuple[list[Path], list[OSError]]:
+    """The reports below ``folder``, and the folders that cannot be looked into."""
+    refused: list[OSError] = []
+    found = [
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=refused.append)
+        for name in names
+        if Path(name).suffix.lower() in SUFFIXES
+    ]
+    return sorted(found), refused
 
 
 def _read_file(path: Path) -> Iterator[Launch]:
@@ -115,10 +152,30 @@ def _load(path: Path) -> Any:
     import ncu_report  # not needed for --help
 
     try:
-        context = ncu_report.load_report(str(path))
+        context = ncu_report.load_report(_plain_name(path))
     except Exception as error:
         raise InputError(f"cannot read {path}", why=f"ncu_report says: {error}") from error
     return context
+
+
+def _plain_name(path: Path) -> str:
+    """A name of ``path`` that ncu_report can open: it takes UTF-8 and no other bytes."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        folder = _links()
+        link = folder / f"{len(list(folder.iterdir()))}{path.suffix}"
+        link.symlink_to(path.absolute())
+        return str(link)
+    return str(path)
+
+
+@cache
+def _links() -> Path:
+    """A folder for links to reports with such names; kept, as values are read when asked for."""
+    folder = tempfile.mkdtemp(prefix="roofline-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _reader_hint(summary: Summary) -> str:

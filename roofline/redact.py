@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofline import scrub
+from roofline.errors import InputError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.repfile import Block, Workload, opened, require_whole, walk, wire
 from roofline.repfile.schema import CMDLIST_NAME, RESULTS, Header, Kernel, Session
+from roofline.repfile.summary import damaged
 from roofline.repfile.writer import compressed, sized
 
 Keep = Callable[[bytes], bytes | None]  # None: leave the field out after all
@@ -49,13 +51,17 @@ def redact(
     refuse_overwrite(target, force=force)
     summary = require_whole(source)
     work = _Work(keep_sass=keep_sass)
-    with opened(source) as data, whole_file(target, force=force) as temporary:
-        pieces = work.report(data)
-        with temporary.open("wb") as file:
-            if target.suffix == ".ncu-repz":
-                file.write(compressed(b"".join(pieces)))
-            else:
-                file.writelines(pieces)
+    try:
+        with opened(source) as data, whole_file(target, force=force) as temporary:
+            pieces = work.report(data)
+            with temporary.open("wb") as file:
+                if target.suffix == ".ncu-repz":
+                    file.write(compressed(b"".join(pieces)))
+                else:
+                    file.writelines(pieces)
+    except wire.WireError as error:
+        problem = damaged(error)
+        raise InputError(f"cannot read {source}", why=problem.text, hint=problem.hint) from error
     return Redaction(results=summary.found, left_out=dict(work.left_out), paths=work.paths)
 
 

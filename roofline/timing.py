@@ -15,6 +15,7 @@ from typing import Any
 from roofline import __version__
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
+from roofline.typed import Typed
 
 SCHEMA = "roofline.time/1"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -114,10 +115,9 @@ def find_figure(pattern: re.Pattern[str], text: str) -> float:
         UsageError: the pattern matches nothing, or no number.
 
     """
-    matches = list(pattern.finditer(text))
-    if not matches:
+    match = Typed(pattern, option="--metric").last(text)
+    if match is None:
         raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
-    match = matches[-1]
     said = match[1] if pattern.groups and match[1] is not None else match[0]
     number = _NUMBER.search(said)
     if number is None:

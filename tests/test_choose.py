@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.choose import SORT_KEYS, Choice, choose, gain_s, matching, speedup, whole
+from roofline.errors import UsageError
 from roofline.model import Device, Group
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
 
@@ -119,8 +120,15 @@ def test_matching_prefers_the_exact_name():
 
     assert found("gemm") == ["gemm"]
     assert found("gem") == ["gemm_large", "gemm"]
-    assert found("float *)") == ["gemm_large", "gemm"]  # no regular expression, so taken as it is
     assert found("nothing") == []
+    with pytest.raises(UsageError, match="not a regular expression"):
+        found("float *)")
+
+
+@pytest.mark.parametrize("wrong", [{"min_share": float("nan")}, {"min_share": 2.0}, {"sort": "x"}])
+def test_what_is_no_choice_is_refused(wrong):
+    with pytest.raises(UsageError):
+        Choice(**wrong)
 
 
 def test_bounds():

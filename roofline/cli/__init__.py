@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from roofline import __version__
-from roofline.errors import RooflineError
+from roofline.cli import ending
 
 # Command -> (one-line help, as its own docstring begins); the module is roofline.cli.<command>_cmd.
 COMMANDS = {
@@ -42,20 +42,33 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        ending.prepare_streams()
+        return super().main(*args, **settings)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        with ending.well():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with ending.well():
             return super().invoke(ctx)
-        except RooflineError as error:
-            click.echo(f"roofline: {error}", err=True)
-            ctx.exit(error.exit_code)
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Shell completion: see 'Completion' in the documentation. "
-    "Exit codes: 0 done, 1 a gate failed, 2 wrong usage, 3 unreadable input, "
-    "4 ncu could not profile, 5 the program failed.",
+    epilog="Shell completion: docs/completion.md; in bash: "
+    'eval "$(_ROOFLINE_COMPLETE=bash_source roofline)". '
+    "Exit codes: 0 done, 1 a gate failed, 2 wrong usage or an output that cannot be written, "
+    "3 unreadable input, 4 ncu could not profile, 5 the program failed, 130 interrupted, "
+    "141 the reader of a pipe has gone.",
 )
 @click.version_option(__version__, prog_name="roofline")
 def cli() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.choose import Choice, Chosen, choose, matching
+from roofline.cli import terminal
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
-from roofline.model import Analysis, Group
+from roofline.model import Analysis
 
 if TYPE_CHECKING:
     from roofline.timeline.join import Joined
@@ -81,9 +80,12 @@ def check(request: Request) -> None:
     if request.format == "parquet" and request.file is None:
         raise UsageError("Parquet is not text", hint="--format parquet --output FILE.parquet")
     if request.explain is not None and request.format != "table":
+        by_rank = _rank(request.explain) is not None
+        narrowed = "" if by_rank else f"--kernel {request.explain} "
+        order = ", its groups in the order of the table" if by_rank else ""
         raise UsageError(
             f"--explain is for reading, not for {request.format}",
-            hint=f"--kernel {request.explain} --format json holds the same evidence",
+            hint=f"{narrowed}--format json holds the same evidence{order}",
         )
     if request.timeline is not None and request.format in ("csv", "parquet"):
         raise UsageError(
@@ -96,7 +98,7 @@ def check(request: Request) -> None:
     if request.plot is not None:
         from roofline.plot import check_path
 
-        check_path(request.plot, force=request.force)
+        check_path(request.plot, force=request.force, option="--plot")
     if request.plot is not None and request.plot == request.file:
         raise UsageError(f"--plot and --output both name {request.plot}", hint="two names")
 
@@ -187,7 +189,11 @@ def _of_timeline(joined: Joined | None, request: Request) -> Iterator[str]:
 def _explanation(part: Chosen, wanted: str, request: Request) -> str:
     from roofline.render import explain
 
-    found = _ranked(part, wanted) or matching(part.analysis, wanted)
+    rank, groups = _rank(wanted), part.analysis.groups
+    if rank is not None and not 0 < rank <= len(groups):
+        ranks = "the only rank is 1" if len(groups) == 1 else f"ranks are 1 to {len(groups)}"
+        raise UsageError(f"no kernel has rank {rank}", why=ranks, hint="--explain 1")
+    found = matching(part.analysis, wanted) if rank is None else (groups[rank - 1],)
     if not found:
         hint = f"--explain {_nearest(part.analysis, wanted)}"
         raise UsageError(f"no kernel matches {wanted!r}", hint=hint)
@@ -201,11 +207,9 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
     )
 
 
-def _ranked(part: Chosen, wanted: str) -> tuple[Group, ...]:
-    """The kernel at a rank of the table: no kernel's name is a number."""
-    groups = part.analysis.groups
-    rank = int(wanted) if wanted.isdecimal() else 0
-    return (groups[rank - 1],) if 0 < rank <= len(groups) else ()
+def _rank(wanted: str) -> int | None:
+    """``wanted`` as a rank of the table, if it is a number: no kernel's name is one."""
+    return int(wanted) if re.fullmatch(r"-?[0-9]{1,9}", wanted) else None
 
 
 def nothing_left(analysis: Analysis, choice: Choice) -> UsageError:
@@ -267,13 +271,11 @@ def _encodable(chunks: Iterable[str]) -> Iterator[str]:
 
 def color(request: Request) -> bool:
     """Colours only for a terminal that wants them."""
-    if request.file is not None or "NO_COLOR" in os.environ:
-        return False
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return request.file is None and terminal.wants_color()
 
 
 def width(request: Request) -> int:
     """The columns that a table may take."""
     if request.file is not None:
         return PLAIN_WIDTH
-    return min(shutil.get_terminal_size((PLAIN_WIDTH, 40)).columns, WIDEST)
+    return min(terminal.columns(PLAIN_WIDTH), WIDEST)

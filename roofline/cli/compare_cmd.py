@@ -102,7 +102,7 @@ def _check_options(given: dict[str, Any], request: Request) -> tuple[Gate, ...]:
     if given["plot"] is not None:
         from roofline.plot import check_path
 
-        check_path(given["plot"], force=given["force"])
+        check_path(given["plot"], force=given["force"], option="--plot")
     if given["record"] is not None:
         check_record(given["record"])
     if given["update_baseline"] and given["baseline"] is None:
@@ -237,8 +237,7 @@ def _report_gates(comparison: Comparison) -> None:
     if comparison.correctness is not None and not comparison.correctness.passed:
         said.append(f"the check failed: {comparison.correctness.command}")
     if said:
-        lines = "".join(f"\n  {compare_words.gate(g)}" for g in bad[:20])
-        raise GateError("; ".join(said) + lines)
+        raise GateError("; ".join(said), details=[compare_words.gate(g) for g in bad[:20]])
 
 
 def _update_baseline(sides: _Sides) -> None:

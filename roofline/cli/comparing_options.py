@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-FILE = click.Path(path_type=Path)
+from roofline.cli import options
+
+FILE = options.File()
 
 # --- what both take ---------------------------------------------------------------------------
 maps = click.option(
@@ -26,7 +26,7 @@ allow = click.option(
 noise = click.option(
     "--noise",
     metavar="PERCENT",
-    type=click.FloatRange(0, 100),
+    type=options.Number(0, 100),
     help="Take differences up to this for noise. Without it: the spread of repeated launches "
     "(at least 1), else 3, and 5 for kernels under 20 us.",
 )
@@ -47,7 +47,7 @@ because = click.option(
 timeline = click.option(
     "--timeline",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="A timeline of BEFORE (nsys or torch): says what each change does for the whole step.",
 )
 COMPARING = (maps, allow, noise, expect, because, timeline)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from roofline.cli import terminal
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def command(ctx: click.Context, ncu: str | None, as_json: bool) -> None:
 
 def _show(check: Check) -> None:
     mark = click.style(f"{check.status:4}", fg=_COLORS[check.status])
-    click.echo(f"{mark}  {check.text}", color=None if "NO_COLOR" not in os.environ else False)
+    click.echo(f"{mark}  {check.text}", color=terminal.wants_color())
     if check.remedy:
         click.echo(f"      try: {check.remedy}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,15 +35,42 @@ class Regex(click.ParamType[re.Pattern[str]]):
             self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
 
 
-reports = click.argument(
-    "reports", metavar="REPORT...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+class Number(click.FloatRange):
+    """A number within a range; "nan" and "inf" are none, whatever the range."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Refuse what is not finite before the range is asked: nan is within any."""
+        number = click.FLOAT.convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return float(super().convert(number, param, ctx))
+
+
+class File(click.Path):
+    """A name of a file or folder; whether it can be used is said by who uses it.
+
+    click would end the command at the first that it cannot read, and hide the others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse the empty name, which would mean the folder that one is in."""
+        if not str(value):
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+reports = click.argument("reports", metavar="REPORT...", nargs=-1, required=True, type=File())
 
 # --- what is read and how it is judged --------------------------------------------------------
 specs = click.option(
     "--specs",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=File(),
     help="A folder of hardware specs (TOML) to look into before the built-in ones.",
 )
 peaks = click.option(
@@ -54,7 +82,7 @@ peaks = click.option(
 timeline = click.option(
     "--timeline",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=File(),
     help="A timeline of the same program (see 'roofline select'): what each kernel's floor would "
     "buy a step of it, and which of its kernels were not profiled.",
 )
@@ -66,7 +94,7 @@ step = click.option(
 latency_threshold = click.option(
     "--latency-threshold",
     metavar="PERCENT",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     default=60.0,
     show_default=True,
     help="Below this utilisation of its busiest unit a kernel is latency-bound.",
@@ -74,7 +102,7 @@ latency_threshold = click.option(
 balance = click.option(
     "--balance",
     metavar="POINTS",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     default=10.0,
     show_default=True,
     help="Memory and compute this close together are called co-limited.",
@@ -102,7 +130,7 @@ top = click.option(
 min_share = click.option(
     "--min-share",
     metavar="PERCENT",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     help="Only what took at least this much of the profiled time.",
 )
 sort = click.option(
@@ -129,21 +157,21 @@ output_format = click.option(
     "--format",
     "output_format",
     type=click.Choice(FORMATS),
-    help="How the answer is written; by the ending of --output, else a table. Parquet needs "
-    "--output.",
+    help="How the answer is written, whatever the ending of --output. Without it the ending says: "
+    ".json, .csv, .md, .parquet; any other is a table. Parquet needs --output.",
 )
 output = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=File(),
     help="Write there instead of to the terminal; '-' is the terminal.",
 )
 plot = click.option(
     "--plot",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Also draw the roofline: .png, .svg or .pdf by the ending.",
+    type=File(),
+    help="Also draw the roofline: .png, .svg, .pdf or .html by the ending.",
 )
 force = click.option("--force", is_flag=True, help="Write over files that exist.")
 

@@ -18,7 +18,7 @@ _output = click.option(
     "--output",
     metavar="FILE",
     required=True,
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="The picture: .png, .svg, .pdf, or .html for a page with tooltips and a table.",
 )
 _theme = click.option(
@@ -44,7 +44,7 @@ _height = click.option(
 _scale = click.option(
     "--scale",
     metavar="N",
-    type=click.FloatRange(min=0.5, max=4),
+    type=options.Number(min=0.5, max=4),
     default=1.0,
     show_default=True,
     help="PNG only: that many times the pixels, with everything larger (2 for dense screens).",

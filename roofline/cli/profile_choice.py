@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 import click
 
 from roofline.capture.request import DEFAULT_LAUNCH_COUNT, NameBase
+from roofline.cli import options
 from roofline.errors import UsageError
 
 CHOOSING = (
@@ -85,7 +85,7 @@ FROM_TIMELINE = (
         "--from",
         "timeline",
         metavar="TIMELINE",
-        type=click.Path(path_type=Path),
+        type=options.File(),
         help="The kernels that 'roofline select' chooses from this timeline of the same program, "
         "in as few runs as meet them in steady state; what each could buy a step comes with the "
         "answer.",
@@ -101,7 +101,7 @@ FROM_TIMELINE = (
     click.option(
         "--min-share",
         metavar="PERCENT",
-        type=click.FloatRange(0, 100),
+        type=options.Number(0, 100),
         default=1.0,
         show_default=True,
         help="With --from: only what takes at least this much of the wall time.",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from roofline.capture.levels import Level
 from roofline.capture.request import Replay
 from roofline.cli import options
 
-seconds = click.FloatRange(min=0, min_open=True)
+seconds = options.Number(min=0, min_open=True)
 
 COLLECTING = (
     click.option(
@@ -103,7 +101,7 @@ ANSWERING = (
         "-o",
         "--output",
         metavar="REPORT",
-        type=click.Path(path_type=Path),
+        type=options.File(),
         help="Where the report goes  [default: named after PROGRAM, in this folder]",
     ),
     options.force,

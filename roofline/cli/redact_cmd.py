@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import options
 from roofline.redact import Redaction, redact
 
 
 @click.command("redact")
-@click.argument("report", type=click.Path(path_type=Path), metavar="REPORT")
+@click.argument("report", type=options.File(), metavar="REPORT")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     required=True,
     help="File to write; an ending of .ncu-repz compresses it.",
 )

@@ -48,16 +48,14 @@ class _Content:
 
 
 @click.command("report")
-@click.argument(
-    "reports", metavar="REPORT [AFTER]", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("reports", metavar="REPORT [AFTER]", nargs=-1, required=True, type=options.File())
 @click.option(
     "-o",
     "--output",
     "folder",
     metavar="DIR",
     required=True,
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="The folder to write into; made where it is not there.",
 )
 @click.option("--title", metavar="TEXT", default="Roofline", show_default=True, help="Its heading.")

@@ -51,7 +51,7 @@ class Steps(click.ParamType[str | tuple[int, int]]):
 
 
 @click.command("select")
-@click.argument("timeline", metavar="TIMELINE", type=click.Path(path_type=Path))
+@click.argument("timeline", metavar="TIMELINE", type=options.File())
 @click.option(
     "--top",
     metavar="N",
@@ -63,7 +63,7 @@ class Steps(click.ParamType[str | tuple[int, int]]):
 @click.option(
     "--min-share",
     metavar="PERCENT",
-    type=click.FloatRange(0, 100),
+    type=options.Number(0, 100),
     default=1.0,
     show_default=True,
     help="Choose only what takes at least this much of the wall time.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Callable
 from datetime import date
@@ -12,7 +10,7 @@ from typing import Any
 
 import click
 
-from roofline.cli import options
+from roofline.cli import options, terminal
 from roofline.errors import GateError, InputError, UsageError
 
 PLAIN_WIDTH = 160  # where there is no terminal to ask
@@ -21,7 +19,7 @@ specs = click.option(
     "--specs",
     "folder",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="A folder of further spec files (TOML); their entries replace those of the same key.",
 )
 gpu = click.option(
@@ -42,7 +40,7 @@ output = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="Also write the ceilings to FILE, for roofline analyze --peaks FILE.",
 )
 
@@ -128,7 +126,7 @@ def show_command(name: str, *, as_json: bool, folder: Path | None) -> None:
 
 
 @command.command("check")
-@click.argument("reports", metavar="[REPORT]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("reports", metavar="[REPORT]...", nargs=-1, type=options.File())
 @specs
 @click.pass_context
 def check_command(ctx: click.Context, reports: tuple[Path, ...], folder: Path | None) -> None:
@@ -247,7 +245,12 @@ def _kept(name: str | None) -> Path:
     from roofline.achieved import kept_folder
 
     folder = kept_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep ceilings in {folder}", why=error.strerror, hint="-o FILE.toml"
+        ) from error
     stem = "".join(c if c.isalnum() else "-" for c in (name or "unnamed").casefold())
     return folder / f"{stem}.toml"
 
@@ -259,7 +262,5 @@ def _fits(word: str, spec: Any) -> bool:
 
 
 def _print(render: Callable[..., str], *values: object) -> None:
-    seen = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if seen else PLAIN_WIDTH
-    color = seen and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    click.echo(render(*values, width=width, color=color), nl=False)
+    width = terminal.columns(PLAIN_WIDTH) if sys.stdout.isatty() else PLAIN_WIDTH
+    click.echo(render(*values, width=width, color=terminal.wants_color()), nl=False)

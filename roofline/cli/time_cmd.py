@@ -38,7 +38,7 @@ from roofline.cli.progress import reading
     "--limit",
     "limit_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.Number(min=0, min_open=True),
     default=3600.0,
     show_default=True,
     help="End a run that takes longer; it counts as failed.",
@@ -48,7 +48,7 @@ from roofline.cli.progress import reading
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=options.File(),
     help="Write the JSON document there too.",
 )
 @options.force

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,8 +13,8 @@ from typing import Any
 
 from roofline import __version__
 from roofline.compare.codec import decode, encode
-from roofline.errors import InputError
-from roofline.files import write_text
+from roofline.errors import InputError, UsageError
+from roofline.files import read_text, write_text
 from roofline.model import Analysis, Measurement, Result
 from roofline.render.names import last_part
 
@@ -34,19 +35,20 @@ def load_baseline(path: Path) -> Analysis:
         InputError: there is none, it cannot be read, or it is not one.
 
     """
-    if not path.is_file():
-        others = sorted(p.name for p in path.parent.glob("*.json")) if path.parent.is_dir() else []
+    if not os.path.lexists(path):
+        others = sorted(p.name for p in path.parent.glob("*.json"))
         raise InputError(
             f"no baseline {path}",
             why=f"the folder has {', '.join(others)}" if others else None,
             hint="--update-baseline makes it from AFTER",
         )
+    text = read_text(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(text)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(f"{path} is not a baseline", why=f"its schema is not {SCHEMA}")
         return decode(Analysis, data["analysis"])
-    except (OSError, ValueError, TypeError, KeyError, StopIteration) as error:
+    except (ValueError, TypeError, KeyError, StopIteration, RecursionError) as error:
         raise InputError(
             f"cannot read the baseline {path}",
             why=str(error)[:200],
@@ -56,7 +58,10 @@ def load_baseline(path: Path) -> Analysis:
 
 def save_baseline(path: Path, analysis: Analysis) -> None:
     """Write ``analysis`` over the baseline at ``path``, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {path.parent}", why=error.strerror) from error
     data = {
         "schema": SCHEMA,
         "version": __version__,

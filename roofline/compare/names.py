@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from roofline.errors import UsageError
+from roofline.typed import Typed
 
 # Endings that compilers add and that differ between builds of the same kernel.
 _ENDINGS = (
@@ -69,21 +69,13 @@ def select(pattern: str, names: Iterable[tuple[str, str]]) -> tuple[int, ...]:
     An exact name wins over everything; else the pattern is a regular expression, searched in both.
 
     Raises:
-        UsageError: ``pattern`` is neither a name nor a valid regular expression.
+        UsageError: ``pattern`` is neither a name nor a valid regular expression, or takes too
+            long to match.
 
     """
     listed = list(names)
     exact = tuple(i for i, both in enumerate(listed) if pattern in both)
     if exact:
         return exact
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise UsageError(
-            f"{pattern!r} is neither a kernel's name nor a regular expression",
-            why=str(error),
-            hint="put a backslash before ( ) [ ] * + ? where they are meant as they stand",
-        ) from error
-    return tuple(
-        i for i, (name, full) in enumerate(listed) if wanted.search(name) or wanted.search(full)
-    )
+    wanted = Typed(pattern)
+    return tuple(i for i, both in enumerate(listed) if wanted.in_any(*both))

@@ -11,6 +11,7 @@ from roofline.compare.model import Outcome, ProgramTime
 from roofline.compare.timing import outcome_of
 from roofline.compare.words import times
 from roofline.errors import InputError
+from roofline.files import read_text
 from roofline.render.numbers import duration, percent
 
 SCHEMA = "roofline.time/1"
@@ -36,9 +37,9 @@ def read_time(path: Path) -> Timed:
 
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}", why=str(error)[:200]) from error
+        data = json.loads(read_text(path))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON", why=str(error)[:200], hint=_hint(path)) from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise InputError(
             f"{path} is no timing", why=f"its schema is not {SCHEMA}", hint=_hint(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -64,8 +63,8 @@ class Options:
                     f"a picture cannot be {value} pixels in {what}",
                     hint=f"a {what} from {least} to {most}",
                 )
-        if not math.isfinite(self.latency_threshold):
-            raise UsageError(f"{self.latency_threshold} is no threshold", hint="a percentage")
+        if not 0 <= self.latency_threshold <= 100:  # nor is nan
+            raise UsageError(f"{self.latency_threshold} is no threshold", hint="0 to 100 %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,9 +235,7 @@ def _notes(part: Chosen) -> Iterable[str]:
     scope = sentences.scope(part)
     if scope:
         yield f"{scope}."
-    for source in part.analysis.sources:
-        for note in source.notes:
-            yield f"{names.last_part(source.path)}: {note.text}"
+    yield from sentences.source_notes(part)
 
 
 def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:

@@ -23,22 +23,13 @@ _WORDS = {
 }
 
 
-def read_text(path: Path) -> str:
-    """The text of one file of the registry."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read {path}", why=error.strerror) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not valid TOML", why="it is not UTF-8") from error
-
-
 def tables(path: Path, text: str) -> dict[str, Any]:
     """The tables of one file, or which line of it is wrong."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML", why=str(error)) from error
+        hint = f"mend that line; roofline specs check --specs {path.parent} looks again"
+        raise InputError(f"{path} is not valid TOML", why=str(error), hint=hint) from error
 
 
 class Table:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError, RooflineWarning, UsageError
+from roofline.files import read_text, unreadable
 from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS, Device
-from roofline.registry.entries import read_text
 from roofline.registry.lookup import Found, find, find_identified, matching
 from roofline.registry.names import base_name, near, pattern
 from roofline.registry.parse import parse_architectures, parse_family, parse_sources
@@ -131,7 +132,8 @@ class Registry:
 def load(folder: Path | None = None) -> Registry:
     """Open the registry that comes with roofline, the user's own files, and ``folder``.
 
-    An entry of a later folder replaces one of the same key. A folder holds family files, and may
+    What of the user's own cannot be opened is left out, with a ``RooflineWarning``. An entry of a
+    later folder replaces one of the same key. A folder holds family files, and may
     hold ``sources.toml`` and ``architectures.toml`` of its own.
 
     Raises:
@@ -139,25 +141,59 @@ def load(folder: Path | None = None) -> Registry:
         InputError: a file is not TOML, or an entry of one is wrong (perhaps only on first use).
 
     """
-    if folder is not None and not folder.is_dir():
-        raise UsageError(f"no such folder: {folder}", hint="--specs takes a folder of TOML files")
-    optional = [path for path in (user_folder(),) if path.is_dir()]
-    folders = (builtin_folder(), *optional, *([folder] if folder is not None else []))
+    places = {builtin_folder(): _files_in(builtin_folder()), **_own()}
+    if folder is not None:
+        places[folder] = _given(folder)
     sources: dict[str, Source] = {}
     architectures: dict[str, Architecture] = {}
     families: list[Family] = []
-    for layer, place in enumerate(folders):
-        texts = {path: read_text(path) for path in sorted(place.glob("*.toml"))}
-        if (text := texts.pop(place / SOURCES, None)) is not None:
+    for layer, (place, texts) in enumerate(places.items()):
+        if text := texts.pop(place / SOURCES, ""):
             sources |= parse_sources(place / SOURCES, text)
-        if (text := texts.pop(place / ARCHITECTURES, None)) is not None:
+        if text := texts.pop(place / ARCHITECTURES, ""):
             architectures |= parse_architectures(
                 place / ARCHITECTURES, text, sources=sources, operations=OPERATIONS
             )
         families += [Family(path=p, text=t, layer=layer) for p, t in texts.items()]
     return Registry(
-        folders=folders, families=tuple(families), sources=sources, architectures=architectures
+        folders=tuple(places),
+        families=tuple(families),
+        sources=sources,
+        architectures=architectures,
     )
+
+
+def _files_in(folder: Path) -> dict[Path, str]:
+    """The spec files of a folder and their text."""
+    return {path: read_text(path) for path in sorted(folder.iterdir()) if path.suffix == ".toml"}
+
+
+def _own() -> dict[Path, dict[Path, str]]:
+    """The user's folder, if there is one; nobody has asked for it, so it must not stop anybody."""
+    folder = user_folder()
+    try:
+        return {folder: _files_in(folder)}
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        why = error.strerror
+    except InputError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise  # it can be read, and is wrong
+        why = str(error)
+    warnings.warn(f"your own specs in {folder} are left out: {why}", RooflineWarning, stacklevel=3)
+    return {}
+
+
+def _given(folder: Path) -> dict[Path, str]:
+    try:
+        return _files_in(folder)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(
+            f"no such folder: {folder}", hint="--specs takes a folder of TOML files"
+        ) from error
+    except OSError as error:
+        raise unreadable(folder, error) from error
 
 
 def builtin_folder() -> Path:

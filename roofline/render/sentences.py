@@ -111,9 +111,22 @@ def footnotes(part: Chosen, results: Sequence[Result]) -> Iterator[str]:
         yield f"Not measured: {listed}. To collect: {flags}"
     for note in summary.notes(results):
         yield f"{names.printable(note.text)}{_where(note, len(results))}"
-    for source in part.analysis.sources:
-        for note_ in source.notes:
-            yield f"{names.last_part(source.path)}: {names.printable(note_.text)}"
+    yield from source_notes(part)
+
+
+def source_notes(part: Chosen) -> Iterator[str]:
+    """Notes on whole files, each said once: "a.ncu-rep: ...", or "500 files: ..."."""
+    sources = part.analysis.sources
+    carriers: dict[str, list[str]] = {}
+    for source in sources:
+        for note in source.notes:
+            carriers.setdefault(names.printable(note.text), []).append(source.path)
+    for text, paths in carriers.items():
+        where = names.printable(names.last_part(paths[0]))
+        if len(paths) > 1:
+            of = "" if len(paths) == len(sources) else f" of {len(sources):,}"
+            where = f"{len(paths):,}{of} files"
+        yield f"{where}: {text}"
 
 
 def geometry(m: Measurement) -> str:

@@ -34,10 +34,17 @@ class Remark:
 
 
 def devices(analysis: Analysis) -> tuple[DeviceUse, ...]:
-    """The GPUs of an analysis, in the order of their first launch."""
+    """The GPUs of an analysis, in the order of their first launch.
+
+    Those that nobody could tell apart by name, capability and SMs are one: reports of one model
+    differ in what else they say of it.
+    """
+    alike: dict[tuple[object, ...], Device] = {}
     found: dict[Device, list[Result]] = {}
     for result in analysis.results:
-        found.setdefault(result.measurement.device, []).append(result)
+        device = result.measurement.device
+        said = (device.name, device.compute_capability, device.sm_count)
+        found.setdefault(alike.setdefault(said, device), []).append(result)
     return tuple(
         DeviceUse(
             device=device,

@@ -20,7 +20,6 @@ from roofline.render.summary import busiest
 ROWS = 20  # shown where the caller does not say how many
 TIMES = "\N{MULTIPLICATION SIGN}"
 HINTS = 3  # kernels that get a hint line
-_GAP = 2
 _SENTENCE = 60  # letters of a name in a hint
 
 
@@ -34,6 +33,7 @@ class _Layout:
     unit: int
     bar: int
     stacks: int  # pairs of units beside each other
+    gap: int  # between columns
     sure: bool  # confidence has a column of its own
     rates: bool  # achieved bytes and operations per second
     many_sources: bool
@@ -103,7 +103,7 @@ def _parts(
 
 
 def _table(lines: Sequence[_Line], layout: _Layout) -> Table:
-    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
+    table = Table(box=None, padding=(0, layout.gap, 0, 0), pad_edge=False, header_style="bold")
     columns = _columns(layout)
     for column in columns:
         table.add_column(
@@ -119,21 +119,23 @@ def _table(lines: Sequence[_Line], layout: _Layout) -> Table:
 
 def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) -> _Layout:
     """The widest layout that leaves enough for kernel names."""
-    wide, broad = width >= 96, width >= 140
+    wide, broad, narrow = width >= 96, width >= 140, width < 78
     layout = _Layout(
         rank=len(str(rows_shown)) + 1,
         kernel=0,
-        limited=(21 if width >= 110 else 16) if wide else 14,  # longer causes take two lines
-        unit=(12 if broad else 11) if wide else 9,
-        bar=(8 if width >= 110 else 6) if wide else 4,
+        # Longer causes take two lines.
+        limited=(21 if width >= 110 else 16) if wide else 11 if narrow else 14,
+        unit=(12 if broad else 11) if wide else 7 if narrow else 9,
+        bar=(8 if width >= 110 else 6) if wide else 0 if narrow else 4,
         stacks=2 if broad else 1,
+        gap=1 if narrow else 2,
         sure=wide,
         rates=broad,
         many_sources=many_sources,
         launches=launches,
     )
     others = [c.width for c in _columns(layout) if c.cell is not _kernel]
-    kernel = width - sum(others) - _GAP * len(others)
+    kernel = width - sum(others) - layout.gap * len(others)
     return replace(layout, kernel=min(max(kernel, 12), 72))
 
 

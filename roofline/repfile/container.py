@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import SEEK_END
 from pathlib import Path
 
-from roofline.errors import InputError
+from roofline.files import refuse_unreadable, unreadable
 from roofline.repfile import wire
 from roofline.repfile.schema import MAGIC, RESULTS, ZSTD_MAGIC, Header, Workload
 
@@ -75,13 +75,14 @@ def opened(path: Path) -> Iterator[memoryview]:
 
 
 def _mapped(path: Path) -> mmap.mmap:
+    refuse_unreadable(path)
     try:
         with path.open("rb") as file:
             if not file.seek(0, SEEK_END):
                 raise ContainerError("empty", "the file is empty")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def _decompressed(data: memoryview) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from roofline.errors import InputError
+from roofline.files import refuse_unreadable, unreadable
 from roofline.repfile import wire
 from roofline.repfile.container import Block, ContainerError, opened, version, walk
 from roofline.repfile.schema import SETTINGS, VERSION, ZSTD_MAGIC, Header, Session, Workload
@@ -37,7 +38,8 @@ class Problem:
     """Why a file is not a whole report.
 
     ``code`` is "empty", "magic" (not a report), "cut", "junk" (whole, with something behind it),
-    "renamed" (compressed or not against its ending) or "no results".
+    "renamed" (compressed or not against its ending), "damaged" (whole blocks of what is no
+    message) or "no results".
     """
 
     code: str
@@ -104,8 +106,7 @@ def summarize(path: Path) -> Summary:
             compressed and cannot be decompressed here.
 
     """
-    if path.is_dir():
-        raise InputError(f"cannot read {path}", why="it is a folder")
+    refuse_unreadable(path)
     seen = _Seen()
     try:
         head = _head(path)
@@ -116,8 +117,17 @@ def summarize(path: Path) -> Summary:
         problem = _impostor(head) if error.code == "magic" else None
         problem = problem or Problem(code=error.code, text=str(error), hint=_HINTS.get(error.code))
         seen.lost = error.lost
+    except wire.WireError as error:
+        problem = damaged(error)
     compressed = head.startswith(ZSTD_MAGIC)
     return seen.summary(path.stat().st_size, compressed=compressed, problem=problem)
+
+
+def damaged(error: wire.WireError) -> Problem:
+    """What is wrong with a report whose blocks are whole and whose messages are not."""
+    return Problem(
+        code="damaged", text=f"bytes in it are damaged ({error})", hint="copy it again, or capture"
+    )
 
 
 def _head(path: Path) -> bytes:
@@ -125,7 +135,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(64)
     except OSError as error:
-        raise InputError(f"cannot read {path}", why=error.strerror or str(error)) from error
+        raise unreadable(path, error) from error
 
 
 def _impostor(head: bytes) -> Problem | None:

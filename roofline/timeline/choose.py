@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from roofline.errors import InputError
@@ -29,6 +27,7 @@ from roofline.timeline.ranking import rank
 from roofline.timeline.selection import DeviceUse, Selection
 from roofline.timeline.summary import select_summary
 from roofline.timeline.wanted import Wanted
+from roofline.typed import Typed
 
 DEFAULT = Wanted()
 
@@ -64,7 +63,7 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
     )
 
 
-def _kind(identity: Identity, pattern: re.Pattern[str]) -> int:
+def _kind(identity: Identity, pattern: Typed) -> int:
     if identity.work is not Work.KERNEL:
         return COPY
     talks = identity.collective or is_communication(identity.name, pattern)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import gzip
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,6 +34,7 @@ from roofline.timeline.events import (
     no_launch_record,
 )
 from roofline.timeline.names import base_name, printable
+from roofline.typed import Typed
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
@@ -58,7 +58,9 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
             decode=fast_decoder() or lenient,
             piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES,
         )
-        found = Collected(is_step=Matches(re.compile(step or STEP)), operators=not stream)
+        found = Collected(
+            is_step=Matches(Typed(step or STEP, option="--step")), operators=not stream
+        )
         with _no_garbage_collection():
             for piece in scan.pieces():
                 found.take(piece)

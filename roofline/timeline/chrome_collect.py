@@ -14,6 +14,7 @@ import numpy as np
 from roofline.model import Dim3
 from roofline.timeline.chrome_events import Event
 from roofline.timeline.events import UNKNOWN, Integers, Interner, Work
+from roofline.typed import Typed
 
 # Categories in the spelling of today and of 2021.
 _WORK = {
@@ -59,7 +60,7 @@ class _Columns:
 class Matches(dict[Any, bool]):
     """Whether a name matches, found out once for each name: ``matches[name]``."""
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+    def __init__(self, pattern: Typed) -> None:
         super().__init__()
         self.pattern = pattern
 

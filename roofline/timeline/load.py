@@ -7,8 +7,10 @@ import re
 import zlib
 from pathlib import Path
 
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError
+from roofline.files import refuse_unreadable, unreadable
 from roofline.timeline.events import Timeline
+from roofline.typed import Typed
 
 _HEAD = 1 << 16
 _ACCEPTED = (
@@ -48,8 +50,10 @@ def load_timeline(
 
     """
     path = Path(path)
-    _check_pattern(step)
-    if path.suffix in _NSYS_ENDINGS and path.is_file():
+    if step is not None:
+        Typed(step, option="--step")  # refused before the work
+    refuse_unreadable(path)
+    if path.suffix in _NSYS_ENDINGS:
         from roofline.timeline.nsys_export import read_report
 
         return read_report(path, step=step, nsys=nsys)
@@ -76,20 +80,13 @@ def load_timeline(
     )
 
 
-def _check_pattern(step: str | None) -> None:
-    try:
-        re.compile(step or "")
-    except re.error as error:
-        raise UsageError(f"{step!r} is not a regular expression", why=str(error)) from error
-
-
 def _head(path: Path) -> bytes:
     """The first bytes, unpacked where they are compressed."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError as error:
-        raise InputError(f"{path} cannot be read", why=error.strerror, hint=_ACCEPTED) from error
+        raise unreadable(path, error) from error
     if not head:
         raise InputError(f"{path.name} cannot be read", why="it is empty", hint=_ACCEPTED)
     if head[:2] != b"\x1f\x8b":

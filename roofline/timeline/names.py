@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from roofline.typed import Typed
+
 # Collectives wait for other ranks, so their time is not their own. Searched in the qualified name.
 COMMUNICATION = (
     r"nccl|rccl|nvshmem|deep_ep|msccl|multimem|userbuffers|cross_device_reduce"
@@ -49,7 +51,7 @@ def base_name(name: str) -> str:
     return qualified_name(name).rpartition("::")[2]
 
 
-def is_communication(name: str, pattern: re.Pattern[str]) -> bool:
+def is_communication(name: str, pattern: Typed) -> bool:
     """Whether a kernel moves data between ranks, by its name without template arguments."""
     return pattern.search(qualified_name(name)) is not None
 

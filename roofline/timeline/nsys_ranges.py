@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from roofline.timeline.events import STEP, UNKNOWN, Range
 from roofline.timeline.names import printable
+from roofline.typed import Typed
 
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
@@ -28,7 +29,7 @@ def step_ranges_of(db: sqlite3.Connection, tables: set[str], step: str | None) -
         text = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
     domain = "domainId" if "domainId" in columns else "0"
     narrow = "" if step else "AND name GLOB 'ProfilerStep#*'"
-    pattern = re.compile(step or STEP)
+    pattern = Typed(step or STEP, option="--step")
     domains = _domains(db, text, domain)
     query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM NVTX_EVENTS
         WHERE eventType IN ({_PUSH_POP}, {_START_END}) AND end IS NOT NULL {narrow}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from roofline.errors import InputError
@@ -12,9 +11,10 @@ from roofline.timeline.events import Identity, Timeline, Work
 from roofline.timeline.names import is_communication
 from roofline.timeline.selection import Apart, DeviceUse, KernelShare, Selection
 from roofline.timeline.wanted import SHORT_S, Wanted
+from roofline.typed import Typed
 
 
-def select_summary(timeline: Timeline, wanted: Wanted, pattern: re.Pattern[str]) -> Selection:
+def select_summary(timeline: Timeline, wanted: Wanted, pattern: Typed) -> Selection:
     """Choose by share of kernel time; rows of the same kernel are added.
 
     Raises:
@@ -60,7 +60,7 @@ def select_summary(timeline: Timeline, wanted: Wanted, pattern: re.Pattern[str])
 
 
 def _share(
-    identity: Identity, instances: int, total_s: float, all_s: float, pattern: re.Pattern[str]
+    identity: Identity, instances: int, total_s: float, all_s: float, pattern: Typed
 ) -> KernelShare:
     kernel = identity.work is Work.KERNEL
     share = KernelShare(

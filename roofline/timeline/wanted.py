@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from roofline.errors import UsageError
 from roofline.timeline.names import COMMUNICATION
+from roofline.typed import Typed
 
 INNER, ALL = "inner", "all"
 Keep = str | tuple[int, int]
@@ -37,21 +38,26 @@ class Wanted:
     communication: str = COMMUNICATION
     warmup_steps: int = 2
 
+    def __post_init__(self) -> None:
+        """Refuse a share that is none.
+
+        Raises:
+            UsageError: ``min_share`` is not from 0 to 1.
+
+        """
+        if not 0 <= self.min_share <= 1:
+            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
+
     @property
     def window(self) -> bool:
         """Whether a stretch of time is asked for instead of steps."""
         return self.start is not None or self.end is not None
 
-    def communicates(self) -> re.Pattern[str]:
-        """``communication``, compiled.
+    def communicates(self) -> Typed:
+        """``communication``, compiled, to be matched within a limit.
 
         Raises:
             UsageError: it is not a regular expression.
 
         """
-        try:
-            return re.compile(self.communication, re.IGNORECASE)
-        except re.error as error:
-            raise UsageError(
-                f"{self.communication!r} is not a regular expression", why=str(error)
-            ) from error
+        return Typed(self.communication, flags=re.IGNORECASE, option="--communication")

@@ -240,6 +240,7 @@ def test_a_stdout_without_unicode_gets_plain_letters(monkeypatch):
     [
         ({}, True, True),
         ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
         ({"TERM": "dumb"}, True, False),
         ({}, False, False),
     ],

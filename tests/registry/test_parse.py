@@ -153,7 +153,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_text_is_refused(folder: Path) -> None:
     (folder / "toy.toml").write_bytes(b"\xff\xfe")
 
-    with pytest.raises(InputError, match="not UTF-8"):
+    with pytest.raises(InputError, match="not text in UTF-8"):
         load(folder)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.choose import Choice, choose
+from roofline.choose import Choice, choose, whole
 from roofline.model import (
     Bound,
     Confidence,
@@ -17,7 +17,7 @@ from roofline.model import (
     Source,
     Verdict,
 )
-from roofline.render import markdown, table
+from roofline.render import markdown, sentences, summary, table
 from tests.makers import analysis, group, measurement, result, unit, verdict
 
 GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"
@@ -269,3 +269,26 @@ def test_names_cannot_break_out_of_a_cell(name):
     assert [len(row) for row in cells(text)] == [9, 9, 9]
     outside_code = re.sub(r"`[^`]*`", "", text).replace("<sub>", "").replace("</sub>", "")
     assert not re.search(r"(?<!\\)<", outside_code)
+
+
+def test_a_note_of_many_files_is_said_once():
+    def sources(*notes: str) -> tuple[Source, ...]:
+        return tuple(
+            Source(path=f"{i}.ncu-rep", launches=1, notes=(Note(code="computed", text=text),))
+            for i, text in enumerate(notes)
+        )
+
+    part = whole(replace(analysis(result(measurement())), sources=sources("a", "b", "a")))
+    assert list(sentences.source_notes(part)) == ["2 of 3 files: a", "1.ncu-rep: b"]
+    part = whole(replace(analysis(result(measurement())), sources=sources("a", "a")))
+    assert list(sentences.source_notes(part)) == ["2 files: a"]
+
+
+def test_gpus_that_look_alike_are_one():
+    one, other = Device(name="T4", sm_count=40), Device(name="T4", sm_count=40, pci_device_id="x")
+    smaller = Device(name="T4", sm_count=20)
+    both = analysis(*(result(measurement(device=d)) for d in (one, other, smaller)))
+
+    used = summary.devices(both)
+
+    assert [(u.device.sm_count, u.launches) for u in used] == [(40, 2), (20, 1)]

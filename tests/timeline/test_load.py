@@ -39,7 +39,7 @@ def test_a_missing_file(tmp_path: Path):
 
 
 def test_a_folder(tmp_path: Path):
-    with pytest.raises(InputError, match="directory"):
+    with pytest.raises(InputError, match="it is a folder"):
         load_timeline(tmp_path)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roofline.errors import UsageError
 from roofline.timeline import load_timeline, select
 from roofline.timeline.handover import command, options, profile_commands
 from roofline.timeline.plan import _shortest
@@ -156,8 +157,8 @@ def test_a_process_on_two_devices_is_not_counted(tmp_path: Path):
 
 
 def test_nothing_chosen_gives_no_command(tmp_path: Path):
-    timeline = load_timeline(write(tmp_path, trace(kernel("a", 0, 10))))
-    assert select(timeline, Wanted(min_share=2)).requests == ()
+    timeline = load_timeline(write(tmp_path, trace(kernel("a", 0, 10), kernel("b", 20, 10))))
+    assert select(timeline, Wanted(min_share=1)).requests == ()  # each takes a third
 
 
 def test_a_library_kernel_needs_no_quoting(tmp_path: Path):
@@ -199,3 +200,9 @@ def test_no_stretch_is_shorter(sequence: list[int]):
     if found is not None:
         assert found in fitting
         assert found[1] == min(length for _, length in fitting)
+
+
+@pytest.mark.parametrize("share", [float("nan"), -0.1, 1.1])
+def test_a_share_is_a_share(share: float):
+    with pytest.raises(UsageError, match="from 0 to 1"):
+        Wanted(min_share=share)
