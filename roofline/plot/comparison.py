@@ -10,7 +10,7 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from roofline.model import Analysis, Group, Result
-from roofline.plot import chart, details, page
+from roofline.plot import chart, details, drawing, page
 from roofline.plot.canvas import Block, Canvas, Ruler, styled
 from roofline.plot.chart import Chart
 from roofline.plot.labels import Box
@@ -135,7 +135,7 @@ def _point(result: Result) -> tuple[float, float]:
 
 
 def _draw_chart(planned: Chart, before: dict[int, Result], number: int, canvas: Canvas) -> None:
-    chart.draw(canvas, planned, number)
+    drawing.draw(canvas, planned, number)
     for spot in planned.spots:
         start = before[id(spot.mark.result)]
         x, y = _point(start)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from roofline.choose import Chosen
 from roofline.model import Analysis, Bound
-from roofline.plot import chart, details, margin, words
+from roofline.plot import chart, details, drawing, margin, words
 from roofline.plot.canvas import Block, Canvas, Ruler, styled
 from roofline.plot.chart import Chart
 from roofline.plot.picture import Picture
@@ -94,7 +94,7 @@ def _panel_blocks(
 
 
 def _draw_chart(planned: Chart, number: int, canvas: Canvas) -> None:
-    chart.draw(canvas, planned, number)
+    drawing.draw(canvas, planned, number)
 
 
 def title_block(title: str, width: float, ruler: Ruler) -> Block:
