@@ -94,7 +94,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
     from roofline.plot import Options, check_path, picture, save
 
     output: Path = given["output"]
-    check_path(output, force=given["force"])
+    check_path(output, force=given["force"], option="-o")
     analysis, failures = analyze_reports(
         reports,
         specs=given["specs"],
