@@ -14,8 +14,9 @@ from roofline.launch import Launch
 from roofline.measure import measure
 from roofline.model import Analysis, Group, Measurement, Note, Result, Source
 from roofline.peaks import peak_set
-from roofline.reader import OnError, OnProgress, read
+from roofline.reader import OnProgress, read
 from roofline.registry import Registry, load
+from roofline.reports import OnError
 from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.verdict.utilization import all_uses
 

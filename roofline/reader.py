@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +13,11 @@ from typing import Any
 
 from roofline.counters.si import to_si
 from roofline.errors import InputError
-from roofline.files import unreadable
 from roofline.launch import Launch
 from roofline.model import Kind, Note
 from roofline.repfile import Found, Summary, Workload, require_whole
+from roofline.reports import OnError, expand, report_or_raise
 
-SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 # What an empty unit stands for, in metrics whose unit some versions of ncu leave out.
 _IMPLIED = {"gpu__time_duration": "ns"}
 # Their unit is in their names; asking for it costs as much as the value.
@@ -27,7 +25,6 @@ _PERCENTAGES = (".pct_of_peak_sustained_elapsed", ".pct_of_peak_sustained_active
 _COMPUTED = "computed by "
 _KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
-OnError = Callable[[InputError], None]
 OnProgress = Callable[[int, int], None]
 
 
@@ -47,85 +44,16 @@ def read(
         InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
 
     """
-
-    def refuse(error: InputError) -> None:
-        _report(error, on_error)
-
-    files = list(dict.fromkeys(file for path in paths for file in expand(path, refuse)))
+    files = list(dict.fromkeys(file for path in paths for file in expand(path, on_error)))
     for done, file in enumerate(files):
         if on_progress is not None:
             on_progress(done, len(files))
         try:
             yield from _read_file(file)
         except InputError as error:
-            _report(error, on_error)
+            report_or_raise(error, on_error)
     if on_progress is not None:
         on_progress(len(files), len(files))
-
-
-def _report(error: InputError, on_error: OnError | None) -> None:
-    if on_error is None:
-        raise error
-    on_error(error)
-
-
-def expand(path: str | Path, on_error: OnError | None = None) -> list[Path]:
-    """The report files that a file, folder or glob pattern names, sorted.
-
-    ``on_error`` is told what cannot be looked into; without it the first one raises.
-
-    Raises:
-        InputError: there is no such file, or none in the folder, or none that matches.
-
-    """
-    try:
-        return _expand(path, on_error)
-    except InputError as error:
-        _report(error, on_error)
-    except OSError as error:
-        _report(unreadable(Path(error.filename or path), error), on_error)
-    return []
-
-
-def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
-    if not str(path):
-        raise InputError("a report's name is empty", hint=". for the folder that one is in")
-    given = Path(path)
-    if given.is_dir():
-        found, refused = _in_folder(given)
-        for error in refused:
-            _report(unreadable(Path(error.filename), error), on_error)
-        if not found and not refused:
-            hint = "a folder that holds .ncu-rep files"
-            raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
-        return found
-    if not any(letter in str(path) for letter in "*?[") or given.exists():
-        return [given]
-    anchor = Path(given.anchor) if given.is_absolute() else Path()
-    try:
-        matches = sorted(anchor.glob(str(given.relative_to(given.anchor))))
-    except ValueError as error:
-        hint = "** between slashes, as in runs/**/*.ncu-rep"
-        raise InputError(f"{given} is no pattern", why=str(error), hint=hint) from error
-    if not matches:
-        raise InputError(f"no report matches {given}", hint="ls to see which files there are")
-    return [
-        file
-        for match in matches
-        for file in (expand(match, on_error) if match.is_dir() else [match])
-    ]
-
-
-def _in_folder(folder: Path) -> tuple[list[Path], list[OSError]]:
-    """The reports below ``folder``, and the folders that cannot be looked into."""
-    refused: list[OSError] = []
-    found = [
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=refused.append)
-        for name in names
-        if Path(name).suffix.lower() in SUFFIXES
-    ]
-    return sorted(found), refused
 
 
 def _read_file(path: Path) -> Iterator[Launch]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from roofline.measure import measure
 from roofline.model import Device, Measurement
-from roofline.reader import OnError, OnProgress, read
+from roofline.reader import OnProgress, read
 from roofline.registry.check import Checked, Difference, check, compared
 from roofline.registry.store import Registry
+from roofline.reports import OnError
 
 
 def check_reports(

@@ -5,7 +5,8 @@ import pytest
 from roofline.errors import InputError
 from roofline.measure import measure
 from roofline.model import Kind
-from roofline.reader import expand, read
+from roofline.reader import read
+from roofline.reports import expand
 from tests import strange
 
 

@@ -1,0 +1,80 @@
+"""Which report files a name, a folder or a pattern means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from roofline.errors import InputError
+from roofline.files import unreadable
+
+SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
+
+OnError = Callable[[InputError], None]
+
+
+def report_or_raise(error: InputError, on_error: OnError | None) -> None:
+    """Tell ``on_error``; raise where there is none to tell."""
+    if on_error is None:
+        raise error
+    on_error(error)
+
+
+def expand(path: str | Path, on_error: OnError | None = None) -> list[Path]:
+    """The report files that a file, folder or glob pattern names, sorted.
+
+    ``on_error`` is told what cannot be looked into; without it the first one raises.
+
+    Raises:
+        InputError: there is no such file, or none in the folder, or none that matches.
+
+    """
+    try:
+        return _expand(path, on_error)
+    except InputError as error:
+        report_or_raise(error, on_error)
+    except OSError as error:
+        report_or_raise(unreadable(Path(error.filename or path), error), on_error)
+    return []
+
+
+def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
+    if not str(path):
+        raise InputError("a report's name is empty", hint=". for the folder that one is in")
+    given = Path(path)
+    if given.is_dir():
+        found, refused = _in_folder(given)
+        for error in refused:
+            report_or_raise(unreadable(Path(error.filename), error), on_error)
+        if not found and not refused:
+            hint = "a folder that holds .ncu-rep files"
+            raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
+        return found
+    if not any(letter in str(path) for letter in "*?[") or given.exists():
+        return [given]
+    anchor = Path(given.anchor) if given.is_absolute() else Path()
+    try:
+        matches = sorted(anchor.glob(str(given.relative_to(given.anchor))))
+    except ValueError as error:
+        hint = "** between slashes, as in runs/**/*.ncu-rep"
+        raise InputError(f"{given} is no pattern", why=str(error), hint=hint) from error
+    if not matches:
+        raise InputError(f"no report matches {given}", hint="ls to see which files there are")
+    return [
+        file
+        for match in matches
+        for file in (expand(match, on_error) if match.is_dir() else [match])
+    ]
+
+
+def _in_folder(folder: Path) -> tuple[list[Path], list[OSError]]:
+    """The reports below ``folder``, and the folders that cannot be looked into."""
+    refused: list[OSError] = []
+    found = [
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=refused.append)
+        for name in names
+        if Path(name).suffix.lower() in SUFFIXES
+    ]
+    return sorted(found), refused
