@@ -1,7 +1,7 @@
 """Launches per second and peak memory of an analysis, beside a bare loop over ncu_report.
 
-    python benchmarks/launches.py              # 10,000 and 100,000 generated launches
-    python benchmarks/launches.py 1000         # another count
+    python benchmarks/launches.py              # 10,000 launches of --set full, 100,000 of basic
+    python benchmarks/launches.py full:1000    # another count
 
 Each measurement runs in a process of its own, so that its peak memory is its own; times are of the
 processor, which other work on the machine does not lengthen much. The bare loop
@@ -25,15 +25,18 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 REPEATS = 2
 
 
-def generate(path: Path, count: int) -> None:
-    """Write ``count`` launches: the ten of the sample h100_mix, as ``--set full`` holds them."""
+SAMPLES = {"full": "h100_mix", "basic": "h100_basic"}
+
+
+def generate(path: Path, collected: str, count: int) -> None:
+    """Write ``count`` launches: those of a sample again and again."""
     from roofline.repfile import encode
     from sample_reports.generate import capture, launches, samples
 
-    sample = samples()["h100_mix"]
-    ten = launches(sample)
+    sample = samples()[SAMPLES[collected]]
+    some = launches(sample)
     with path.open("wb") as file:
-        file.writelines(encode((ten[i % len(ten)] for i in range(count)), capture(sample)))
+        file.writelines(encode((some[i % len(some)] for i in range(count)), capture(sample)))
 
 
 def wanted(path: Path) -> tuple[list[str], list[str]]:
@@ -134,25 +137,29 @@ def main(arguments: list[str]) -> None:
     if arguments and arguments[0] in children:
         children[arguments[0]](Path(arguments[1]))
         return
-    counts = [int(a) for a in arguments] or [10_000, 100_000]
-    print(f"{'launches':>9} {'what':<28} {'CPU s':>8} {'per second':>11} {'peak MB':>8}")
+    wanted_runs = arguments or ["full:10000", "basic:100000"]
+    print(f"{'set':<6} {'launches':>8} {'what':<27} {'CPU s':>7} {'per second':>11} {'peak MB':>8}")
     with tempfile.TemporaryDirectory() as folder:
-        for count in counts:
-            path = Path(folder) / f"{count}.ncu-rep"
-            generate(path, count)
-            rows = {kind: measured(kind, path) for kind in ("load", "bare", "whole")}
-            for kind, label in (
-                ("load", "ncu_report loads the file"),
-                ("bare", "bare loop, same metrics"),
-                ("whole", "roofline.analyze"),
-            ):
+        for wanted_run in wanted_runs:
+            collected, _, number = wanted_run.partition(":")
+            path = Path(folder) / "many.ncu-rep"
+            generate(path, collected, int(number))
+            rows = {kind: measured(kind, path) for kind in children}
+            for kind, label in LABELS.items():
                 run = rows[kind]
                 print(
-                    f"{count:>9} {label:<28} {run['seconds']:>8.2f} "
-                    f"{count / run['seconds']:>11.0f} {run['peak_bytes'] / 1e6:>8.0f}"
+                    f"{collected:<6} {number:>8} {label:<27} {run['seconds']:>7.2f} "
+                    f"{int(number) / run['seconds']:>11.0f} {run['peak_bytes'] / 1e6:>8.0f}"
                 )
             ratio = rows["whole"]["seconds"] / rows["bare"]["seconds"]
-            print(f"{'':>9} roofline.analyze takes {ratio:.2f} times the bare loop")
+            print(f"{'':<15} roofline.analyze takes {ratio:.2f} times the bare loop")
+
+
+LABELS = {
+    "load": "ncu_report loads the file",
+    "bare": "bare loop, same metrics",
+    "whole": "roofline.analyze",
+}
 
 
 if __name__ == "__main__":

@@ -48,11 +48,10 @@ class Judge:
         verdict = judge(
             measurement, peaks, latency_threshold=self.latency_threshold, balance=self.balance
         )
-        measurement = replace(
-            measurement,
-            units=all_uses(measurement, peaks),  # the computed ones too: the limiter may be one
-            notes=tuple(dict.fromkeys((*measurement.notes, *notes))),
-        )
+        units = all_uses(measurement, peaks)  # the computed ones too: the limiter may be one
+        notes = tuple(dict.fromkeys((*measurement.notes, *notes)))
+        if units != measurement.units or notes != measurement.notes:
+            measurement = replace(measurement, units=units, notes=notes)
         return Result(measurement=measurement, peaks=peaks, verdict=verdict)
 
 
