@@ -102,7 +102,7 @@ def _lay_out(
     heading = "How busy the units were" if alone else "Not on the roofline: how busy the units were"
     left, right = (_LEFT, width - _PAD - 20) if narrow else (0.34 * width, 0.66 * width)
     highest = (use.percent for m in marks[:ROWS] for use in busiest(m.result) if use)
-    top = max(100.0, *highest)
+    top = max([100.0, *highest])
     # The line's name goes beside the heading where there is room, else below; or below the axis.
     line_name = ruler.width(_line_name(threshold), SMALL_PX)
     line_x = left + threshold * (right - left) / (top * 1.02)

@@ -8,7 +8,7 @@ import pytest
 from roofline.model import Bound
 from roofline.plot import Options, draw, words
 from roofline.plot.margin import ROWS, busiest
-from tests.makers import analysis, unit, verdict
+from tests.makers import analysis, measurement, result, unit, verdict
 from tests.plot.values import kernel, mixed, texts
 
 
@@ -132,3 +132,12 @@ def test_no_text_leaves_the_picture(width):
         box = text.get_window_extent()
         assert box.x0 >= 0, text.get_text()
         assert box.x1 <= width, text.get_text()
+
+
+def test_rows_of_kernels_without_any_utilisation_are_drawn():
+    nothing = result(
+        measurement(units=(), operations={}, dram_bytes=None),
+        verdict(bound=Bound.UNKNOWN, limiter=None, nearest=None, limiter_percent=None),
+    )
+
+    assert draw(analysis(nothing)) is not None
