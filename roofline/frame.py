@@ -35,7 +35,7 @@ def to_frame(view: Analysis | Chosen, *, launches: bool = True) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise UsageError(
-            "data frames need pandas", why=str(error), hint="pip install 'roofline[frame]'"
+            "data frames need pandas", why=str(error), hint="pip install pandas"
         ) from error
     table = columns(launches=launches)
     lines = list(rows(_part(view), launches=launches))
@@ -64,7 +64,7 @@ def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> Non
         raise UsageError(
             "Parquet needs pyarrow",
             why="it is not installed",
-            hint="pip install 'roofline[parquet]'",
+            hint="pip install pandas pyarrow",
         ) from error
 
 
