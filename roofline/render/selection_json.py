@@ -26,6 +26,7 @@ def document(selection: Selection) -> dict[str, Any]:
         "version": __version__,
         "source": {"path": selection.file, "format": selection.format},
         "steps": selection.steps,
+        "truncated": selection.truncated,
         "device": selection.device,
         "devices": [_device(device) for device in selection.devices],
         "requests": [_request(request) for request in selection.requests],

@@ -45,6 +45,10 @@ _BASIS = {
 def head(selection: Selection) -> Iterator[str]:
     """The answer first: what to look at, the two bounds, how the time was spent."""
     device = selection.selected
+    if selection.truncated:
+        yield "The trace ends in the middle: what it lacks is not known, so there are no bounds."
+        yield f"{_file(selection, device)}: shares are of the kernel time that was read."
+        return
     if device.use is None:
         yield "A summary: shares of kernel time; no wall time, so no bounds."
         return
@@ -56,8 +60,8 @@ def head(selection: Selection) -> Iterator[str]:
 
 
 def warning(selection: Selection) -> tuple[str, ...]:
-    """The first lines of ``head`` where no kernel comes first; else nothing."""
-    if selection.selected.first in (None, First.KERNELS):
+    """The first lines of ``head`` where no kernel comes first or events lack; else nothing."""
+    if not selection.truncated and selection.selected.first in (None, First.KERNELS):
         return ()
     return tuple(islice(head(selection), 2))
 
@@ -70,8 +74,12 @@ def bounds(use: Use) -> str:
 
 def where(selection: Selection, device: DeviceUse) -> str:
     """What was measured: file, device, steps."""
+    return f"{_file(selection, device)}: {steps(selection)}"
+
+
+def _file(selection: Selection, device: DeviceUse) -> str:
     gpu = device.device.name or "GPU"
-    return f"{names.printable(selection.file)}, {gpu} (device {device.index}): {steps(selection)}"
+    return f"{names.printable(selection.file)}, {gpu} (device {device.index})"
 
 
 def steps(selection: Selection) -> str:
@@ -97,7 +105,8 @@ def spent(device: DeviceUse) -> str:
     """Unions as shares of the wall time; they overlap, so they do not add up to 100 %."""
     use = device.use
     if use is None:
-        return ""
+        ran = [k for k in (*device.kernels, *device.apart) if k.kernel_share is not None]
+        return f"kernels {numbers.duration(sum(k.total_s for k in ran))} in all"
     parts = [f"kernels {_part(use.kernel_s, use)}"]
     if use.communication_s:
         exposed = _part(use.exposed_communication_s, use)

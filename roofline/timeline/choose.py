@@ -25,7 +25,7 @@ from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.plan import plan
 from roofline.timeline.ranking import rank
 from roofline.timeline.selection import DeviceUse, Selection
-from roofline.timeline.summary import select_summary
+from roofline.timeline.summary import select_summary, select_truncated
 from roofline.timeline.wanted import Wanted
 from roofline.typed import Typed
 
@@ -47,6 +47,8 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
     pattern = wanted.communicates()
     if timeline.totals:
         return select_summary(timeline, wanted, pattern)
+    if timeline.truncated:
+        return select_truncated(timeline, wanted, pattern)
     kind = np.array([_kind(i, pattern) for i in timeline.identities], dtype=np.int8)
     parts = _parts(timeline, kind, wanted)
     index = _device(parts, wanted.device)

@@ -113,6 +113,7 @@ def _timeline(file: str, found: Collected, scan: Scan) -> Timeline:
         ranges=tuple(_of_process(r, owner) for r in ranges),
         devices=_devices(scan.metadata),
         origin=_origin(found.first_us),
+        truncated=scan.truncated,
         notes=(*_damage(scan), *no_launch_record(events)),
     )
 
@@ -167,9 +168,13 @@ def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
 def _damage(scan: Scan) -> list[Note]:
     notes = []
     if scan.truncated:
-        text = "The file ends in the middle: what precedes the end was read."
+        text = (
+            "The file ends in the middle. Its events are in no order of time, so any step may lack "
+            "some: wall time, idle time and bounds are not given."
+        )
         notes.append(Note(code="truncated", text=text))
     if scan.dropped:
-        text = f"{scan.dropped} events are not valid JSON and were left out."
+        what = "1 event is" if scan.dropped == 1 else f"{scan.dropped} events are"
+        text = f"{what} not valid JSON and left out."
         notes.append(Note(code="damaged", text=text))
     return notes

@@ -125,9 +125,12 @@ class Scan:
         if (damaged := self._damaged_end()) is not None:
             last, rest = damaged
             return self._finish(self._salvage(self._buffer[: last + 1]), rest)
-        self.truncated = True
-        for tried, (end, _) in enumerate(_cuts(self._buffer + b",{")):
-            if (events := self.decode(self._buffer[:end])) is not None:
+        whole = self._buffer.rstrip().removesuffix(b",")
+        cut_short, self.truncated = self.truncated, True
+        for tried, (end, _) in enumerate(_cuts(whole + b",{")):
+            if (events := self.decode(whole[:end])) is not None:
+                # The format lets a bare list go without its closing bracket.
+                self.truncated = cut_short or tried > 0 or not self._bare
                 return events
             if tried == _TRIES:
                 break

@@ -111,7 +111,8 @@ class Timeline:
     """One recording. ``totals`` is set instead of ``events`` where there is only a summary.
 
     ``origin`` is the time that viewers call 0. ``from_start`` says whether every launch since the
-    beginning of the process was recorded, so that launches can be counted.
+    beginning of the process was recorded, so that launches can be counted. ``truncated`` says that
+    events are missing, and not which: a file that ends in the middle is in no order of time.
     """
 
     file: str
@@ -124,6 +125,7 @@ class Timeline:
     devices: Mapping[int, Device] = field(default_factory=lambda: _NO_DEVICES)
     origin: int = 0
     from_start: bool = False
+    truncated: bool = False
     totals: tuple[Total, ...] = ()
     notes: tuple[Note, ...] = ()
 

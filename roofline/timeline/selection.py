@@ -203,7 +203,8 @@ class Selection:
     """The answer about one timeline. ``device`` is the one whose kernels are ranked.
 
     ``steps`` says what the steps are: "ranges" (by name), "window" (asked for), "recording" (all
-    of it) or "summary" (no timeline).
+    of it) or "summary" (no timeline). ``truncated`` says that the recording lacks events, so that
+    no device has a ``use``.
     """
 
     file: str
@@ -211,6 +212,7 @@ class Selection:
     steps: str
     devices: tuple[DeviceUse, ...]
     device: int
+    truncated: bool = False
     requests: tuple[ProfileRequest, ...] = ()
     notes: tuple[Note, ...] = field(default=())
 

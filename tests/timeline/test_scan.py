@@ -110,6 +110,17 @@ def test_a_cut_between_events_is_noticed(decode: Decode):
 
 @DECODERS
 @pytest.mark.parametrize(
+    ("end", "truncated"), [(b"", False), (b", ", False), (b', {"ph": "X", "na', True)]
+)
+def test_a_bare_list_may_lack_its_end(decode: Decode, end: bytes, truncated: bool):
+    events, found = scan(b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"}' + end, decode)
+
+    assert [e.name for e in events] == ["a", "b"]
+    assert found.truncated is truncated
+
+
+@DECODERS
+@pytest.mark.parametrize(
     ("bad", "name"),
     [
         (b'"name": "a\x01b"', "a\x01b"),  # control character
