@@ -34,6 +34,7 @@ from roofline.timeline.events import (
     no_launch_record,
 )
 from roofline.timeline.names import base_name, printable
+from roofline.timeline.step_refusal import no_such_step
 from roofline.typed import Typed
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
@@ -50,6 +51,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
 
     Raises:
         InputError: no NVIDIA kernels in it; the reason says what to record instead.
+        UsageError: ``step`` matches no range.
 
     """
     with _open(path) as source:
@@ -59,7 +61,9 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
             piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES,
         )
         found = Collected(
-            is_step=Matches(Typed(step or STEP, option="--step")), operators=not stream
+            is_step=Matches(Typed(step or STEP, option="--step")),
+            operators=not stream,
+            any_step=step is None,
         )
         with _no_garbage_collection():
             for piece in scan.pieces():
@@ -67,6 +71,8 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     refuse_amd(path, scan.metadata, hip=found.is_hip)
     if not found.kernels:
         refuse_empty(path, scan, found.seen)
+    if step is not None and not found.ranges and not scan.truncated:
+        raise no_such_step(path.name, step, found.is_step)
     return _timeline(path.name, found, scan)
 
 

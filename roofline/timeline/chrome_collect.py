@@ -71,10 +71,14 @@ class Matches(dict[Any, bool]):
 
 @dataclass(slots=True)
 class Collected:
-    """Collects what matters from pieces of events, a category at a time."""
+    """Collects what matters from pieces of events, a category at a time.
+
+    ``any_step`` takes the steps that JAX marks as such whatever their name.
+    """
 
     is_step: Matches
     operators: bool
+    any_step: bool = True
     seen: Counter[str] = field(default_factory=Counter)
     first_us: float = INFINITY
     identities: Interner = field(default_factory=Interner)
@@ -156,7 +160,8 @@ class Collected:
         self._jax_gpu(kernels, Work.KERNEL)
         self._jax_gpu(copies, Work.COPY)
         steps = [e for e in events if e.args.step_num is not None]
-        self.ranges += [(f"{e.name} {e.args.step_num}", e) for e in steps]
+        named = [(f"{e.name} {e.args.step_num}", e) for e in steps]
+        self.ranges += [(n, e) for n, e in named if self.any_step or self.is_step[n]]
         on_gpu = {id(e) for e in (*kernels, *copies)}
         calls = [e for e in events if e.args.correlation_id is not None and id(e) not in on_gpu]
         self.seen["cuda_runtime"] += len(calls)

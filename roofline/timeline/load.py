@@ -10,6 +10,7 @@ from pathlib import Path
 from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
 from roofline.timeline.events import Timeline
+from roofline.timeline.step_refusal import no_such_step
 from roofline.typed import Typed
 
 _HEAD = 1 << 16
@@ -46,7 +47,7 @@ def load_timeline(
 
     Raises:
         InputError: unreadable, of another kind, or without NVIDIA kernels; says what to record.
-        UsageError: ``step`` is not a regular expression.
+        UsageError: ``step`` is not a regular expression, or matches no range.
 
     """
     path = Path(path)
@@ -70,6 +71,8 @@ def load_timeline(
     from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 
     if looks_like_csv(head.decode("utf-8", "replace")):
+        if step is not None:
+            raise no_such_step(path.name, step, ())
         return read_csv(path)
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from roofline.timeline.chrome import read_chrome

@@ -23,11 +23,8 @@ def step_ranges_of(db: sqlite3.Connection, tables: set[str], step: str | None) -
     """Push/pop and start/end ranges whose name says that they are a step."""
     if "NVTX_EVENTS" not in tables:
         return
-    columns = [c for c in ("textId", "domainId") if has_column(db, "NVTX_EVENTS", c)]
-    text = "text"
-    if "textId" in columns:
-        text = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
-    domain = "domainId" if "domainId" in columns else "0"
+    text = _text(db)
+    domain = "domainId" if has_column(db, "NVTX_EVENTS", "domainId") else "0"
     narrow = "" if step else "AND name GLOB 'ProfilerStep#*'"
     pattern = Typed(step or STEP, option="--step")
     domains = _domains(db, text, domain)
@@ -45,6 +42,22 @@ def step_ranges_of(db: sqlite3.Connection, tables: set[str], step: str | None) -
                 thread=UNKNOWN if thread is None else thread,
                 nvtx=_tellable(match, domains.get(where) if where else None),
             )
+
+
+def names_of_ranges(db: sqlite3.Connection, tables: set[str]) -> set[str]:
+    """The names of all push/pop and start/end ranges, to be counted."""
+    if "NVTX_EVENTS" not in tables:
+        return set()
+    query = f"""SELECT DISTINCT {_text(db)} FROM NVTX_EVENTS
+        WHERE eventType IN ({_PUSH_POP}, {_START_END})"""  # noqa: S608
+    return {row[0] for row in db.execute(query) if row[0]}
+
+
+def _text(db: sqlite3.Connection) -> str:
+    """How the name of a range is asked for."""
+    if has_column(db, "NVTX_EVENTS", "textId"):
+        return "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+    return "text"
 
 
 def _domains(db: sqlite3.Connection, text: str, domain: str) -> dict[int, str]:

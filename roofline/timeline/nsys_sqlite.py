@@ -37,8 +37,9 @@ from roofline.timeline.events import (
 )
 from roofline.timeline.names import base_name, printable
 from roofline.timeline.nsys_about import about_capture, devices_of, physical_device
-from roofline.timeline.nsys_ranges import has_column, step_ranges_of
+from roofline.timeline.nsys_ranges import has_column, names_of_ranges, step_ranges_of
 from roofline.timeline.nsys_refusal import graph_notes, refuse_no_kernels
+from roofline.timeline.step_refusal import no_such_step
 
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -72,6 +73,7 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
 
     Raises:
         InputError: not such an export, no kernels in it, or only whole CUDA graphs.
+        UsageError: ``step`` matches no range.
 
     """
     name = label or path.name
@@ -100,6 +102,9 @@ class _Export:
         if not self._has_rows(KERNELS):
             refuse_no_kernels(self.db, self.name, self.tables)
         graphs = graph_notes(self.db, self.name, self.tables)
+        ranges = tuple(step_ranges_of(self.db, self.tables, step))
+        if step is not None and not ranges:
+            raise no_such_step(self.name, step, names_of_ranges(self.db, self.tables))
         calls, keys = self._calls()
         identities, events = self._events(calls, keys)
         from_start, notes = about_capture(self.db, self.tables, keys)
@@ -110,7 +115,7 @@ class _Export:
             events=events,
             calls=calls,
             call_names=self._call_names(calls),
-            ranges=tuple(step_ranges_of(self.db, self.tables, step)),
+            ranges=ranges,
             devices=devices_of(self.db, self.tables),
             from_start=from_start,
             notes=(*graphs, *notes, *no_launch_record(events)),

@@ -81,6 +81,7 @@ def test_a_window_in_units(timeline: Path):
         (("--from", "soon"), "'soon' is not a time"),
         (("--keep", "most"), "neither inner, all, a number nor a range"),
         (("--step", "("), "not a regular expression"),
+        (("--step", "nomatch"), "it has 5 ProfilerStep ranges"),
         (("--step", "x", "--from", "0"), "exclude each other"),
         (("--communication", "("), "not a regular expression"),
         (("--keep", "9"), "no step is left"),

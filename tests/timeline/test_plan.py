@@ -35,7 +35,7 @@ def exported(
         )
     for name, begin, end in ranges:
         made.range(name, 1000 + begin * 200_000 - 500, 1000 + end * 200_000 - 500)
-    timeline = load_timeline(made.done(), step=r"^(step|train)")
+    timeline = load_timeline(made.done(), step=r"^(step|train)" if ranges else None)
     return select(timeline, Wanted(**wanted))
 
 
