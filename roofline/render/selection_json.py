@@ -88,6 +88,7 @@ def _use(use: Use) -> dict[str, Any]:
         "kernel_share": use.kernel_share,
         "without_gaps_at_most": use.without_gaps,
         "without_kernels_at_most": use.without_kernels,
+        "without_compute_at_most": use.without_compute,
     }
 
 

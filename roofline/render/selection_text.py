@@ -21,6 +21,7 @@ from roofline.timeline.selection import (
 )
 
 _FILLED = 0.25  # of a gap: less is not worth naming what the host did
+_WAITED = 0.1  # of a gap: a launch that was done by then left the rest to the GPU
 _GAPS = 3
 
 _FIRST = {
@@ -67,8 +68,10 @@ def warning(selection: Selection) -> tuple[str, ...]:
 
 
 def bounds(use: Use) -> str:
-    """The two bounds by name: they are different numbers."""
+    """The two bounds by name: they are different numbers. And which kernels the second is of."""
     kernels = f"making all kernels free at most {limit(use.without_kernels)}"
+    if use.communication_s:
+        kernels += f", all but communication {limit(use.without_compute)}"
     return f"Removing all gaps buys at most {limit(use.without_gaps)}; {kernels}."
 
 
@@ -205,8 +208,8 @@ def _meanwhile(gap: IdleGap) -> str:
     if gap.host_late_s is None:
         return "no work follows whose launch is known"
     late = gap.host_late_s / gap.duration_s
-    if late < 0.5:
-        return "the next work was launched already and waited"
+    if late < _WAITED:
+        return "the next work had been launched and waited"
     where = "outside of CUDA calls"
     if gap.doing is not None and gap.doing_s > _FILLED * gap.duration_s:
         share = numbers.share(gap.doing_s / gap.duration_s)

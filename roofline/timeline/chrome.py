@@ -101,14 +101,14 @@ def _timeline(file: str, found: Collected, scan: Scan) -> Timeline:
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
     calls = make_calls(columns, order)
-    launch, thread = join_launches(correlation, calls, keys[order])
+    launch, launched, thread = join_launches(correlation, calls, keys[order])
     numbers = np.array(
         [found.jax_devices.get(d, integer(d)) for d in found.devices], dtype=np.int64
     )
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
     process = np.where(thread >= 0, owner[thread], UNKNOWN)
-    events = make_events([start, end, numbers[device], identity, launch, thread, process])
+    events = make_events([start, end, numbers[device], identity, launch, launched, thread, process])
     return Timeline(
         file=file,
         format="jax" if found.jax_devices else "kineto",

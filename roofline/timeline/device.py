@@ -181,11 +181,10 @@ def use_of(windows: Sequence[Shares]) -> Use:
 
 
 def first_of(use: Use) -> First:
-    """What to look at first: gaps where removing them buys more than free kernels would."""
-    if use.idle_s > max(use.kernel_s, use.exposed_copy_s):
-        return First.GAPS
+    """What to look at first: what takes most of the wall time, of kernels those ncu can help."""
     amounts = {
         First.KERNELS: use.compute_s,
+        First.GAPS: use.idle_s,
         First.COMMUNICATION: use.exposed_communication_s,
         First.COPIES: use.exposed_copy_s,
     }

@@ -55,9 +55,9 @@ class Identity:
 class Events:
     """What ran on devices: equally long columns, ordered by start, times in ns.
 
-    ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host asked for
-    it, ``thread`` the index of the thread that did, ``process`` that thread's process: -1 where
-    not known.
+    ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
+    for it, ``launched`` when that call returned, ``thread`` the index of the thread that did,
+    ``process`` that thread's process: -1 where not known.
     """
 
     start: Integers
@@ -65,6 +65,7 @@ class Events:
     device: Integers
     identity: Integers
     launch: Integers
+    launched: Integers
     thread: Integers
     process: Integers
 
@@ -139,8 +140,8 @@ class Interner(dict[Any, int]):
 
 
 def make_events(columns: Sequence[Integers]) -> Events:
-    """Columns (start, end, device, identity, launch, thread, process) in order of start."""
-    names = ("start", "end", "device", "identity", "launch", "thread", "process")
+    """Columns as ``Events`` lists them, put in order of start."""
+    names = Events.__slots__
     if (columns[0][1:] < columns[0][:-1]).any():
         order = np.argsort(columns[0], kind="stable")
         columns = [c[order] for c in columns]
@@ -159,8 +160,8 @@ def nothing(width: int) -> list[Integers]:
     return [np.empty(0, np.int64) for _ in range(width)]
 
 
-def join_launches(wanted: Integers, calls: Calls, keys: Integers) -> tuple[Integers, Integers]:
-    """When and by which thread each GPU event was launched; -1 where the call is missing.
+def join_launches(wanted: Integers, calls: Calls, keys: Integers) -> list[Integers]:
+    """``launch``, ``launched`` and ``thread`` of each GPU event; -1 where the call is missing.
 
     ``wanted`` are correlation ids of events and ``keys`` those of ``calls``; where several calls
     share one (runtime over driver), the first counts. Ids that are not positive match nothing.
@@ -169,10 +170,10 @@ def join_launches(wanted: Integers, calls: Calls, keys: Integers) -> tuple[Integ
     order = order[np.searchsorted(keys[order], 1) :]
     if not len(order):
         missing = np.full(len(wanted), UNKNOWN, dtype=np.int64)
-        return missing, missing
+        return [missing, missing, missing]
     call = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
     hit = keys[call] == wanted
-    return np.where(hit, calls.start[call], UNKNOWN), np.where(hit, calls.thread[call], UNKNOWN)
+    return [np.where(hit, c[call], UNKNOWN) for c in (calls.start, calls.end, calls.thread)]
 
 
 def harmless(name: str) -> str:

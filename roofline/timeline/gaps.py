@@ -16,7 +16,7 @@ _MOST = 0.5  # of a gap: what took more of it is said to have filled it
 class Gap:
     """One idle stretch, in ns.
 
-    ``late`` is its part before the host launched what runs next (``None``: not known).
+    ``late`` is its part before the host had launched what runs next (``None``: not known).
     ``doing`` is the CUDA call or operator that took most of it on the launching thread, ``None``
     where that was in none, and ``doing_ns`` for how long.
     """
@@ -56,10 +56,17 @@ def _next(events: Events, times: Integers) -> Integers:
 
 
 def _late(events: Events, gaps: Integers) -> tuple[Integers, Mask]:
+    """How much of each gap passed before the launch of what runs next returned, and if known.
+
+    A call can take longer than the gap: it loads the kernel's code, or copies to staging memory.
+    """
     following = _next(events, gaps[:, 1])
-    launch = events.launch[following]
+    launch, done = events.launch[following], events.launched[following]
     known = (launch >= 0) & (events.start[following] >= gaps[:, 1])
-    return np.clip(launch, gaps[:, 0], gaps[:, 1]) - gaps[:, 0], known
+    # The first kernel of a CUDA graph ran, so the others had been launched by the same call.
+    runs = (following > 0) & (events.launch[following - 1] == launch)
+    done = np.where(runs, launch, done)
+    return np.clip(done, gaps[:, 0], gaps[:, 1]) - gaps[:, 0], known
 
 
 def _gap(timeline: Timeline, events: Events, start: int, end: int, late: int | None) -> Gap:

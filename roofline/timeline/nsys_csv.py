@@ -112,7 +112,7 @@ def _summary(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
         file=file,
         format="nsys-summary",
         identities=tuple(t.identity for t in totals),
-        events=make_events(nothing(7)),
+        events=make_events(nothing(8)),
         calls=make_calls(nothing(4)),
         totals=totals,
         notes=(Note(code="no_wall_time", text=text),),
@@ -130,9 +130,7 @@ def _trace(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
                 start + round(_nanoseconds(row["Duration"])),
                 _device(row, devices),
                 identities[_identity(row["Name"][0], _three(row, "Grd"), _three(row, "Blk"))],
-                UNKNOWN,
-                UNKNOWN,
-                UNKNOWN,
+                *[UNKNOWN] * 4,
             )
         )
     table = np.array(columns, dtype=np.int64)

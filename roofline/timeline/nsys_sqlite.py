@@ -185,12 +185,12 @@ class _Export:
         start, lasted, key, identity = (
             np.concatenate([part.pop(0) for part in parts]) for _ in range(4)
         )
-        launch, thread = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
+        launches = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
         process = key >> 32
         device = physical_device(self.db, self.tables, lasted & 0xFF, process)
         end = lasted >> 8
         end += start
-        events = make_events([start, end, device, identity, launch, thread, process])
+        events = make_events([start, end, device, identity, *launches, process])
         return tuple(identities), events
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:

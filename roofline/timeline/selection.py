@@ -121,8 +121,13 @@ class Use:
 
     @property
     def without_kernels(self) -> float | None:
-        """Bound: all kernels free."""
+        """Bound: all kernels free, communication included."""
         return speedup_bound(self.kernel_share)
+
+    @property
+    def without_compute(self) -> float | None:
+        """Bound: all kernels free but communication, which ncu cannot help with."""
+        return speedup_bound(self.compute_s / self.wall_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

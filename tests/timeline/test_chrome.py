@@ -9,7 +9,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.timeline import select
-from roofline.timeline.events import Timeline, Work
+from roofline.timeline.events import Events, Timeline, Work
 from roofline.timeline.load import load_timeline
 from tests.timeline.made import PID, call, copy, kernel, launched, step, trace, write
 
@@ -127,7 +127,7 @@ def test_the_standard_library_reads_the_same(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("roofline.timeline.chrome.fast_decoder", lambda: None)
     slow = load_timeline(path)
 
-    for column in ("start", "end", "device", "identity", "launch", "thread", "process"):
+    for column in Events.__slots__:
         assert getattr(fast.events, column).tolist() == getattr(slow.events, column).tolist()
     assert (fast.identities, fast.ranges, fast.devices) == (
         slow.identities,

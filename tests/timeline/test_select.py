@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofline.errors import InputError, UsageError
+from roofline.render.selection_text import bounds, gaps
 from roofline.timeline import load_timeline, select
 from roofline.timeline.selection import Apart, First, Selection, share_of
 from roofline.timeline.wanted import Wanted
@@ -58,6 +59,27 @@ def test_gaps_come_first_where_they_are_worth_more(tmp_path: Path):
     assert use.without_gaps == pytest.approx(6.25)
     assert use.without_kernels == pytest.approx(1 / 0.84)
     assert [k.name for k in selection.chosen] == ["a"]
+
+
+def test_gaps_are_compared_with_kernels_that_ncu_can_help(tmp_path: Path):
+    # Of 100: idle 45, compute 35, all-reduce 20. All kernels together are more than the gaps, but
+    # nobody can free the all-reduce with ncu: compute alone buys 1 / 0.65, the gaps 1 / 0.55.
+    selection = chosen(
+        tmp_path,
+        step(1, 0, 100),
+        launched(1, "a", 10, 35),
+        launched(2, "ncclDevKernel_AllReduce", 60, 20, stream=9),
+    )
+    use = selection.selected.use
+    assert use is not None
+    assert selection.selected.first is First.GAPS
+    assert use.without_gaps == pytest.approx(1 / 0.55)
+    assert use.without_kernels == pytest.approx(1 / 0.45)
+    assert use.without_compute == pytest.approx(1 / 0.65)
+    assert bounds(use) == (
+        "Removing all gaps buys at most 1.82x; making all kernels free at most 2.22x, all but "
+        "communication 1.54x."
+    )
 
 
 def test_communication_first(tmp_path: Path):
@@ -289,20 +311,57 @@ def test_gaps_and_what_the_host_did(tmp_path: Path):
         tmp_path,
         launched(1, "a", 5, 5, asked=1),
         operator,
-        launched(2, "a", 40, 5, asked=38),  # gap 10-40, launched at 38
+        launched(2, "a", 40, 5, asked=38),  # gap 10-40, launched from 38 to 39
         launched(3, "a", 60, 0.5, asked=43),
         launched(4, "a", 80, 20, asked=50),  # gap 60.5-80, launched long before
         synchronise,
     )
     first, second, third = selection.selected.gaps
     assert (us(first.start_s), us(first.duration_s)) == (9, 30)  # since the first event, at 1
-    assert us(first.host_late_s) == 28
+    assert us(first.host_late_s) == 29
     assert (first.doing, us(first.doing_s)) == ("aten::item", 26)
     assert us(second.duration_s) == 19.5
     assert us(second.host_late_s) == 0
     assert second.doing == "cudaStreamSynchronize"
     assert us(third.duration_s) == 15
-    assert us(selection.selected.host_late_s) == 28
+    assert us(selection.selected.host_late_s) == 29
+
+
+def test_a_launch_call_that_fills_the_gap_is_late(tmp_path: Path):
+    # The call begins 1 us into the gap of 10-40 and returns at 38: it loads the kernel's code.
+    selection = chosen(
+        tmp_path,
+        launched(1, "a", 5, 5, asked=1),
+        [call("cudaLaunchKernel", 11, 27, 2), kernel("b", 40, 5, launch=2)],
+    )
+    gap = selection.selected.gaps[0]
+    assert us(gap.duration_s) == 30
+    assert us(gap.host_late_s) == 28
+    assert next(gaps(selection.selected)).endswith(
+        "the host had not launched (93.3 % of it), in cudaLaunchKernel for 90.0 % of it"
+    )
+
+
+def test_kernels_of_a_graph_that_runs_are_not_late(tmp_path: Path):
+    # One call from 0 to 90 launches both; nothing runs from 20 to 80. Times are since 10 us.
+    selection = chosen(
+        tmp_path,
+        call("cudaGraphLaunch", 0, 90, 1),
+        kernel("a", 10, 10, launch=1),
+        kernel("b", 80, 10, launch=1),
+    )
+    (gap,) = selection.selected.gaps
+    assert us(gap.duration_s) == 60
+    assert gap.host_late_s == 0
+    assert list(gaps(selection.selected)) == [
+        "60.0 µs at 10.0 µs: the next work had been launched and waited"
+    ]
+
+
+def test_a_launch_in_the_first_half_of_a_gap_is_late_too(tmp_path: Path):
+    # Launched by 22, 12 of 30 us into the gap.
+    selection = chosen(tmp_path, launched(1, "a", 5, 5, asked=1), launched(2, "b", 40, 5, asked=21))
+    assert "not launched (40.0 % of it), outside of CUDA calls" in next(gaps(selection.selected))
 
 
 def test_the_span_is_from_the_first_event_to_the_last(tmp_path: Path):

@@ -64,6 +64,15 @@ def test_the_last_step_of_the_ddp_trace_is_left_out():
     assert {s.launches for s in device.steps} == {4458}
 
 
+def test_gaps_are_worth_more_than_what_ncu_can_help_on_ddp():
+    # Idle 46.5 % of the wall time, compute kernels 35.3 %.
+    device = found("hta_v100_2gpu_ddp").selected
+    assert device.first is First.GAPS
+    assert device.use is not None
+    assert device.use.without_gaps == pytest.approx(1.87, abs=0.01)
+    assert device.use.without_compute == pytest.approx(1.55, abs=0.01)
+
+
 def test_an_all_reduce_that_hardly_shows():
     # 12.4 % of the wall time, 0.2 % of it exposed: counted over all six steps.
     device = found("hta_v100_2gpu_dlrm", keep="all", by_name=True).selected
