@@ -106,8 +106,8 @@ class Steps(click.ParamType[str | tuple[int, int]]):
 @click.option(
     "--communication",
     metavar="REGEX",
-    help="Kernels that wait for other GPUs, by name, case ignored.  [default: NCCL, NVSHMEM, "
-    "all-reduce and their like]",
+    help="More kernels that wait for other GPUs, by name, case ignored: beside NCCL, NVSHMEM, "
+    "all-reduce and their like.",
 )
 @click.option(
     "--warmup-steps",
@@ -166,7 +166,6 @@ def _wanted(given: dict[str, Any]) -> Wanted:
     window = given["start"] is not None or given["end"] is not None
     if given["step"] is not None and window:
         raise UsageError("--step and --from/--to exclude each other", hint="one of them")
-    own = {} if given["communication"] is None else {"communication": given["communication"]}
     return Wanted(
         top=given["top"],
         min_share=given["min_share"] / 100,
@@ -176,7 +175,7 @@ def _wanted(given: dict[str, Any]) -> Wanted:
         end=given["end"],
         by_name=given["by"] == "name",
         warmup_steps=given["warmup_steps"],
-        **own,
+        communication=given["communication"],
     )
 
 

@@ -26,8 +26,7 @@ from roofline.timeline.plan import plan
 from roofline.timeline.ranking import rank
 from roofline.timeline.selection import DeviceUse, Selection
 from roofline.timeline.summary import select_summary, select_truncated
-from roofline.timeline.wanted import Wanted
-from roofline.typed import Typed
+from roofline.timeline.wanted import Patterns, Wanted
 
 DEFAULT = Wanted()
 
@@ -44,12 +43,12 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
         UsageError: no step is left, or an expression is wrong.
 
     """
-    pattern = wanted.communicates()
+    patterns = wanted.communicates()
     if timeline.totals:
-        return select_summary(timeline, wanted, pattern)
+        return select_summary(timeline, wanted, patterns)
     if timeline.truncated:
-        return select_truncated(timeline, wanted, pattern)
-    kind = np.array([_kind(i, pattern) for i in timeline.identities], dtype=np.int8)
+        return select_truncated(timeline, wanted, patterns)
+    kind = np.array([_kind(i, patterns) for i in timeline.identities], dtype=np.int8)
     parts = _parts(timeline, kind, wanted)
     index = _device(parts, wanted.device)
     devices = {d: _use(part, wanted) for d, part in parts.items()}
@@ -65,10 +64,10 @@ def select(timeline: Timeline, wanted: Wanted = DEFAULT) -> Selection:
     )
 
 
-def _kind(identity: Identity, pattern: Typed) -> int:
+def _kind(identity: Identity, patterns: Patterns) -> int:
     if identity.work is not Work.KERNEL:
         return COPY
-    talks = identity.collective or is_communication(identity.name, pattern)
+    talks = identity.collective or is_communication(identity.name, patterns)
     return COMMUNICATION if talks else COMPUTE
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from roofline.typed import Typed
 
@@ -51,9 +52,10 @@ def base_name(name: str) -> str:
     return qualified_name(name).rpartition("::")[2]
 
 
-def is_communication(name: str, pattern: Typed) -> bool:
+def is_communication(name: str, patterns: Iterable[Typed]) -> bool:
     """Whether a kernel moves data between ranks, by its name without template arguments."""
-    return pattern.search(qualified_name(name)) is not None
+    text = qualified_name(name)
+    return any(pattern.search(text) is not None for pattern in patterns)
 
 
 def comparable(name: str) -> str:

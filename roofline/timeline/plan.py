@@ -88,13 +88,19 @@ def _scope(part: Part, warmup_steps: int) -> _Scope | None:
 
 
 def _in_step(part: Part, order: Integers, identity: Integers, warmup_steps: int) -> _Scope:
-    """The launches of a typical step, by its NVTX range where that names it alone."""
+    """The launches of a typical step, by its NVTX range where that names it alone.
+
+    A range whose name may be private cannot be named: launches are counted from the start of the
+    process where all of them were recorded.
+    """
     place = _typical(part)
     window = part.windows[place]
     step = part.step[order]
     inside = identity[step == place]
     everything = np.ones(len(inside), dtype=bool)
     same = [i for i, w in enumerate(part.windows) if w.nvtx == window.nvtx]
+    if window.nvtx is None and part.timeline.from_start:
+        return _Scope(part=part, identity=identity, allowed=step == place, basis=Basis.COUNTED)
     if window.nvtx is None:
         return _Scope(
             part=part,

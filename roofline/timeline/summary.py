@@ -13,11 +13,10 @@ from roofline.timeline import handover
 from roofline.timeline.events import Identity, Timeline, Total, Work
 from roofline.timeline.names import is_communication
 from roofline.timeline.selection import Apart, DeviceUse, KernelShare, Selection
-from roofline.timeline.wanted import INNER, SHORT_S, Wanted
-from roofline.typed import Typed
+from roofline.timeline.wanted import INNER, SHORT_S, Patterns, Wanted
 
 
-def select_summary(timeline: Timeline, wanted: Wanted, pattern: Typed) -> Selection:
+def select_summary(timeline: Timeline, wanted: Wanted, patterns: Patterns) -> Selection:
     """Choose by share of kernel time; rows of the same kernel are added.
 
     Raises:
@@ -30,11 +29,11 @@ def select_summary(timeline: Timeline, wanted: Wanted, pattern: Typed) -> Select
             why="it knows neither devices nor times",
             hint="nsys export --type sqlite REPORT.nsys-rep, and select from that",
         )
-    device = _summed(timeline.totals, Device(), 0, wanted, pattern)
+    device = _summed(timeline.totals, Device(), 0, wanted, patterns)
     return _selection(timeline, "summary", (device,), 0)
 
 
-def select_truncated(timeline: Timeline, wanted: Wanted, pattern: Typed) -> Selection:
+def select_truncated(timeline: Timeline, wanted: Wanted, patterns: Patterns) -> Selection:
     """Choose by share of the kernel time that was read.
 
     Raises:
@@ -54,7 +53,7 @@ def select_truncated(timeline: Timeline, wanted: Wanted, pattern: Typed) -> Sele
             timeline.devices.get(int(d), Device(index=int(d))),
             int(d),
             wanted,
-            pattern,
+            patterns,
         )
         for d in np.unique(timeline.events.device)
     }
@@ -107,7 +106,7 @@ def _selection(
 
 
 def _summed(
-    totals: Iterable[Total], device: Device, index: int, wanted: Wanted, pattern: Typed
+    totals: Iterable[Total], device: Device, index: int, wanted: Wanted, patterns: Patterns
 ) -> DeviceUse:
     """The kernels of one device by their sums; those worth it chosen."""
     sums: dict[Identity, tuple[int, float]] = {}
@@ -119,7 +118,7 @@ def _summed(
         sums[key] = (instances + total.instances, seconds + total.total_s)
     all_s = sum(s for i, (_, s) in sums.items() if i.work is Work.KERNEL) or 1.0
     shares = [
-        replace(_share(identity, *found, all_s, pattern), device=index)
+        replace(_share(identity, *found, all_s, patterns), device=index)
         for identity, found in sums.items()
     ]
     shares.sort(key=lambda s: (-s.total_s, s.name))
@@ -137,7 +136,7 @@ def _summed(
 
 
 def _share(
-    identity: Identity, instances: int, total_s: float, all_s: float, pattern: Typed
+    identity: Identity, instances: int, total_s: float, all_s: float, patterns: Patterns
 ) -> KernelShare:
     kernel = identity.work is Work.KERNEL
     share = KernelShare(
@@ -152,7 +151,7 @@ def _share(
     )
     if not kernel:
         return replace(share, apart=Apart.COPY)
-    if is_communication(identity.name, pattern):
+    if is_communication(identity.name, patterns):
         return replace(share, apart=Apart.COMMUNICATION)
     short = share.mean_s is not None and share.mean_s < SHORT_S
     return replace(share, apart=Apart.SHORT if short else None)

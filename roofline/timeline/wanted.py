@@ -11,6 +11,7 @@ from roofline.typed import Typed
 
 INNER, ALL = "inner", "all"
 Keep = str | tuple[int, int]
+Patterns = tuple[Typed, ...]
 
 SHORT_S = 2e-6  # such kernels are over before a change in them could be seen
 TOP = 5
@@ -24,8 +25,8 @@ class Wanted:
     ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all
     but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
     a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
-    expression for kernels that wait for other ranks. ``warmup_steps`` are skipped where it is not
-    known which launch of the process the timeline saw.
+    expression for kernels that wait for other ranks, beside those known by name. ``warmup_steps``
+    are skipped where it is not known which launch of the process the timeline saw.
     """
 
     top: int = TOP
@@ -35,7 +36,7 @@ class Wanted:
     start: int | None = None
     end: int | None = None
     by_name: bool = False
-    communication: str = COMMUNICATION
+    communication: str | None = None
     warmup_steps: int = 2
 
     def __post_init__(self) -> None:
@@ -53,11 +54,15 @@ class Wanted:
         """Whether a stretch of time is asked for instead of steps."""
         return self.start is not None or self.end is not None
 
-    def communicates(self) -> Typed:
-        """``communication``, compiled, to be matched within a limit.
+    def communicates(self) -> Patterns:
+        """What collectives are called: each to be matched within a limit.
 
         Raises:
             UsageError: it is not a regular expression.
 
         """
-        return Typed(self.communication, flags=re.IGNORECASE, option="--communication")
+        asked = () if self.communication is None else (self.communication,)
+        return tuple(
+            Typed(pattern, flags=re.IGNORECASE, option="--communication")
+            for pattern in (COMMUNICATION, *asked)
+        )

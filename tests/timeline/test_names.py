@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from roofline.timeline.names import (
-    COMMUNICATION,
     base_name,
     comparable,
     is_communication,
     printable,
     qualified_name,
 )
+from roofline.timeline.wanted import Wanted
 
 # One kernel as NVIDIA's tools and as GNU's demangler spell it.
 NVIDIA = (
@@ -83,12 +81,12 @@ def test_instantiations_stay_apart():
     ],
 )
 def test_collectives_are_told_by_name(name: str):
-    assert is_communication(name, re.compile(COMMUNICATION, re.IGNORECASE))
+    assert is_communication(name, Wanted().communicates())
 
 
 def test_a_template_argument_makes_no_collective():
     name = "void copy<AllReduceFunctor>(float*)"
-    assert not is_communication(name, re.compile(COMMUNICATION, re.IGNORECASE))
+    assert not is_communication(name, Wanted().communicates())
 
 
 def test_names_cannot_steer_a_terminal():

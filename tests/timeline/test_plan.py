@@ -95,6 +95,15 @@ def test_a_range_that_may_be_private_is_not_repeated(tmp_path: Path):
     assert request.basis is Basis.ESTIMATED
 
 
+def test_launches_are_counted_where_a_range_cannot_be_named(tmp_path: Path):
+    # Every launch from the start of the process is there: step 1 begins after two of them.
+    ranges = [(f"step {i} of /home/alice/job", 2 * i, 2 * i + 2) for i in range(3)]
+    (request,) = exported(tmp_path, "ababab", ranges=ranges).requests
+    assert (request.nvtx, request.basis) == (None, Basis.COUNTED)
+    assert (request.launch_skip, request.launch_count) == (2, 2)
+    assert request.notes == ()
+
+
 def test_a_recording_that_begins_late_and_has_no_steps(tmp_path: Path):
     (request,) = exported(tmp_path, "abab", first=9000).requests
     assert request.basis is Basis.UNKNOWN
