@@ -32,6 +32,7 @@ from roofline.timeline.events import (
     make_calls,
     make_events,
     no_launch_record,
+    no_valid_time,
 )
 from roofline.timeline.names import base_name, printable
 from roofline.timeline.step_refusal import no_such_step
@@ -120,7 +121,11 @@ def _timeline(file: str, found: Collected, scan: Scan) -> Timeline:
         devices=_devices(scan.metadata),
         origin=_origin(found.first_us),
         truncated=scan.truncated,
-        notes=(*_damage(scan), *no_launch_record(events)),
+        notes=(
+            *_damage(scan),
+            *no_valid_time(found.gpu.untimed, len(events)),
+            *no_launch_record(events),
+        ),
     )
 
 

@@ -32,12 +32,17 @@ _RANGES = ("user_annotation", *_OPERATORS)
 _HIP = re.compile(r"hip[A-Z]")
 _WORTH_US = 10.0  # shorter operators fill no gap that is worth a word, and are most of a trace
 _LARGEST = (1 << 63) - 1
-_LATEST_US = 4e15  # later than the year 2090: nonsense, which must not overflow
+_LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 
 
 class _Columns:
-    """Growing columns of one kind of event: start and duration in us, then integers."""
+    """Growing columns of one kind of event: start and duration in us, then integers.
+
+    ``untimed`` counts the events that ``arrays`` left out: their times cannot be.
+    """
+
+    untimed = 0
 
     def __init__(self, width: int) -> None:
         self.start, self.duration = array("d"), array("d")
@@ -50,10 +55,14 @@ class _Columns:
             column.extend(values)
 
     def arrays(self) -> list[Integers]:
-        """Start and end in ns, then the integers."""
-        start = nanoseconds(np.clip(np.frombuffer(self.start), -_LATEST_US, _LATEST_US))
-        lasted = np.clip(np.frombuffer(self.duration), 0, _LATEST_US)
+        """Start and end in ns, then the integers; without events whose times cannot be."""
+        begin, lasted = np.frombuffer(self.start), np.frombuffer(self.duration)
         rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
+        timed = (abs(begin) <= _LATEST_US) & (lasted >= 0) & (lasted <= _LATEST_US)
+        if not timed.all():
+            self.untimed = int((~timed).sum())
+            begin, lasted, rest = begin[timed], lasted[timed], [c[timed] for c in rest]
+        start = nanoseconds(begin)
         return [start, start + np.rint(lasted * 1000).astype(np.int64), *rest]
 
 
@@ -149,7 +158,7 @@ class Collected:
 
     def _ranges(self, events: Iterable[Event]) -> None:
         is_step = self.is_step
-        self.ranges += [(str(e.name), e) for e in events if is_step[e.name]]
+        self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
 
     def _uncategorised(self, events: Sequence[Event]) -> None:
         """JAX gives no categories: the arguments tell."""
@@ -159,7 +168,7 @@ class Collected:
         copies = [e for e in events if e.args.memcpy_details is not None]
         self._jax_gpu(kernels, Work.KERNEL)
         self._jax_gpu(copies, Work.COPY)
-        steps = [e for e in events if e.args.step_num is not None]
+        steps = [e for e in events if e.args.step_num is not None and _timed(e)]
         named = [(f"{e.name} {e.args.step_num}", e) for e in steps]
         self.ranges += [(n, e) for n, e in named if self.any_step or self.is_step[n]]
         on_gpu = {id(e) for e in (*kernels, *copies)}
@@ -184,6 +193,10 @@ class Collected:
     def _process(self, event: Event) -> None:
         if match := re.fullmatch(r"/device:GPU:(\d+).*", str(event.args.name)):
             self.jax_devices[event.pid] = int(match[1])
+
+
+def _timed(event: Event) -> bool:
+    return abs(event.ts) <= _LATEST_US and 0 <= event.dur <= _LATEST_US
 
 
 def nanoseconds(microseconds: Any) -> Integers:

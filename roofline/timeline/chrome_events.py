@@ -43,17 +43,18 @@ class Args(NamedTuple):  # a dataclass takes four times as long to make, and the
 _KEYS = frozenset(key for key, _ in _ARGS.values())
 _SIZES = ("grid", "block")
 NO_ARGS = Args()
+NO_TIME = float("nan")
 _PHASES = ("X", "M")  # events with a duration, and what says who they are
 
 
 class Event(NamedTuple):
-    """One event as the trace has it; times in microseconds."""
+    """One event as the trace has it; times in microseconds, NaN where there is none."""
 
     ph: str = ""
     cat: str = ""
     name: Scalar = ""
-    ts: float = 0.0
-    dur: float = 0.0
+    ts: float = NO_TIME
+    dur: float = NO_TIME
     pid: Scalar = None
     tid: Scalar = None
     args: Args = NO_ARGS
@@ -90,7 +91,7 @@ def fast_decoder() -> Decode | None:
         frozen=True,
         gc=False,
     )
-    text, number = (str, ""), (float, 0.0)
+    text, number = (str, ""), (float, NO_TIME)
     fields = [
         *(("ph", *text), ("cat", *text), ("name", Scalar, "")),
         *(("ts", *number), ("dur", *number), ("pid", Scalar, None), ("tid", Scalar, None)),
@@ -143,10 +144,7 @@ def _plain(value: Any) -> Scalar:
 
 
 def _number(value: Any) -> float:
-    if type(value) is int:
-        return float(value)
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0.0
-    return number if abs(number) < float("inf") else 0.0  # NaN compares false
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return NO_TIME

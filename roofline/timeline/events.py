@@ -181,6 +181,23 @@ def harmless(name: str) -> str:
     return name if _HARMLESS.fullmatch(name) else ""
 
 
+def no_valid_time(left_out: int, read: int) -> tuple[Note, ...]:
+    """A note on work that was ``left_out`` because its times cannot be."""
+    if not left_out:
+        return ()
+    text = (
+        f"{left_out} of {left_out + read} GPU events have no valid time (one is missing, no "
+        "number, or the end is before the start) and were left out."
+    )
+    return (Note(code="no_valid_time", text=text),)
+
+
+def runs_kernels(timeline: Timeline) -> bool:
+    """Whether any kernel is among the events."""
+    kernel = np.array([i.work is Work.KERNEL for i in timeline.identities])
+    return bool(kernel[timeline.events.identity].any())
+
+
 def no_launch_record(events: Events) -> tuple[Note, ...]:
     """A note on work whose launch was not recorded."""
     missing = int((events.launch < 0).sum())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
-from roofline.timeline.events import Timeline
+from roofline.timeline.events import Timeline, runs_kernels
 from roofline.timeline.step_refusal import no_such_step
 from roofline.typed import Typed
 
@@ -54,6 +54,18 @@ def load_timeline(
     if step is not None:
         Typed(step, option="--step")  # refused before the work
     refuse_unreadable(path)
+    found = _read(path, step=step, stream=stream, nsys=nsys)
+    if not found.totals and not runs_kernels(found):
+        raise InputError(
+            f"{path.name} holds no kernels",
+            why="none of those in it has a valid time",
+            hint="record a new one",
+        )
+    return found
+
+
+def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Timeline:
+    """Read by the reader that the first bytes ask for."""
     if path.suffix in _NSYS_ENDINGS:
         from roofline.timeline.nsys_export import read_report
 

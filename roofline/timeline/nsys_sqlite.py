@@ -33,6 +33,7 @@ from roofline.timeline.events import (
     make_calls,
     make_events,
     no_launch_record,
+    no_valid_time,
     nothing,
 )
 from roofline.timeline.names import base_name, printable
@@ -57,7 +58,7 @@ _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 # bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
 _GRID = "(gridX << 32) | (gridY << 16) | gridZ"
 _BLOCK = "(blockX << 20) | (blockY << 8) | blockZ"
-_LASTED = "(max(end - start, 0) << 8) | deviceId"
+_LASTED = "((end - start) << 8) | deviceId"  # below 0 where the times cannot be
 # Correlation ids are counted by each process anew: the process is above 32 bits of correlation.
 _KEY = "((({process} >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
 _WHERE = ("start", _LASTED, _KEY.format(process="globalPid"))
@@ -106,7 +107,7 @@ class _Export:
         if step is not None and not ranges:
             raise no_such_step(self.name, step, names_of_ranges(self.db, self.tables))
         calls, keys = self._calls()
-        identities, events = self._events(calls, keys)
+        identities, events, untimed = self._events(calls, keys)
         from_start, notes = about_capture(self.db, self.tables, keys)
         return Timeline(
             file=self.name,
@@ -118,7 +119,12 @@ class _Export:
             ranges=ranges,
             devices=devices_of(self.db, self.tables),
             from_start=from_start,
-            notes=(*graphs, *notes, *no_launch_record(events)),
+            notes=(
+                *graphs,
+                *notes,
+                *no_valid_time(untimed, len(events)),
+                *no_launch_record(events),
+            ),
         )
 
     def _has_rows(self, table: str) -> bool:
@@ -176,7 +182,8 @@ class _Export:
         lasted += start
         return make_calls([start, lasted, thread, name], order), keys
 
-    def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events]:
+    def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events, int]:
+        """What ran, and how many events were left out because their times cannot be."""
         parts: list[list[Integers]] = []
         identities: list[Identity] = []
         for found, columns in self._work():
@@ -185,13 +192,16 @@ class _Export:
         start, lasted, key, identity = (
             np.concatenate([part.pop(0) for part in parts]) for _ in range(4)
         )
+        timed = lasted >= 0
+        if not timed.all():
+            start, lasted, key, identity = (c[timed] for c in (start, lasted, key, identity))
         launches = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
         process = key >> 32
         device = physical_device(self.db, self.tables, lasted & 0xFF, process)
         end = lasted >> 8
         end += start
         events = make_events([start, end, device, identity, *launches, process])
-        return tuple(identities), events
+        return tuple(identities), events, int((~timed).sum())
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
         """For kernels, copies and sets: identities, and columns that end with their index."""

@@ -206,6 +206,48 @@ def test_an_amd_kernel_is_told_by_its_kind(tmp_path: Path):
 @pytest.mark.parametrize(
     "odd",
     [
+        {"dur": float("nan")},
+        {"dur": float("inf")},
+        {"dur": -5},
+        {"dur": None},
+        {"dur": "soon"},
+        {"dur": 10**400},
+        {"ts": 1e30},
+        {"ts": float("nan")},
+        {"ts": None},
+    ],
+)
+def test_times_that_cannot_be_are_left_out_and_said(tmp_path: Path, odd: dict[str, Any]):
+    timeline = read(tmp_path, step(1, 0, 90), kernel("ok", 10, 5), kernel("odd", 20, 5) | odd)
+    assert len(timeline.events) == 1
+    (note,) = [n for n in timeline.notes if n.code == "no_valid_time"]
+    assert "1 of 2 GPU events" in note.text
+    use = select(timeline).selected.use
+    assert use is not None
+    assert use.wall_s == pytest.approx(90e-6)
+
+
+def test_no_duration_is_none_and_0_is_one(tmp_path: Path):
+    missing = kernel("odd", 20, 5)
+    del missing["dur"]
+    timeline = read(tmp_path, kernel("ok", 10, 5), missing, kernel("short", 30, 0))
+    # Older traces round to whole microseconds, so that short kernels have 0.
+    assert timeline.events.start.tolist() == [10_000, 30_000]
+
+
+def test_a_range_whose_times_cannot_be_is_none(tmp_path: Path):
+    timeline = read(tmp_path, kernel("ok", 10, 5), step(1, 0, 90), step(2, 1e30, 5), step(3, 9, -1))
+    assert [r.name for r in timeline.ranges] == ["ProfilerStep#1"]
+
+
+def test_no_kernel_with_a_valid_time(tmp_path: Path):
+    with pytest.raises(InputError, match="none of those in it has a valid time"):
+        read(tmp_path, kernel("odd", 10, -5), copy(1, 1))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
         {"ts": 1e300},
         {"dur": 1e300},
         {"dur": -5},

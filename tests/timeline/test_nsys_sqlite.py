@@ -260,3 +260,13 @@ def test_nothing_is_left_beside_the_file(tmp_path: Path):
     path = made.done()
     load_timeline(path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("end", [999, None])
+def test_times_that_cannot_be_are_left_out_and_said(tmp_path: Path, end: int | None):
+    made = Export(tmp_path / "odd.sqlite", KERNELS)
+    made.kernel("ok", 1000, 2000)
+    made.kernel("odd", 1000, end)  # type: ignore[arg-type]
+    timeline = load_timeline(made.done())
+    assert [timeline.identities[i].name for i in timeline.events.identity] == ["ok"]
+    assert [n.code for n in timeline.notes] == ["no_valid_time", "no_launch_record"]
