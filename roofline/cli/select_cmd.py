@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roofline.timeline.selection import Selection
     from roofline.timeline.wanted import Wanted
 
+FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -128,7 +129,7 @@ class Steps(click.ParamType[str | tuple[int, int]]):
     "-f",
     "--format",
     "output_format",
-    type=click.Choice(["table", "json", "markdown"]),
+    type=click.Choice(FORMATS),
     help="How the answer is written.  [default: by the ending of --output, else table]",
 )
 @options.output
@@ -152,11 +153,23 @@ def command(timeline: Path, **given: Any) -> None:
         output_format=given["output_format"], output=given["output"], force=given["force"]
     )
     check(request)
+    _check_ending(request)
     from roofline.timeline import load_timeline, select
 
     wanted = _wanted(given)
     found = load_timeline(timeline, step=given["step"], stream=given["stream"], nsys=given["nsys"])
     write([_text(select(found, wanted), request)], request)
+
+
+def _check_ending(request: Request) -> None:
+    """Refuse a file whose ending asks for what a selection is not written as."""
+    from roofline.errors import UsageError
+
+    if request.format not in FORMATS:
+        raise UsageError(
+            f"a selection is not written as {request.format}",
+            hint="--output with .json or .md, or --format table, json or markdown",
+        )
 
 
 def _wanted(given: dict[str, Any]) -> Wanted:

@@ -120,15 +120,27 @@ def _cells(kernel: JoinedKernel) -> list[str]:
 
 
 def _shares(joined: Joined, *, chosen: bool) -> str:
-    """The largest three with their shares of the wall time, and how many more there are."""
+    """The largest three functions with their shares, and how many more kernels there are.
+
+    Exposed shares can be added up: in that time nothing else ran.
+    """
     found = [k for k in joined.unprofiled if k.chosen is chosen]
     wall = joined.selection.selected.use is not None
-    listed = [
-        f"{k.base_name} {numbers.share(k.wall_share if wall else k.kernel_share)}"
-        for k in found[:3]
-    ]
-    more = f" and {plural(len(found) - 3, 'more kernel')}" if len(found) > 3 else ""
-    return ", ".join(listed) + more + (" (of the wall time)" if wall else " (of kernel time)")
+    shares: dict[str, list[float]] = {}
+    for k in found:
+        share = k.exposed_share if wall else k.kernel_share
+        shares.setdefault(k.base_name, []).append(share or 0.0)
+    largest = sorted(shares, key=lambda name: -sum(shares[name]))[:3]
+    listed = [_summed(names.printable(name), shares[name]) for name in largest]
+    others = len(found) - sum(len(shares[name]) for name in largest)
+    more = f" and {plural(others, 'more kernel')}" if others else ""
+    of = "exposed, of the wall time" if wall else "of kernel time"
+    return f"{', '.join(listed)}{more} ({of})"
+
+
+def _summed(name: str, shares: list[float]) -> str:
+    several = f" in {len(shares)} kernels" if len(shares) > 1 else ""
+    return f"{name} {numbers.share(sum(shares))}{several}"
 
 
 def _groups(groups: tuple[Group, ...]) -> str:

@@ -23,6 +23,7 @@ from roofline.timeline.selection import (
 _FILLED = 0.25  # of a gap: less is not worth naming what the host did
 _WAITED = 0.1  # of a gap: a launch that was done by then left the rest to the GPU
 _GAPS = 3
+_HUGE = 1000  # a bound beyond it says no more than that there is next to no limit
 
 _FIRST = {
     First.GAPS: "Gaps come first: no kernel is your main problem.",
@@ -135,7 +136,7 @@ def apart(device: DeviceUse) -> Iterator[str]:
     for reason, why in _WHY_APART.items():
         found = [k for k in device.apart if k.apart is reason]
         if found:
-            yield f"{reason}: {_amount(found)}; {why}"
+            yield f"{reason}: {_amount(found, device.use)}; {why}"
 
 
 def rest(device: DeviceUse) -> str:
@@ -144,12 +145,17 @@ def rest(device: DeviceUse) -> str:
     if not others:
         return ""
     total = sum(k.kernel_share or 0 for k in others)
-    most = max(others, key=lambda k: k.wall_share or k.kernel_share or 0)
-    share = numbers.share(most.wall_share if device.use else most.kernel_share)
-    return (
-        f"{plural(len(others), 'more kernel')}: {numbers.share(total)} of kernel time, "
-        f"none more than {share} of {'the wall time' if device.use else 'it'}"
-    )
+    most = max(others, key=_rank)
+    listed = f"{plural(len(others), 'more kernel')}: {numbers.share(total)} of kernel time"
+    share = numbers.share(_rank(most)).removeprefix("<")
+    if device.use is None:
+        return f"{listed}, none more than {share} of it"
+    return f"{listed}, none exposed for more than {share} of the wall time"
+
+
+def _rank(share: KernelShare) -> float:
+    """What the table ranks by: the exposed share, without wall time that of kernel time."""
+    return (share.kernel_share if share.exposed_share is None else share.exposed_share) or 0
 
 
 def requests(selection: Selection) -> Iterator[tuple[str, str]]:
@@ -184,6 +190,8 @@ def limit(bound: float | None) -> str:
     """A bound with two decimals: "1.19x"; all of the time gives "no limit"."""
     if bound is None:
         return "no limit"
+    if bound >= _HUGE:
+        return f"over {_HUGE:,}x"
     return f"{bound:.2f}x" if bound < 100 else f"{bound:,.0f}x"
 
 
@@ -217,13 +225,19 @@ def _meanwhile(gap: IdleGap) -> str:
     return f"the host had not launched ({numbers.share(late)} of it), {where}"
 
 
-def _amount(found: Sequence[KernelShare]) -> str:
+def _amount(found: Sequence[KernelShare], use: Use | None) -> str:
     noun = "kind" if found[0].apart is Apart.COPY else "kernel"
     text = f"{plural(len(found), noun)}, {numbers.exact(sum(k.instances for k in found))} in all"
-    exposed = [k.exposed_share for k in found if k.exposed_share is not None]
-    if len(exposed) == len(found):
-        text += f", {numbers.share(sum(exposed))} of the wall time alone"
-    return text
+    if use is None:
+        return text
+    # Two copies at once leave the time to copies, though to neither of them alone.
+    together = {
+        Apart.COPY: use.exposed_copy_s / use.wall_s,
+        Apart.COMMUNICATION: use.exposed_communication_s / use.wall_s,
+        Apart.SHORT: sum(k.exposed_share or 0 for k in found),
+    }
+    share = next(amount for reason, amount in together.items() if reason is found[0].apart)
+    return f"{text}, {numbers.share(share)} of the wall time with nothing else"
 
 
 def short_names(shares: Iterable[KernelShare], width: int) -> list[str]:

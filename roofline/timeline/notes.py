@@ -13,6 +13,7 @@ from roofline.timeline.wanted import Wanted
 
 _MOST = 0.5
 _MUCH = 0.05
+_MANY = 1000  # steps: so many ranges are more likely operators
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
 
 
@@ -34,6 +35,14 @@ def _on_steps(part: Part, device: DeviceUse, wanted: Wanted) -> Iterator[Note]:
             "names the ranges that are steps, --from and --to cut."
         )
         yield Note(code="no_steps", text=text)
+    empty = sum(not device.steps[i].launches for i in part.kept)
+    if part.ranged and (len(part.windows) > _MANY or 2 * empty > len(part.kept)):
+        text = (
+            f"{len(part.windows):,} ranges are taken for steps, and {empty:,} of the "
+            f"{len(part.kept):,} that count launch nothing: --step should match what is around "
+            "one iteration, and nothing else."
+        )
+        yield Note(code="many_steps", text=text)
     if part.ranged and device.steady is None:
         text = "Only one step counts: nothing can be said about the steady state."
         yield Note(code="one_step", text=text)

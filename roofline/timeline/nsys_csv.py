@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofline.errors import InputError
-from roofline.model import Dim3, Note
+from roofline.model import Device, Dim3, Note
 from roofline.timeline.events import (
     UNKNOWN,
     Identity,
@@ -122,13 +122,16 @@ def _summary(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
 def _trace(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
     identities, devices = Interner(), Interner()
     columns: list[tuple[int, ...]] = []
+    named: dict[int, Device] = {}
     for row in rows:
         start = round(_nanoseconds(row["Start"]))
+        device, name = _device(row, devices)
+        named.setdefault(device, Device(index=device, name=name))
         columns.append(
             (
                 start,
                 start + round(_nanoseconds(row["Duration"])),
-                _device(row, devices),
+                device,
                 identities[_identity(row["Name"][0], _three(row, "Grd"), _three(row, "Blk"))],
                 *[UNKNOWN] * 4,
             )
@@ -143,6 +146,7 @@ def _trace(file: str, rows: list[dict[str, tuple[str, str]]]) -> Timeline:
         identities=tuple(found),
         events=make_events(list(table.T)),
         calls=make_calls(nothing(4)),
+        devices=named,
     )
 
 
@@ -154,11 +158,13 @@ def _identity(name: str, grid: Dim3 | None, block: Dim3 | None) -> Identity:
     return Identity(work=Work.KERNEL, name=text, base_name=base_name(text), grid=grid, block=block)
 
 
-def _device(row: dict[str, tuple[str, str]], devices: Interner) -> int:
-    """0 for "NVIDIA A100 (0)"; a name without a number gets one."""
-    text = row.get("Device", ("", ""))[0]
-    match = re.search(r"\((\d+)\)\s*$", text)
-    return int(match[1]) if match else devices[text]
+def _device(row: dict[str, tuple[str, str]], devices: Interner) -> tuple[int, str | None]:
+    """0 and the name for "NVIDIA A100 (0)"; a name without a number gets one."""
+    text = printable(row.get("Device", ("", ""))[0].strip())
+    match = re.fullmatch(r"(.*?)\s*\((\d+)\)", text)
+    if match is None:
+        return devices[text], text or None
+    return int(match[2]), match[1] or None
 
 
 def _sizes(row: dict[str, tuple[str, str]], column: str) -> Dim3 | None:

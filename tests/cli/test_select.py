@@ -45,6 +45,15 @@ def test_the_format_follows_the_ending(timeline: Path, tmp_path: Path):
     json.loads((tmp_path / "a.json").read_text("utf-8"))
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_an_ending_that_a_selection_has_not(timeline: Path, tmp_path: Path, ending: str):
+    found = run(timeline, "-o", tmp_path / f"a{ending}")
+    assert found.exit_code == 2
+    assert f"a selection is not written as {ending[1:]}" in found.stderr
+    assert not (tmp_path / f"a{ending}").exists()
+    assert run(timeline, "-o", tmp_path / f"a{ending}", "-f", "json").exit_code == 0
+
+
 def test_a_file_is_not_written_over_unasked(timeline: Path, tmp_path: Path):
     target = tmp_path / "a.json"
     target.write_text("mine")

@@ -148,9 +148,18 @@ def test_the_table_says_gains_and_what_is_missing():
     text = render_joined.render(joined())
     assert "1.18x to 1.43x" in text  # 1 / 0.85 and 1 / 0.7
     assert "25.0 %" in text  # floor of duration
-    assert "asked for and not in the report: wanted 30.0 % (of the wall time)" in text
+    assert "asked for and not in the report: wanted 30.0 % (exposed, of the wall time)" in text
     assert "not profiled: other 10.0 %" in text
     assert "profiled, but not in the timeline: stray" in text
+
+
+def test_kernels_of_one_name_are_listed_once():
+    others = [share("gemm", 0.05, grid=(i, 1, 1)) for i in range(3)]
+    found = join(
+        analysis(profiled("k")), selection(share("conv", 0.1), *others, share("add", 0.01))
+    )
+    text = render_joined.render(found)
+    assert "not profiled: gemm 15.0 % in 3 kernels, conv 10.0 %, add 1.0 % (exposed" in text
 
 
 def test_markdown_has_the_same():

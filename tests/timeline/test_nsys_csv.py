@@ -88,6 +88,7 @@ def test_a_gpu_trace_is_a_timeline(tmp_path: Path):
     assert timeline.events.start.tolist() == [1000, 1300]
     assert timeline.events.end.tolist() == [1200, 1400]
     assert timeline.events.device.tolist() == [2, 2]
+    assert timeline.devices[2].name == "NVIDIA A100"
     # 200 ns of kernel, 100 of copy, 100 idle: 400 in all.
     use = select(timeline).selected.use
     assert use is not None

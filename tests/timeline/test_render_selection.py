@@ -9,6 +9,7 @@ import pytest
 
 import roofline
 from roofline.render import selection_json, selection_markdown, selection_table
+from roofline.render.selection_text import limit
 from roofline.timeline import load_timeline, select
 from roofline.timeline.selection import Selection
 from roofline.timeline.wanted import Wanted
@@ -94,6 +95,31 @@ def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
     assert (
         "\n  roofline profile --kernel gemm --launch-skip 2 --launch-count 1 -- PROGRAM\n" in text
     )
+
+
+def test_the_rest_is_measured_as_the_rows_are(tmp_path: Path):
+    # b runs for 40 of 100 us, 10 of them alone; c for 5 alone.
+    events = [kernel("a", 0, 80), kernel("b", 50, 40, stream=8), kernel("c", 95, 5)]
+    made = select(load_timeline(write(tmp_path, trace(*events))), Wanted(top=1))
+    text = selection_table.render(made)
+    assert "2 more kernels: 36.0 % of kernel time, none exposed for more than 10.0 % of" in text
+
+
+def test_copies_that_overlap_are_counted_once_and_alike(tmp_path: Path):
+    # Copies run from 40 to 100, both from 60 to 80: 60 % with nothing else, however they overlap.
+    there = copy(60, 40, stream=10) | {"name": "Memcpy DtoH (Device -> Pinned)"}
+    events = [kernel("a", 0, 40), copy(40, 40), there]
+    text = selection_table.render(select(load_timeline(write(tmp_path, trace(*events)))))
+    assert "copies 60.0 % (60.0 % exposed)" in text
+    assert "copy: 2 kinds, 2 in all, 60.0 % of the wall time with nothing else;" in text
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [(1.187, "1.19x"), (123.4, "123x"), (7_577_452.0, "over 1,000x"), (None, "no limit")],
+)
+def test_a_bound_is_no_longer_than_it_is_worth(bound: float | None, said: str):
+    assert limit(bound) == said
 
 
 def test_markdown_is_a_table(tmp_path: Path):

@@ -238,6 +238,15 @@ def test_steps_by_another_name(tmp_path: Path):
     assert chosen(tmp_path, *events, step=r"^batch \d+$").steps == "ranges"
 
 
+def test_ranges_that_are_no_steps_are_noticed(tmp_path: Path):
+    # One of three "operators" launches something.
+    events = [step(i, 100 * i, 90, "aten::{}") for i in range(3)]
+    selection = chosen(tmp_path, *events, launched(1, "a", 110, 20), step="aten", keep="all")
+    (note,) = [n for n in selection.notes if n.code == "many_steps"]
+    assert note.text.startswith("3 ranges are taken for steps, and 2 of the 3 that count launch no")
+    assert "many_steps" not in [n.code for n in chosen(tmp_path, *five_steps()).notes]
+
+
 def test_nested_ranges_of_one_name_count_once(tmp_path: Path):
     events = [step(1, 0, 100), step(1, 10, 50), launched(1, "a", 10, 20)]
     assert len(chosen(tmp_path, *events).selected.steps) == 1
