@@ -196,11 +196,11 @@ class _Export:
         if not timed.all():
             start, lasted, key, identity = (c[timed] for c in (start, lasted, key, identity))
         launches = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
-        process = key >> 32
-        device = physical_device(self.db, self.tables, lasted & 0xFF, process)
-        end = lasted >> 8
-        end += start
-        events = make_events([start, end, device, identity, *launches, process])
+        key >>= 32  # the process; in place, for a column more is memory
+        device = physical_device(self.db, self.tables, lasted & 0xFF, key)
+        lasted >>= 8
+        lasted += start
+        events = make_events([start, lasted, device, identity, *launches, key])
         return tuple(identities), events, int((~timed).sum())
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
