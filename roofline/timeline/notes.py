@@ -78,8 +78,8 @@ def _on_bounds(device: DeviceUse) -> Iterator[Note]:
     idle = use.idle_s
     if late is not None and idle > _MUCH * use.wall_s and late > _MOST * idle:
         text = (
-            f"{late / idle:.0%} of the idle time passes before the host has launched what runs next: "
-            "there, faster kernels only make the gaps longer."
+            f"{late / idle:.0%} of the idle time passes before the host has launched what runs "
+            "next: there, faster kernels only make the gaps longer."
         )
         yield Note(code="host_late", text=text)
     if device.first in (First.COMMUNICATION, First.COPIES):

@@ -138,7 +138,7 @@ def test_a_kernel_that_was_not_met_is_named(fake: Fake) -> None:
 
     done = fake.run("profile", "--from", "trace.json", "true")
 
-    assert "asked for and not in the report: relu 25.0 % (of the wall time)" in done.stdout
+    assert "asked for and not in the report: relu 25.0 % (exposed, of the wall time)" in done.stdout
     assert "profiled, but not in the timeline: relu" in done.stdout
 
 
