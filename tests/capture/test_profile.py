@@ -424,6 +424,71 @@ def test_a_regex_that_ncu_refuses(fake: Fake) -> None:
     assert fake.calls() == []
 
 
+@pytest.mark.parametrize("list_kernels", [False, True])
+@pytest.mark.parametrize("word", ["nosuch", "./nosuch", "/tmp", "./data.txt"])
+def test_a_program_that_is_not_there_is_not_handed_to_ncu(
+    fake: Fake, word: str, list_kernels: bool
+) -> None:
+    (fake.folder / "data.txt").write_text("no program")
+
+    done = fake.run("profile", *(["--list-kernels"] if list_kernels else []), word)
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+    assert f"evidence: {word}: " in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == {"data.txt"}
+
+
+def test_a_program_of_this_folder_is_taken_as_ncu_takes_it(fake: Fake) -> None:
+    (fake.folder / "app").symlink_to("/bin/true")
+    fake.scenario({"log": [PROFILED], "report": str(fake.report)})
+
+    assert fake.run("profile", "app").returncode == 0
+
+
+def test_another_rank_without_its_program_ends_as_the_profiled_one(fake: Fake) -> None:
+    fake.environment["RANK"] = "3"
+
+    done = fake.run("profile", "--rank", "0", "nosuch")
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+
+
+def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fake) -> None:
+    # As the real one: to stdout, and the log is not opened.
+    fake.scenario(
+        refuses="==ERROR== unrecognised option '--bogus'. Use --help for further details."
+    )
+
+    done = fake.run("profile", "--ncu-arg=--bogus", "true")
+
+    assert done.returncode == 4
+    assert "[option_unknown]" in done.stderr
+    assert "evidence: ==ERROR== unrecognised option '--bogus'" in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == set()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_devices_are_numbers(fake: Fake, dry_run: bool) -> None:
+    done = fake.run("profile", *(["--dry-run"] if dry_run else []), "--devices", "a,b", "true")
+
+    assert done.returncode == 2
+    assert "--devices a,b: GPUs are given by index" in done.stderr
+
+
+def test_devices_that_ncu_refuses(fake: Fake) -> None:
+    fake.scenario(refuses="==ERROR== Invalid device 0 in the --devices option.")
+
+    done = fake.run("profile", "--devices", "0", "true")
+
+    assert done.returncode == 2
+    assert "Invalid device 0" in done.stderr
+    assert fake.calls() == []
+
+
 def test_no_ncu_at_all(fake: Fake) -> None:
     (fake.bin / "ncu").unlink()
 
