@@ -254,12 +254,13 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lone:
-    """A kernel that only one side has."""
+    """A kernel that only one side has; ``side`` is what was measured of it, per launch."""
 
     name: str
     launches: int
     total_s: float | None
     share: float | None
+    side: Side | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

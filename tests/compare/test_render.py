@@ -225,7 +225,7 @@ def test_junit_counts_what_failed() -> None:
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("4", "3")
     failures = {f.get("type"): f.get("message") for f in suite.iter("failure") if f.get("type")}
-    assert failures["not judged"] == "no paired kernel is named 'zzz'"
+    assert failures["not judged"] == "no kernel of AFTER is named 'zzz'"
 
 
 def test_annotations_are_escaped() -> None:
