@@ -22,12 +22,20 @@ COLLECTIVES = (
     "cross_device_reduce",
 )
 _COLLECTIVE = "(?i:" + "|".join(COLLECTIVES) + ")"
+_SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 _LITERAL = re.compile(r"[A-Za-z0-9_]{3,}")
 
 
 def is_collective(name: str) -> bool:
     """Whether a kernel of this name is left out by default."""
     return re.search(_COLLECTIVE, name) is not None
+
+
+def wants_collectives_in_vain(request: CaptureRequest) -> bool:
+    """Whether the regular expression speaks of collectives and the request leaves them out."""
+    if request.kernel_regex is None or request.collectives:
+        return False
+    return is_collective(_SIGNS.sub("", request.kernel_regex))
 
 
 def name_base(request: CaptureRequest) -> NameBase:

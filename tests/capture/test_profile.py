@@ -249,6 +249,33 @@ def test_no_matching_kernel_names_those_that_ran(fake: Fake) -> None:
     assert second[second.index("--metrics") + 1] == "gpu__time_duration.sum"
 
 
+@pytest.mark.parametrize("expression", ["nccl", "nccl.*AllReduce|x", "(?i)all_?gather"])
+def test_collectives_asked_for_by_regex_are_said_to_be_left_out(
+    fake: Fake, expression: str
+) -> None:
+    fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
+
+    done = fake.run("profile", "--kernel-regex", expression, "true")
+
+    assert done.returncode == 4
+    # Before the run, and as the cause; the program does not run again for names.
+    first, _, rest = done.stderr.partition("\n")
+    assert first.startswith("roofline: collectives are left out, those that --kernel-regex")
+    assert "[collectives_left_out]" in rest
+    assert "try: --collectives takes them" in rest
+    assert "kernels that ran" not in rest
+    assert len(fake.calls()) == 1
+
+
+def test_a_regex_of_collectives_with_them_taken_is_judged_as_any(fake: Fake) -> None:
+    fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
+
+    done = fake.run("profile", "--collectives", "--kernel-regex", "nccl", "true")
+
+    assert "[nothing_launched]" in done.stderr
+    assert "collectives_left_out" not in done.stderr
+
+
 def test_nothing_launched_at_all(fake: Fake) -> None:
     fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
 
@@ -540,6 +567,29 @@ def test_dry_run_without_a_gpu_or_ncu_shows_every_generation(fake: Fake) -> None
     assert done.returncode == 0
     for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202"):
         assert f"  {chip}" in done.stdout
+    # quick samples nothing: one hardware pass and one or two for patched code.
+    assert "2 to 3 (with patched code)" in done.stdout
+    assert "sampling" not in done.stdout
+
+
+def test_dry_run_says_for_which_chip_the_command_is_and_it_is(fake: Fake) -> None:
+    fake.gpu()
+
+    unknown = fake.run("profile", "--dry-run", "true").stdout.splitlines()
+    gh100 = fake.run("profile", "--dry-run", "--chip", "gh100", "true").stdout.splitlines()
+
+    commands = [[line for line in lines if "--metrics" in line] for lines in (unknown, gh100)]
+    assert commands[0] == commands[1]
+    assert "the command is for GH100" in unknown[0]
+    assert "only names that every chip has" not in "\n".join(unknown)
+
+
+@pytest.mark.parametrize("chip", ["gv100", "GV11B"])
+def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", chip, "true")
+
+    assert done.returncode == 2
+    assert f"--chip {chip}: too old for the pass table: a real run on it asks ncu" in done.stderr
 
 
 def _signalled(fake: Fake, *signals: int) -> tuple[int, str, str]:
