@@ -18,9 +18,9 @@ from roofline.repfile import Block, Workload, opened, require_whole, walk, wire
 from roofline.repfile.schema import CMDLIST_NAME, RESULTS, Header, Kernel, Session
 from roofline.repfile.summary import damaged
 from roofline.repfile.writer import compressed, sized
+from roofline.reports import SUFFIXES
 
 Keep = Callable[[bytes], bytes | None]  # None: leave the field out after all
-_ENDINGS = (".ncu-rep", ".ncu-repz")
 _BINARY = 4  # the machine code among a source's fields
 
 
@@ -49,7 +49,7 @@ def redact(
         UsageError: ``target`` exists, cannot be written or is no name for a report.
 
     """
-    if target.suffix not in _ENDINGS and not _takes_anything(target):
+    if target.suffix not in SUFFIXES and not _takes_anything(target):
         raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
     refuse_overwrite(target, force=force)
     summary = require_whole(source)

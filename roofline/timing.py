@@ -212,7 +212,8 @@ def _summary(summary: Summary) -> dict[str, Any]:
 def table(timing: Timing, around: dict[str, Any]) -> str:
     """The same for a person."""
     gpus = ", ".join(dict.fromkeys(around["gpus"])) or "no GPU"
-    runs = f"{timing.repeats} runs after {timing.warmup} for warming up"
+    counted = "1 run" if timing.repeats == 1 else f"{timing.repeats} runs"
+    runs = f"{counted} after {timing.warmup} for warming up"
     lines = [
         f"{timing.program}: {runs}, without a profiler; {gpus}",
         f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",

@@ -19,19 +19,14 @@ def check_program(word: str, environment: Mapping[str, str]) -> None:
         ProgramError: there is no such executable.
 
     """
-    path = Path(word)
     if shutil.which(word, path=environment.get("PATH")):
         return
-    if path.is_file() and os.access(path, os.X_OK):
+    if os.access(word, os.X_OK) and Path(word).is_file():
         return
-    raise failed("program_missing", evidence=f"{word}: {_why(path)}")
+    raise failed("program_missing", evidence=f"{word}: {_why(word)}")
 
 
-def _why(path: Path) -> str:
-    if path.is_dir():
-        return "a folder"
-    if path.exists():
-        return "not executable"
-    return (
-        "not on PATH and not in this folder" if path.name == str(path) else "there is no such file"
-    )
+def _why(word: str) -> str:
+    if os.access(word, os.F_OK):
+        return "a folder" if Path(word).is_dir() else "not executable"
+    return "no such file" if os.sep in word else "not on PATH and not in this folder"

@@ -452,9 +452,17 @@ def test_a_regex_that_ncu_refuses(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize("list_kernels", [False, True])
-@pytest.mark.parametrize("word", ["nosuch", "./nosuch", "/tmp", "./data.txt"])
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("nosuch", "not on PATH and not in this folder"),
+        ("./nosuch", "no such file"),
+        ("/tmp", "a folder"),
+        ("./data.txt", "not executable"),
+    ],
+)
 def test_a_program_that_is_not_there_is_not_handed_to_ncu(
-    fake: Fake, word: str, list_kernels: bool
+    fake: Fake, word: str, why: str, list_kernels: bool
 ) -> None:
     (fake.folder / "data.txt").write_text("no program")
 
@@ -462,7 +470,7 @@ def test_a_program_that_is_not_there_is_not_handed_to_ncu(
 
     assert done.returncode == 5
     assert "[program_missing]" in done.stderr
-    assert f"evidence: {word}: " in done.stderr
+    assert f"evidence: {word}: {why}\n" in done.stderr
     assert fake.calls() == []
     assert fake.files() == {"data.txt"}
 
