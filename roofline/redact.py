@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofline import scrub
-from roofline.errors import InputError
+from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.repfile import Block, Workload, opened, require_whole, walk, wire
 from roofline.repfile.schema import CMDLIST_NAME, RESULTS, Header, Kernel, Session
 from roofline.repfile.summary import damaged
 from roofline.repfile.writer import compressed, sized
+from roofline.reports import SUFFIXES
 
 Keep = Callable[[bytes], bytes | None]  # None: leave the field out after all
 _BINARY = 4  # the machine code among a source's fields
@@ -45,9 +46,11 @@ def redact(
 
     Raises:
         InputError: ``source`` is not a whole report.
-        UsageError: ``target`` exists or cannot be written.
+        UsageError: ``target`` exists, cannot be written or is no name for a report.
 
     """
+    if target.suffix not in SUFFIXES and not _takes_anything(target):
+        raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
     refuse_overwrite(target, force=force)
     summary = require_whole(source)
     work = _Work(keep_sass=keep_sass)
@@ -63,6 +66,11 @@ def redact(
         problem = damaged(error)
         raise InputError(f"cannot read {source}", why=problem.text, hint=problem.hint) from error
     return Redaction(results=summary.found, left_out=dict(work.left_out), paths=work.paths)
+
+
+def _takes_anything(target: Path) -> bool:
+    """Whether ``target`` is a pipe or a device, which have names of their own."""
+    return target.exists() and not target.is_file()
 
 
 class _Work:

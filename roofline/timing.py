@@ -15,6 +15,7 @@ from typing import Any
 from roofline import __version__
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
+from roofline.render.numbers import duration
 from roofline.typed import Typed
 
 SCHEMA = "roofline.time/1"
@@ -29,7 +30,7 @@ class Summary:
     """Statistics of repeated values, in their own unit.
 
     ``p95`` interpolates between neighbours; ``spread`` is the distance between the quartiles
-    over the median, which one slow run does not move.
+    over the median, which one slow run does not move; ``None`` for a single value.
     """
 
     values: tuple[float, ...]
@@ -69,18 +70,19 @@ def time_program(
     number in the match; the last match counts.
 
     Raises:
-        UsageError: the program cannot be started, or prints no such figure.
-        ProgramError: the program failed.
+        UsageError: the program prints no such figure.
+        ProgramError: it cannot be started, or it failed: in which run, and what those before took.
 
     """
-    walls, figures = [], []
+    walls: list[float] = []
+    figures: list[float] = []
     total = warmup + repeats
     for number in range(total):
         tell(number, total)
         began = clock()
         done = run(program)
         wall = clock() - began
-        _refuse_failure(program, done)
+        _refuse_failure(program, done, number - warmup, repeats, walls)
         assert done is not None
         figure = None if metric is None else find_figure(metric, done.stdout + done.stderr)
         if number >= warmup:
@@ -98,14 +100,30 @@ def time_program(
     )
 
 
-def _refuse_failure(program: Sequence[str], done: Completed | None) -> None:
+def _refuse_failure(
+    program: Sequence[str],
+    done: Completed | None,
+    number: int,
+    repeats: int,
+    walls: Sequence[float],
+) -> None:
+    """``number`` is that of the run, from 0; below 0 it is one for warming up."""
     name = PurePath(program[0]).name
     if done is None:
-        raise UsageError(f"{program[0]} cannot be started", hint="the path of an executable")
+        raise ProgramError(
+            f"{program[0]} cannot be started",
+            hint="the path of an executable (./app for one in this folder)",
+        )
     if done.code != 0:
         words = [line for line in done.stderr.splitlines() if line.strip()][-_LAST_LINES:]
         how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
-        raise ProgramError(f"{name} failed with {how}", why="; ".join(words) or None)
+        run = "a warm-up run" if number < 0 else f"run {number + 1} of {repeats}"
+        before = f"the runs before it took {', '.join(map(duration, walls))}"
+        raise ProgramError(
+            f"{name} failed with {how} in {run}",
+            why="; ".join(words) or None,
+            details=[before] if walls else (),
+        )
 
 
 def find_figure(pattern: re.Pattern[str], text: str) -> float:
@@ -137,7 +155,7 @@ def summarize(values: Sequence[float]) -> Summary:
         minimum=ordered[0],
         maximum=ordered[-1],
         mean=statistics.fmean(ordered),
-        spread=quartiles / median if median else None,
+        spread=quartiles / median if median and len(ordered) > 1 else None,
     )
 
 
@@ -194,18 +212,21 @@ def _summary(summary: Summary) -> dict[str, Any]:
 def table(timing: Timing, around: dict[str, Any]) -> str:
     """The same for a person."""
     gpus = ", ".join(dict.fromkeys(around["gpus"])) or "no GPU"
-    runs = f"{timing.repeats} runs after {timing.warmup} for warming up"
+    counted = "1 run" if timing.repeats == 1 else f"{timing.repeats} runs"
+    runs = f"{counted} after {timing.warmup} for warming up"
     lines = [
         f"{timing.program}: {runs}, without a profiler; {gpus}",
         f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",
-        _row("wall time, s", timing.wall_s),
+        _row("wall time", timing.wall_s, duration),
     ]
     if timing.metric is not None:
-        lines.append(_row("own figure", timing.metric))
+        lines.append(_row("own figure", timing.metric, lambda value: f"{value:.6g}"))
+    if timing.repeats == 1:
+        lines.append("One run has no spread: whether another would differ is not known.")
     return "\n".join(lines) + "\n"
 
 
-def _row(label: str, summary: Summary) -> str:
+def _row(label: str, summary: Summary, show: Callable[[float], str]) -> str:
     values = (summary.median, summary.p95, summary.minimum, summary.maximum)
     spread = "-" if summary.spread is None else f"{100 * summary.spread:.1f} %"
-    return f"{label:12} " + " ".join(f"{value:>12.6g}" for value in values) + f" {spread:>8}"
+    return f"{label:12} " + " ".join(f"{show(value):>12}" for value in values) + f" {spread:>8}"

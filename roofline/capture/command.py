@@ -39,6 +39,31 @@ def command(
         UsageError: this version of ncu lacks what the request needs.
 
     """
+    words = list(option_words(request, ncu, metrics=metrics))
+    words += ["--log-file", str(log), "--export", escape_macros(str(report))]
+    return (*words, *request.ncu_options, *request.program)
+
+
+def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
+    """The options of ``command`` for ncu to read: it lists its chips and runs nothing.
+
+    The program is left out, lest an ncu that does otherwise run it.
+
+    Raises:
+        UsageError: as ``command``.
+
+    """
+    words = option_words(request, ncu, metrics=metrics)
+    return (*words, "--list-chips", *request.ncu_options)
+
+
+def option_words(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
+    """The words before the program, but for the files and what the user adds.
+
+    Raises:
+        UsageError: as ``command``.
+
+    """
     refuse_too_new(request, ncu.version)
     if request.by_range and (request.kernel_regex or request.kernels or request.per_config):
         raise UsageError(
@@ -54,9 +79,7 @@ def command(
     words = [str(ncu.path)]
     for part in (_process, _replay, _choice, _ranges):
         words += part(request, ncu.version)
-    words += _collection(request, metrics)
-    words += ["--log-file", str(log), "--export", escape_macros(str(report))]
-    return (*words, *request.ncu_options, *request.program)
+    return (*words, *_collection(request, metrics))
 
 
 def names_command(request: CaptureRequest, ncu: Ncu, *, report: Path, log: Path) -> tuple[str, ...]:

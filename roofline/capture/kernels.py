@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from roofline.capture.request import CaptureRequest, NameBase, Ncu
+from roofline.capture.request import CaptureRequest, NameBase
 from roofline.errors import UsageError
-from roofline.process import Completed
 
 # Kernels that wait for other processes or GPUs: replaying one alone hangs, and its percentages
 # would be of waiting. Matched without regard to case.
@@ -23,12 +22,20 @@ COLLECTIVES = (
     "cross_device_reduce",
 )
 _COLLECTIVE = "(?i:" + "|".join(COLLECTIVES) + ")"
+_SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 _LITERAL = re.compile(r"[A-Za-z0-9_]{3,}")
 
 
 def is_collective(name: str) -> bool:
     """Whether a kernel of this name is left out by default."""
     return re.search(_COLLECTIVE, name) is not None
+
+
+def wants_collectives_in_vain(request: CaptureRequest) -> bool:
+    """Whether the regular expression speaks of collectives and the request leaves them out."""
+    if request.kernel_regex is None or request.collectives:
+        return False
+    return is_collective(_SIGNS.sub("", request.kernel_regex))
 
 
 def name_base(request: CaptureRequest) -> NameBase:
@@ -94,30 +101,6 @@ def check_regex(expression: str) -> None:
 def _is_python_only(error: re.error) -> bool:
     """What Python refuses and Boost takes: ncu itself decides then."""
     return any(text in error.msg for text in ("look-behind", "bad escape", "unknown extension"))
-
-
-def check_with_ncu(
-    request: CaptureRequest, ncu: Ncu, run: Callable[[list[str]], Completed | None]
-) -> None:
-    """Let ncu's own engine judge the filter: it parses it before it lists chips.
-
-    Raises:
-        UsageError: ncu refuses the expression.
-
-    """
-    filter_ = name_filter(request)
-    if filter_ is None or not filter_.startswith("regex:"):
-        return
-    answer = run([str(ncu.path), "--kernel-name", filter_, "--list-chips"])
-    if answer is None or "Invalid regex" not in answer.stdout + answer.stderr:
-        return
-    said = (answer.stdout + answer.stderr).partition("Invalid regex provided to --kernel option.")
-    why = said[2].strip().partition(" The error occurred")[0].strip().rstrip(".")
-    raise UsageError(
-        f"--kernel-regex {request.kernel_regex!r}: ncu does not take it",
-        why=why or None,
-        hint="Perl syntax; escape what is meant literally",
-    )
 
 
 def nearest(request: CaptureRequest, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:

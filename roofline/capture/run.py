@@ -12,7 +12,7 @@ from pathlib import Path
 
 from roofline.capture.command import command, names_command
 from roofline.capture.failures import Found, catalogue, error_of, recognise
-from roofline.capture.kernels import nearest
+from roofline.capture.kernels import nearest, wants_collectives_in_vain
 from roofline.capture.machine import Machine
 from roofline.capture.output import check_output, keep_log, log_path, settle
 from roofline.capture.progress import Progress, Watch
@@ -209,6 +209,8 @@ def _failure(
         )
     elif problem is not None and weak:
         failure, evidence = table["report_unreadable"], problem
+    elif failure.code == "nothing_launched" and wants_collectives_in_vain(request):
+        failure, evidence = table["collectives_left_out"], f"--kernel-regex {request.kernel_regex}"
     elif failure.code in ("nothing_launched", "report_missing"):
         names = _names_if_quick(request, setting, watch)
         if names:

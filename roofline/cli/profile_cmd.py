@@ -110,12 +110,17 @@ def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
 
 def _tell_choice(request: CaptureRequest, setting: Setting) -> None:
     """What of the choice of kernels a person should know."""
-    from roofline.capture.kernels import is_collective
+    from roofline.capture.kernels import is_collective, wants_collectives_in_vain
     from roofline.cli.profile_setting import say
 
     tell = setting.tell
     if any(is_collective(name) for name in request.kernels) or request.collectives:
         say("collectives are profiled: one whose peers are not there hangs (--stall-timeout)")
+    elif wants_collectives_in_vain(request):
+        say(
+            "collectives are left out, those that --kernel-regex asks for too; "
+            "--collectives takes them"
+        )
     elif not request.kernels:
         tell("collectives (NCCL, NVSHMEM, all-reduce ...) are left out; --collectives takes them")
     if request.launch_count is not None:

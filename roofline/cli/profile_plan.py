@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofline.capture.chips import Cost, chip_of, choose, cost, table
+from roofline.capture.chips import CHIP_OF_CAPABILITY, Cost, chip_of, choose, cost, table
 from roofline.capture.command import command, shell
 from roofline.capture.failures import NcuFailedError
 from roofline.capture.find import find_ncu
@@ -19,6 +19,12 @@ from roofline.errors import UsageError
 # The chips that the table is shown for where none is known: one of each generation.
 SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
 ELSE = "GH100"
+# What a level adds to the passes of the hardware.
+_HOW = {
+    Level.QUICK: "with patched code",
+    Level.STANDARD: "with patched code and sampling",
+    Level.FULL: "seen in public reports",
+}
 # Without an ncu the plan is for one that takes every option.
 _NEWEST = Version(year=2100, minor=1, text="any")
 
@@ -51,14 +57,10 @@ def plan(runs: Sequence[Run], *, ncu: str | None, chip: str | None) -> str:
     chips = (known_chip(chip),) if chip else chips_here()
     if not chips:
         lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
+        lines.append("# (a real run asks the driver and ncu what there is)")
     chosen = choose(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
     lines += [line for run in runs for line in _run(run, found, chosen.metrics)]
     lines += ["", *_costs(request.level, chips or SHOWN)]
-    if not chips:
-        lines.append(
-            "The GPU is not known here: only names that every chip has are in the command."
-        )
-        lines.append("--chip NAME gives the command for one; a real run asks the driver and ncu.")
     return "\n".join(lines) + "\n"
 
 
@@ -82,7 +84,12 @@ def known_chip(name: str) -> str:
     """
     if name.upper() in table():
         return name.upper()
-    raise UsageError(f"--chip {name}: not known", hint=f"one of {', '.join(sorted(table()))}")
+    older = name.upper() in CHIP_OF_CAPABILITY.values()
+    raise UsageError(
+        f"--chip {name}: {'too old for the pass table' if older else 'not known'}",
+        why="a real run on it asks ncu what it counts" if older else None,
+        hint=f"one of {', '.join(sorted(table()))}",
+    )
 
 
 def chips_here() -> tuple[str, ...]:
@@ -101,13 +108,12 @@ def chips_here() -> tuple[str, ...]:
 
 def _costs(level: Level, chips: tuple[str, ...]) -> list[str]:
     lines = [f"Passes over each kernel at level {level}:", f"  {'chip':8} {'hardware':>8}  in all"]
-    return lines + [_cost(cost(level, chip)) for chip in chips]
+    return lines + [_cost(level, cost(level, chip)) for chip in chips]
 
 
-def _cost(row: Cost) -> str:
+def _cost(level: Level, row: Cost) -> str:
     hardware = "-" if row.hardware is None else str(row.hardware)
     if row.total is None:
         return f"  {row.chip:8} {hardware:>8}  not known"
     low, high = row.total
-    how = "seen in public reports" if row.hardware is None else "with patched code and sampling"
-    return f"  {row.chip:8} {hardware:>8}  {low} to {high} ({how})"
+    return f"  {row.chip:8} {hardware:>8}  {low} to {high} ({_HOW[level]})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from typing import Any
@@ -16,6 +17,7 @@ from roofline.cli.answer import Request, check
 from roofline.errors import UsageError
 
 _EXIT_OF_SIGNAL = 128
+_DEVICES = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*")
 
 
 def capture_request(program: tuple[str, ...], given: dict[str, Any]) -> CaptureRequest:
@@ -29,6 +31,11 @@ def capture_request(program: tuple[str, ...], given: dict[str, Any]) -> CaptureR
         raise UsageError("--kernel and --kernel-regex exclude each other", hint="one of them")
     if not program[0]:
         raise UsageError("the program's name is empty")
+    if given["devices"] is not None and not _DEVICES.fullmatch(given["devices"]):
+        raise UsageError(
+            f"--devices {given['devices']}: GPUs are given by index",
+            hint="--devices 0,1; nvidia-smi -L lists them",
+        )
     count = given["launch_count"]
     if count is None:
         count = 1 if given["per_config"] else DEFAULT_LAUNCH_COUNT
@@ -79,12 +86,20 @@ def answer_request(given: dict[str, Any]) -> Request:
 
 
 def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequest, Setting]:
-    """Find ncu, look at the machine, and fit the request to both; nothing is profiled."""
+    """Find program and ncu, look at the machine, fit the request to it; nothing is profiled.
+
+    Raises:
+        ProgramError: there is no such program.
+        CaptureError: there is no ncu.
+
+    """
     from roofline.capture.find import ask, find_ncu
     from roofline.capture.machine import look
     from roofline.capture.prepare import prepare
+    from roofline.capture.program import check_program
     from roofline.capture.run import Limits
 
+    check_program(request.program[0], os.environ)
     ncu = find_ncu(given["ncu"])
     machine = look()
     prepared = prepare(request, ncu, machine, ask)
@@ -101,22 +116,22 @@ def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequ
 
 
 def check_choice(request: CaptureRequest, setting: Setting) -> None:
-    """Let this ncu judge which kernels it is asked for.
+    """Let this ncu judge its command line before the program starts.
 
     Raises:
-        UsageError: it would refuse.
+        UsageError: it would refuse the choice of kernels or devices.
+        CaptureError: it would refuse another option.
 
     """
-    from roofline.capture.command import refuse_too_new
     from roofline.capture.find import ask
-    from roofline.capture.kernels import check_with_ncu
+    from roofline.capture.refused import check_with_ncu
 
-    refuse_too_new(request, setting.ncu.version)
-    check_with_ncu(request, setting.ncu, ask)
+    check_with_ncu(request, setting.ncu, setting.metrics, ask)
 
 
 def bare_unless_chosen(rank: int, program: tuple[str, ...]) -> None:
     """Become the program where this is another rank; does not return then."""
+    from roofline.capture.failures import failed
     from roofline.capture.ranks import is_chosen
     from roofline.process import become
 
@@ -125,7 +140,7 @@ def bare_unless_chosen(rank: int, program: tuple[str, ...]) -> None:
     try:
         become(program)
     except OSError as error:
-        raise UsageError(f"{program[0]} cannot be started", why=error.strerror) from error
+        raise failed("program_missing", evidence=f"{program[0]}: {error.strerror}") from error
 
 
 def exit_of_signal(captured: Captured) -> int | None:

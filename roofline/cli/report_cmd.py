@@ -90,7 +90,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
     content = _Content(
         after=sides[-1][0],
         comparison=comparison,
-        title=given["title"],
+        title=" ".join(given["title"].split()),
         top=given["top"],
         picture=not given["no_picture"],
     )

@@ -17,6 +17,7 @@ from roofline.render.names import operation
 
 # Changes of work, bytes or operations within this are "the same".
 SAME = 0.03
+_PIPES = {"fp32": "fma", "bf16": "fma"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,23 @@ def precision_moved(before: Side, after: Side) -> str:
     if after.operations.get(main, 0.0) > 0.1 * before.operations[main]:
         return ""
     return f"{operation(main)} to {operation(new)}"
+
+
+def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:
+    """The precisions of BEFORE of whose operations AFTER has a tenth or less, the largest first."""
+    if not before.operations or not after.operations:
+        return ()
+    gone = [
+        key
+        for key, count in before.operations.items()
+        if count > 0 and after.operations.get(key, 0.0) <= 0.1 * count
+    ]
+    return tuple(sorted(gone, key=lambda key: -before.operations[key]))
+
+
+def pipe_of(precision: str) -> str:
+    """The unit that executes operations of ``precision``."""
+    return "tensor" if precision.startswith("tensor_") else _PIPES.get(precision, precision)
 
 
 def changes_of(before: Side, after: Side) -> tuple[Change, ...]:

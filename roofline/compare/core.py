@@ -221,7 +221,7 @@ def _rank(pair_: Pair) -> tuple[bool, float]:
 
 
 def _lone(analysis: Analysis, used: set[int]) -> tuple[Lone, ...]:
-    return tuple(lone_of(g) for i, g in enumerate(analysis.groups) if i not in used)
+    return tuple(lone_of(analysis, g) for i, g in enumerate(analysis.groups) if i not in used)
 
 
 def _names(lone: Sequence[Lone]) -> str:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofline.compare.cause import SAME, busy_ratio
-from roofline.compare.model import Judgement, Outcome, Pair, Prediction, Side
+from roofline.compare.because import BECAUSE, cause_held
+from roofline.compare.model import Judgement, Outcome, Pair, Prediction
 from roofline.compare.names import select
-from roofline.compare.promise import UNCHANGED
-from roofline.compare.words import less, named, times
+from roofline.compare.words import times
 from roofline.errors import UsageError
-from roofline.model import Bound, Family
 from roofline.render.names import UNITS
-from roofline.render.numbers import percent, plain, si, size
-
-# Points by which occupancy must rise to count as the cause claimed.
-_POINTS = 5.0
-BECAUSE = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy", "precision")
+from roofline.render.numbers import percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,83 +116,10 @@ def _judge_cause(pair: Pair, item: Expectation) -> Prediction:
     if pair.outcome is not Outcome.FASTER:
         reason = f"there is no speed-up to explain ({str(pair.outcome).replace('_', ' ')})"
         return _said(item, Judgement.NOT_TESTABLE, reason)
-    held, reason = _cause_held(pair, item.because or "")
+    held, reason = cause_held(pair, item.because or "")
     if held is None:
         return _said(item, Judgement.NOT_TESTABLE, reason)
     if held:
         return _said(item, Judgement.CONFIRMED, reason)
     gained = times(pair.timing.speedup) if pair.timing else ""
     return _said(item, Judgement.REFUTED, f"{gained} faster, but not for that reason: {reason}")
-
-
-def _cause_held(pair: Pair, cause: str) -> tuple[bool | None, str]:
-    before, after = pair.before, pair.after
-    if cause == "bytes":
-        return _fewer(before.dram_bytes, after.dram_bytes, size, "DRAM bytes")
-    if cause == "operations":
-        return _fewer(
-            before.total_operations, after.total_operations, lambda v: si(v, "OP"), "operations"
-        )
-    if cause == "precision":
-        held = pair.cause == "other_precision"
-        return held, "operations moved to another precision" if held else "no precision changed"
-    if cause == "occupancy":
-        return _occupancy(before, after)
-    if cause == "latency":
-        return _latency(pair)
-    return _unit_relieved(before, after, cause)
-
-
-def _fewer(
-    one: float | None, other: float | None, show: Callable[[float], str], noun: str
-) -> tuple[bool | None, str]:
-    if one is None or other is None:
-        return None, f"{noun} were not measured on both sides"
-    return other < one * (1 - SAME), f"{noun} {show(one)} to {show(other)}"
-
-
-def _occupancy(before: Side, after: Side) -> tuple[bool | None, str]:
-    one, other = before.occupancy_percent, after.occupancy_percent
-    if one is None or other is None:
-        return None, "occupancy was not measured on both sides"
-    reason = f"occupancy {percent(one)} to {percent(other)}"
-    if before.bound is not Bound.LATENCY:
-        return False, f"{reason}, and the limit was {named(before.limiter)}"
-    return other > one + _POINTS, reason
-
-
-def _latency(pair: Pair) -> tuple[bool | None, str]:
-    before = pair.before
-    if before.bound is Bound.UNKNOWN:
-        return None, "what limited it before is not known"
-    if before.bound is not Bound.LATENCY:
-        return False, f"it was limited by {named(before.limiter)}"
-    held = pair.cause == "busier"
-    return held, f"latency-bound before; cause found: {pair.cause.replace('_', ' ')}"
-
-
-def _unit_relieved(before: Side, after: Side, cause: str) -> tuple[bool | None, str]:
-    """A unit (or the busiest of a family) was the limiter and got less to do or was used better."""
-    if before.bound is Bound.UNKNOWN:
-        return None, "what limited it before is not known"
-    key = cause
-    if cause in (Family.BANDWIDTH, Family.COMPUTE):
-        members = [u for u, family in before.families.items() if family == cause]
-        if not members:
-            return None, f"no unit of {cause} was measured before"
-        key = max(members, key=lambda u: before.utilization[u])
-    use = before.utilization.get(key)
-    if use is None:
-        return None, f"{named(key)}: not measured before"
-    if before.limiter != key and not (before.co_limited and use >= 60):
-        was = "latency" if before.limiter is None else named(before.limiter)
-        return False, f"the limit was {was}, with {named(key)} at {percent(use)}"
-    work = busy_ratio(before, after, key)
-    if work is None:
-        return None, f"{named(key)}: not measured after"
-    change = f"{named(key)} {percent(use)} to {percent(after.utilization.get(key))} busy"
-    if work < 1 - UNCHANGED:
-        return True, f"{change}, {less(work)}"
-    if after.utilization.get(key, 0.0) > use + SAME * 100:
-        return True, f"{change} at the same work"
-    return False, f"{change}, {plain(work)}x the work"

@@ -101,6 +101,14 @@ def _unknown(text: str) -> UsageError:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kernel:
+    """A kernel of AFTER, and the pair that it is in; ``None`` for one that BEFORE lacks."""
+
+    side: Side
+    pair: Pair | None = None
+
+
 def judge(comparison: Comparison, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
     """Every gate at every kernel it means; a gate that meets none is "not_judged"."""
     return tuple(result for gate in gates for result in _judge(comparison, gate))
@@ -115,18 +123,42 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[GateResult]:
     if gate.what == "gone":
         yield from _gone(comparison, gate)
         return
-    pairs = comparison.pairs
-    if gate.pattern is not None:
-        names = [(p.after.name, p.after.demangled) for p in pairs]
-        before = [(p.before.name, p.before.demangled) for p in pairs]
-        chosen = set(select(gate.pattern, names)) | set(select(gate.pattern, before))
-        pairs = tuple(pairs[i] for i in sorted(chosen))
-    if not pairs:
-        text = f"no paired kernel is named {gate.pattern!r}"
+    kernels = tuple(_meant(comparison, gate))
+    if not kernels:
+        text = _none_named(comparison, gate)
         yield GateResult(gate=gate.text, kernel=None, status="not_judged", text=text)
-    for pair in pairs:
-        status, text = _at(pair, gate)
-        yield GateResult(gate=gate.text, kernel=pair.after.name, status=status, text=text)
+    for kernel in kernels:
+        status, text = _at(kernel, gate)
+        new = "" if kernel.pair else "; new in AFTER"
+        yield GateResult(
+            gate=gate.text, kernel=kernel.side.name, status=status, text=f"{text}{new}"
+        )
+
+
+def _meant(comparison: Comparison, gate: Gate) -> Iterator[_Kernel]:
+    """The kernels that a condition is about: of AFTER, all; a regression takes a pair."""
+    kernels = [_Kernel(side=p.after, pair=p) for p in comparison.pairs]
+    if gate.what != "regression":
+        kernels += [_Kernel(side=k.side) for k in comparison.new if k.side is not None]
+    if gate.pattern is None:
+        yield from kernels
+        return
+    names = [(k.side.name, k.side.demangled) for k in kernels]
+    before = [(p.before.name, p.before.demangled) for p in comparison.pairs]
+    chosen = set(select(gate.pattern, names)) | set(select(gate.pattern, before))
+    yield from (kernels[i] for i in sorted(chosen))
+
+
+def _none_named(comparison: Comparison, gate: Gate) -> str:
+    """Why a condition is about no kernel."""
+    if gate.what != "regression":
+        return f"no kernel of AFTER is named {gate.pattern!r}"
+    sides = [k.side for k in comparison.new if k.side is not None]
+    found = select(gate.pattern or "", [(s.name, s.demangled) for s in sides])
+    if found:
+        name = sides[found[0]].name
+        return f"{name} is new in AFTER, so there is nothing to compare it with"
+    return f"no paired kernel is named {gate.pattern!r}"
 
 
 def _gone(comparison: Comparison, gate: Gate) -> Iterator[GateResult]:
@@ -143,32 +175,33 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[GateResult]:
         yield GateResult(gate=gate.text, kernel=None, status="passed", text="no kernel is gone")
 
 
-def _at(pair: Pair, gate: Gate) -> tuple[str, str]:
-    if gate.what == "regression":
+def _at(kernel: _Kernel, gate: Gate) -> tuple[str, str]:
+    side, pair = kernel.side, kernel.pair
+    if gate.what == "regression" and pair is not None:
         return _regression(pair, gate)
     if gate.what in ("bound", "limiter"):
-        found = str(getattr(pair.after, gate.what) or "none")
+        found = str(getattr(side, gate.what) or "none")
         if gate.what == "bound" and found == Bound.UNKNOWN != gate.value:
             return "not_judged", "what limits it is not known"
         return ("failed" if found == gate.value else "passed"), f"{gate.what} is {found}"
     if gate.what in _QUANTITIES:
         quantity = _QUANTITIES[gate.what]
-        value, show = quantity.get(pair.after), quantity.show
+        value, show = quantity.get(side), quantity.show
     else:
-        value, show = pair.after.utilization.get(gate.what), percent
+        value, show = side.utilization.get(gate.what), percent
     if value is None:
         return "not_judged", f"{gate.what} was not measured"
     limit = float(gate.value)
     over = value > limit if gate.operator == ">" else value < limit
-    if over and gate.what == "time" and _within_spread(pair, gate.operator, limit):
+    if over and gate.what == "time" and _within_spread(kernel, gate.operator, limit):
         return "passed", f"{show(value)}, within the spread of its launches"
     return ("failed" if over else "passed"), f"{show(value)} (limit {show(limit)})"
 
 
-def _within_spread(pair: Pair, operator: str, limit: float) -> bool:
+def _within_spread(kernel: _Kernel, operator: str, limit: float) -> bool:
     """Whether some launch of AFTER keeps the limit, so that the mean alone decides nothing."""
-    times_s = pair.after.durations_s
-    if pair.per != "launch" or len(times_s) < 2:
+    times_s = kernel.side.durations_s
+    if (kernel.pair and kernel.pair.per != "launch") or len(times_s) < 2:
         return False
     return min(times_s) <= limit if operator == ">" else max(times_s) >= limit
 

@@ -109,7 +109,8 @@ class Timing:
 
     ``low`` and ``high`` span the spread of the launches and the noise; ``equal_low`` and
     ``equal_high`` are the same with everything that the clocks alone could explain taken out.
-    ``speedup_low``/``speedup_high`` are the equal-clock speed-up without noise.
+    ``speedup_low``/``speedup_high`` are the equal-clock speed-up without noise, ``spread_low`` and
+    ``spread_high`` the spread of the launches alone, ``None`` where a side was measured once.
     """
 
     speedup: float
@@ -124,6 +125,8 @@ class Timing:
     speedup_high: float
     equal_low: float
     equal_high: float
+    spread_low: float | None = None
+    spread_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,12 +257,13 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lone:
-    """A kernel that only one side has."""
+    """A kernel that only one side has; ``side`` is what was measured of it, per launch."""
 
     name: str
     launches: int
     total_s: float | None
     share: float | None
+    side: Side | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,30 @@ from typing import Any
 from roofline.compare.model import Outcome, ProgramTime
 from roofline.compare.timing import outcome_of
 from roofline.compare.words import times
-from roofline.errors import InputError
+from roofline.errors import InputError, one_line
 from roofline.files import read_text
 from roofline.render.numbers import duration, percent
 
 SCHEMA = "roofline.time/1"
 # The spread of few runs can be 0 by chance; timings of processes scatter by this at least.
 LEAST_SPREAD = 0.01
+# One run has no spread.
+_ENOUGH = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """Wall times of a program: median, 95th percentile and quartile distance over median."""
+    """Wall times of a program: median, 95th percentile and quartile distance over median.
+
+    ``program`` and ``gpus`` are what was run, and where; empty where the file does not say.
+    """
 
     median_s: float
     p95_s: float | None
     spread: float | None
     repeats: int
+    program: str = ""
+    gpus: tuple[str, ...] = ()
 
 
 def read_time(path: Path) -> Timed:
@@ -53,11 +61,18 @@ def read_time(path: Path) -> Timed:
         p95_s=_number(wall, "p95"),
         spread=_number(wall, "spread"),
         repeats=int(data.get("repeats") or 1),
+        program=one_line(str(data.get("program") or "")),
+        gpus=_gpus(data.get("environment")),
     )
 
 
 def _hint(path: Path) -> str:
     return f"roofline time --json PROGRAM > {path.name}"
+
+
+def _gpus(environment: Any) -> tuple[str, ...]:
+    names = environment.get("gpus") if isinstance(environment, dict) else None
+    return tuple(one_line(str(name)) for name in names) if isinstance(names, list) else ()
 
 
 def _number(data: Any, key: str) -> float | None:
@@ -76,14 +91,19 @@ def judge_time(before: Timed, after: Timed) -> ProgramTime:
     speedup = before.median_s / after.median_s
     noise = max(before.spread or 0.0, after.spread or 0.0, LEAST_SPREAD)
     outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
+    spread = f"spread {percent(noise * 100, places=1)}"
+    if min(before.repeats, after.repeats) < _ENOUGH:
+        outcome, spread = Outcome.UNKNOWN, "spread not known from one run"
     change = {
         Outcome.FASTER: f"{times(speedup)} faster",
         Outcome.SLOWER: f"{times(1 / speedup)} slower",
+        Outcome.UNKNOWN: f"not judged ({times(speedup)})",
     }.get(outcome, f"no change ({times(speedup)})")
     text = (
         f"the program without a profiler: {change}, median {duration(before.median_s)} to "
         f"{duration(after.median_s)}, p95 {duration(before.p95_s)} to {duration(after.p95_s)}, "
-        f"spread {percent(noise * 100, places=1)}, {before.repeats} and {after.repeats} runs"
+        f"{spread}, {before.repeats} and {after.repeats} runs"
+        f"{''.join(_doubts(before, after, outcome))}"
     )
     return ProgramTime(
         before_s=before.median_s,
@@ -96,3 +116,16 @@ def judge_time(before: Timed, after: Timed) -> ProgramTime:
         outcome=outcome,
         text=text,
     )
+
+
+def _doubts(before: Timed, after: Timed, outcome: Outcome) -> Iterator[str]:
+    """Why a change may be none of the program's."""
+    if before.program and after.program and before.program != after.program:
+        yield f"; different programs: {before.program} and {after.program}"
+    if before.gpus and after.gpus and before.gpus != after.gpus:
+        yield f"; different GPUs: {', '.join(before.gpus)} and {', '.join(after.gpus)}"
+    if outcome in (Outcome.FASTER, Outcome.SLOWER):
+        yield (
+            "; the spread is within each file, and a machine drifts between two: only a change "
+            "that stays when both are timed again, in turns, is the program's"
+        )

@@ -9,6 +9,8 @@ from roofline.render.numbers import percent
 
 # A unit's work within this is unchanged, so that its floor still stands.
 UNCHANGED = 0.05
+# A bound is confirmed by a gain near it: so much of the time that it leaves to be won.
+NEAR = 0.75
 
 
 def promised(pair: Pair) -> tuple[Prediction, ...]:
@@ -46,10 +48,19 @@ def _at_most(
         change = less(work) if work < 1 else f"{times(work)} more work"
         judged, reason = Judgement.NOT_TESTABLE, f"{change} for {named(key)}"
     elif speedup <= most * tolerance:
-        judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came at the same work"
+        judged, reason = _held(speedup, most)
     else:
         judged, reason = Judgement.REFUTED, f"{times(speedup)} came at the same work of that unit"
     return Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
+
+
+def _held(speedup: float, most: float) -> tuple[Judgement, str]:
+    """A bound that was not exceeded: confirmed by a gain near it, else not put to the test."""
+    won = (1 - 1 / speedup) / (1 - 1 / most) if most > 1 else 1.0
+    came = f"{times(speedup)} came at the same work, {percent(100 * won)} of the time to be won"
+    if won >= NEAR:
+        return Judgement.CONFIRMED, came
+    return Judgement.NOT_TESTABLE, f"held, but {came}"
 
 
 def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: float) -> Prediction:
@@ -69,6 +80,9 @@ def _next(pair: Pair, key: str, work: float | None, speedup: float, tolerance: f
             judged, reason = Judgement.NOT_TESTABLE, f"also {less(next_work)} for {named(new)}"
         else:
             judged, reason = Judgement.REFUTED, f"{times(speedup)} came, beyond that bound"
+    elif now == new and after.limiter is None:
+        judged = Judgement.NOT_TESTABLE
+        reason = f"{times(speedup)} came; {named(new)} is nearest, but nothing is near its peak"
     elif now == new:
         part = percent(100 * speedup / most)
         judged, reason = Judgement.CONFIRMED, f"{times(speedup)} came, {part} of it"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from roofline.compare.cause import Cause, same
+from roofline.compare.cause import Cause, pipe_of, precisions_gone, same
 from roofline.compare.model import Outcome, Side, Timing, Work
 from roofline.compare.words import less, named, times
-from roofline.model import Bound
-from roofline.render.names import unit
+from roofline.model import Bound, Family
+from roofline.render.names import operation, unit
 from roofline.render.numbers import clock, percent, plain, si, size
 
 _MEASURES = {"operations": "operations", "dram_bytes": "DRAM bytes"}
@@ -31,7 +31,7 @@ def sentence(
             f"{unchanged if outcome is Outcome.NO_CHANGE else _change(speedup)} per unit of work"
         )
         return f"{_and_then(head, [_limiter_now(before, after, said=False)])}."
-    amounts = _amounts(before, after)
+    amounts = _amounts(before, after, cause)
     head = _headline(timing, outcome, cause) + (f" {amounts}" if amounts else "")
     why, said = _why(before, after, timing, cause)
     return f"{_and_then(head, [why, _limiter_now(before, after, said=said)])}."
@@ -54,11 +54,18 @@ def _headline(timing: Timing, outcome: Outcome, cause: Cause) -> str:
     return f"no change ({times(timing.speedup)}, noise {percent(timing.noise * 100, places=1)})"
 
 
-def _amounts(before: Side, after: Side) -> str:
-    """The work in bytes, or in operations where bytes were not measured."""
-    if before.dram_bytes is not None and after.dram_bytes is not None:
-        return _amount(before.dram_bytes, after.dram_bytes, size, "DRAM bytes")
+def _amounts(before: Side, after: Side, cause: Cause) -> str:
+    """The work in bytes; in operations where a compute unit is the cause or bytes are unknown."""
+    gone = [key for key in precisions_gone(before, after) if pipe_of(key) == cause.unit]
+    if gone and cause.code == "less_work":
+        counts = [si(side.operations.get(gone[0], 0.0), "OP") for side in (before, after)]
+        return f"without its {operation(gone[0])} operations ({' to '.join(counts)})"
+    old, new = before.dram_bytes, after.dram_bytes
     one, other = before.total_operations, after.total_operations
+    computes = Family.COMPUTE in (s.families.get(cause.unit or "") for s in (before, after))
+    counted = one is not None and other is not None
+    if old is not None and new is not None and not (counted and computes and not same(old, new)):
+        return _amount(old, new, size, "DRAM bytes")
     if one is not None and other is not None:
         return _amount(one, other, lambda v: si(v, "OP"), "operations")
     return ""
@@ -79,18 +86,25 @@ def _why(before: Side, after: Side, timing: Timing, cause: Cause) -> tuple[str, 
     share = None if cause.factor is None else 1 / cause.factor
     fewer = less(share or 0.0)
     old, new = before.limiter, after.limiter
+    role = _role(before, after, key, gained=cause.code in ("fewer_bytes", "less_work"))
     match cause.code:
         case "fewer_bytes" | "less_work" if key == old and new != old:
             return f"no longer limited by {named(key)} ({fewer}, {use})", True
         case "fewer_bytes":
-            return f"that relieves {named(key)}{_role(before, key)}", False
+            return f"that relieves {named(key)}{role}", False
         case "less_work":
-            return f"{fewer} for {named(key)}{_role(before, key)} ({use})", False
+            return (
+                f"{fewer} for {named(key)}{role} ({use})",
+                False,
+            )
         case "more_bytes":
-            return f"that burdens {named(key)}{_role(after, key)}", False
+            return f"that burdens {named(key)}{role}", False
         case "more_work":
             factor = "" if cause.factor is None else f"{times(cause.factor)} "
-            return f"{factor}more work for {named(key)}{_role(after, key)} ({use})", False
+            return (
+                f"{factor}more work for {named(key)}{role} ({use})",
+                False,
+            )
         case "busier" | "idler":
             rate = "higher" if cause.code == "busier" else "lower"
             where = f"{unit(key)} {use}{_launch(before, after)}"
@@ -109,8 +123,12 @@ def _use(before: Side, after: Side, key: str | None) -> str:
     return f"{percent(one)} to {percent(other)} busy"
 
 
-def _role(side: Side, key: str | None) -> str:
-    return ", its limiter" if key == side.limiter else ", its busiest unit"
+def _role(before: Side, after: Side, key: str | None, *, gained: bool) -> str:
+    """What the unit was to the slower side: its limiter or its busiest; "now" where it was not."""
+    slow = before if gained else after
+    what = "its limiter" if key == slow.limiter else "its busiest unit"
+    new = not gained and key != (before.limiter or before.nearest)
+    return f", {'now ' if new else ''}{what}"
 
 
 def _launch(before: Side, after: Side) -> str:

@@ -87,13 +87,14 @@ def _settings(measured: Sequence[Measurement]) -> dict[str, str]:
     return {key: ", ".join(values) for key, values in said.items() if values}
 
 
-def lone_of(group: Group) -> Lone:
+def lone_of(analysis: Analysis, group: Group) -> Lone:
     """A kernel without a counterpart."""
     return Lone(
         name=group.result.measurement.name,
         launches=len(group.launches),
         total_s=group.total_s,
         share=group.share,
+        side=side_of(analysis, [group], total=False),
     )
 
 

@@ -36,6 +36,7 @@ def timing(
     speedup = before.duration_s / after.duration_s
     low, high, measured = _spread(before.durations_s, after.durations_s, speedup, per)
     shortest = min(before.durations_s + after.durations_s, default=0.0)
+    spread = (low, high) if measured else (None, None)
     floor, how = _floor(measured=measured, shortest_s=shortest, noise=noise)
     low, high = min(low, speedup / (1 + floor)), max(high, speedup * (1 + floor))
     sm = _ratio(after.sm_clock_hz, before.sm_clock_hz)
@@ -55,6 +56,8 @@ def timing(
         speedup_high=speedup / slowest,
         equal_low=low / fastest,
         equal_high=high / slowest,
+        spread_low=spread[0],
+        spread_high=spread[1],
     )
 
 

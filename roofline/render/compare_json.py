@@ -13,8 +13,9 @@ from roofline import __version__
 from roofline.compare.model import Comparison
 
 SCHEMA = "roofline.comparison/1"
-# The analysis that a side was taken from; roofline.analysis/1 has it.
-_INTERNAL = {"result"}
+# The analysis that a side was taken from, and a kernel on one side alone: roofline.analysis/1 has
+# them.
+_INTERNAL = {"result", "side"}
 
 
 def render(comparison: Comparison) -> str:

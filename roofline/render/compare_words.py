@@ -88,18 +88,24 @@ def details(pair: Pair) -> Iterator[str]:
         yield f"{who}: {prediction.claim}: {judged} ({prediction.reason})"
     if pair.step is not None:
         share = numbers.share(pair.step.share)
-        low = "" if pair.step.gain_low is None else f"{times(pair.step.gain_low)} to "
-        yield f"the step: at {share} of it, {low}{times(pair.step.gain)} if nothing else changes"
+        low = pair.step.gain if pair.step.gain_low is None else pair.step.gain_low
+        gain = _span(low, pair.step.gain)
+        yield f"the step: at {share} of it, {gain} if nothing else changes"
 
 
 def _spread(pair: Pair) -> str:
     """The range that repeated launches span; empty where the noise is assumed."""
     timing = pair.timing
-    if timing is None or not timing.noise_how.startswith("spread"):
+    if timing is None or timing.spread_low is None or timing.spread_high is None:
         return ""
     count = pair.before.launches
     launches = f"{count} launches" if count == pair.after.launches else "the launches"
-    return f"before / after is {times(timing.low)} to {times(timing.high)} over {launches}"
+    return f"before / after is {_span(timing.spread_low, timing.spread_high)} over {launches}"
+
+
+def _span(low: float, high: float) -> str:
+    """A range of speed-ups: "0.98x to 1.02x", or one where both read alike."""
+    return " to ".join(dict.fromkeys((times(low), times(high))))
 
 
 def side_effects(pair: Pair) -> Iterator[str]:

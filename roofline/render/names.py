@@ -50,7 +50,7 @@ QUANTITIES = {
     "l1_bytes_per_s": "L1 bandwidth",
     "operations_per_s": "operation rate",
     "duration_s": "duration",
-    "utilization": "utilisation of any unit",
+    "utilization": "utilisation unit by unit",
     "stalls": "stall reasons",
     "launch": "waves and registers",
     "sm_clock": "SM clock",

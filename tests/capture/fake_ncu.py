@@ -1,7 +1,9 @@
 """A stand-in for ncu: does what a scenario file says and notes what it was called with.
 
 The scenario (JSON, named by FAKE_NCU) has ``version``, ``query`` (what --query-metrics prints),
-``regex_error`` and ``captures``: what each profiling run in turn does (the last one repeats).
+``regex_error``, ``refuses`` (an error about the command line, which the real one prints to stdout
+before it opens its log) and ``captures``: what each profiling run in turn does (the last one
+repeats).
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ def main() -> int:
         say("NVIDIA (R) Nsight Compute Command Line Profiler")
         say(scenario.get("version", "Version 2024.1.1.0 (build 33998838) (public-release)"))
         return 0
+    if (refused := scenario.get("refuses")) and "--query-metrics" not in argv:
+        say(refused)
+        return 1
     if "--list-chips" in argv:
         if error := scenario.get("regex_error"):
             say(f"==ERROR== Invalid regex provided to --kernel option. {error}")

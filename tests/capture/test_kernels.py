@@ -10,13 +10,13 @@ import pytest
 from roofline.capture.find import ask
 from roofline.capture.kernels import (
     check_regex,
-    check_with_ncu,
     escape,
     is_collective,
     name_base,
     name_filter,
     nearest,
 )
+from roofline.capture.refused import check_with_ncu
 from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
 from roofline.errors import UsageError
 from roofline.process import Completed
@@ -151,17 +151,17 @@ def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
     assert NCU is not None
     real = Ncu(path=Path(NCU), version=Version(year=2024, minor=1), how="test")
     if good:
-        check_with_ncu(request(kernel_regex=expression), real, ask)
+        check_with_ncu(request(kernel_regex=expression), real, (), ask)
         return
     with pytest.raises(UsageError, match="lookbehind"):
-        check_with_ncu(request(kernel_regex=expression), real, ask)
+        check_with_ncu(request(kernel_regex=expression), real, (), ask)
 
 
 def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
     ncu = Ncu(path=Path("ncu"), version=Version(year=2024, minor=1), how="test")
-    check_with_ncu(request(kernel_regex="x"), ncu, lambda _: None)
+    check_with_ncu(request(kernel_regex="x"), ncu, (), lambda _: None)
     fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
-    check_with_ncu(request(kernel_regex="x"), ncu, lambda _: fine)
+    check_with_ncu(request(kernel_regex="x"), ncu, (), lambda _: fine)
 
 
 def test_nearest_names_first() -> None:

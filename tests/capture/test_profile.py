@@ -249,6 +249,33 @@ def test_no_matching_kernel_names_those_that_ran(fake: Fake) -> None:
     assert second[second.index("--metrics") + 1] == "gpu__time_duration.sum"
 
 
+@pytest.mark.parametrize("expression", ["nccl", "nccl.*AllReduce|x", "(?i)all_?gather"])
+def test_collectives_asked_for_by_regex_are_said_to_be_left_out(
+    fake: Fake, expression: str
+) -> None:
+    fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
+
+    done = fake.run("profile", "--kernel-regex", expression, "true")
+
+    assert done.returncode == 4
+    # Before the run, and as the cause; the program does not run again for names.
+    first, _, rest = done.stderr.partition("\n")
+    assert first.startswith("roofline: collectives are left out, those that --kernel-regex")
+    assert "[collectives_left_out]" in rest
+    assert "try: --collectives takes them" in rest
+    assert "kernels that ran" not in rest
+    assert len(fake.calls()) == 1
+
+
+def test_a_regex_of_collectives_with_them_taken_is_judged_as_any(fake: Fake) -> None:
+    fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
+
+    done = fake.run("profile", "--collectives", "--kernel-regex", "nccl", "true")
+
+    assert "[nothing_launched]" in done.stderr
+    assert "collectives_left_out" not in done.stderr
+
+
 def test_nothing_launched_at_all(fake: Fake) -> None:
     fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
 
@@ -424,6 +451,79 @@ def test_a_regex_that_ncu_refuses(fake: Fake) -> None:
     assert fake.calls() == []
 
 
+@pytest.mark.parametrize("list_kernels", [False, True])
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("nosuch", "not on PATH and not in this folder"),
+        ("./nosuch", "no such file"),
+        ("/tmp", "a folder"),
+        ("./data.txt", "not executable"),
+    ],
+)
+def test_a_program_that_is_not_there_is_not_handed_to_ncu(
+    fake: Fake, word: str, why: str, list_kernels: bool
+) -> None:
+    (fake.folder / "data.txt").write_text("no program")
+
+    done = fake.run("profile", *(["--list-kernels"] if list_kernels else []), word)
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+    assert f"evidence: {word}: {why}\n" in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == {"data.txt"}
+
+
+def test_a_program_of_this_folder_is_taken_as_ncu_takes_it(fake: Fake) -> None:
+    (fake.folder / "app").symlink_to("/bin/true")
+    fake.scenario({"log": [PROFILED], "report": str(fake.report)})
+
+    assert fake.run("profile", "app").returncode == 0
+
+
+def test_another_rank_without_its_program_ends_as_the_profiled_one(fake: Fake) -> None:
+    fake.environment["RANK"] = "3"
+
+    done = fake.run("profile", "--rank", "0", "nosuch")
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+
+
+def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fake) -> None:
+    # As the real one: to stdout, and the log is not opened.
+    fake.scenario(
+        refuses="==ERROR== unrecognised option '--bogus'. Use --help for further details."
+    )
+
+    done = fake.run("profile", "--ncu-arg=--bogus", "true")
+
+    assert done.returncode == 4
+    assert "[option_unknown]" in done.stderr
+    assert "evidence: ==ERROR== unrecognised option '--bogus'" in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == set()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_devices_are_numbers(fake: Fake, dry_run: bool) -> None:
+    done = fake.run("profile", *(["--dry-run"] if dry_run else []), "--devices", "a,b", "true")
+
+    assert done.returncode == 2
+    assert "--devices a,b: GPUs are given by index" in done.stderr
+
+
+def test_devices_that_ncu_refuses(fake: Fake) -> None:
+    fake.scenario(refuses="==ERROR== Invalid device 0 in the --devices option.")
+
+    done = fake.run("profile", "--devices", "0", "true")
+
+    assert done.returncode == 2
+    assert "Invalid device 0" in done.stderr
+    assert fake.calls() == []
+
+
 def test_no_ncu_at_all(fake: Fake) -> None:
     (fake.bin / "ncu").unlink()
 
@@ -475,6 +575,29 @@ def test_dry_run_without_a_gpu_or_ncu_shows_every_generation(fake: Fake) -> None
     assert done.returncode == 0
     for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202"):
         assert f"  {chip}" in done.stdout
+    # quick samples nothing: one hardware pass and one or two for patched code.
+    assert "2 to 3 (with patched code)" in done.stdout
+    assert "sampling" not in done.stdout
+
+
+def test_dry_run_says_for_which_chip_the_command_is_and_it_is(fake: Fake) -> None:
+    fake.gpu()
+
+    unknown = fake.run("profile", "--dry-run", "true").stdout.splitlines()
+    gh100 = fake.run("profile", "--dry-run", "--chip", "gh100", "true").stdout.splitlines()
+
+    commands = [[line for line in lines if "--metrics" in line] for lines in (unknown, gh100)]
+    assert commands[0] == commands[1]
+    assert "the command is for GH100" in unknown[0]
+    assert "only names that every chip has" not in "\n".join(unknown)
+
+
+@pytest.mark.parametrize("chip", ["gv100", "GV11B"])
+def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", chip, "true")
+
+    assert done.returncode == 2
+    assert f"--chip {chip}: too old for the pass table: a real run on it asks ncu" in done.stderr
 
 
 def _signalled(fake: Fake, *signals: int) -> tuple[int, str, str]:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from roofline.capture.chips import choose, table
-from roofline.capture.command import command, names_command
+from roofline.capture.command import command, names_command, question
 from roofline.capture.find import ask, find_ncu
 from roofline.capture.levels import Level, base_name, is_listed
 from roofline.capture.prepare import known_to
+from roofline.capture.refused import check_with_ncu
 from roofline.capture.request import CaptureRequest, NameBase, Ncu, Replay
 from roofline.capture.run import child_environment
 from roofline.process import run_quietly
@@ -141,3 +142,44 @@ def test_a_bad_regex_is_refused_before_the_program_starts(fake: Fake) -> None:
     assert done.returncode == 2
     assert "lookbehind" in done.stderr
     assert fake.files() == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nosuch",), 5, "[program_missing]"),
+        (("./nosuch",), 5, "[program_missing]"),
+        (("--list-kernels", "nosuch"), 5, "[program_missing]"),
+        (("--ncu-arg=--bogus", "true"), 4, "[option_unknown]"),
+        (("--list-kernels", "--ncu-arg=--bogus", "true"), 4, "[option_unknown]"),
+        (("--section", "nope", "true"), 4, "[section_unknown]"),
+        (("--devices", "a,b", "true"), 2, "--devices a,b"),
+    ],
+)
+def test_a_command_line_that_ncu_refuses(
+    fake: Fake, words: tuple[str, ...], code: int, said: str
+) -> None:
+    assert NCU is not None
+
+    done = fake.run("profile", "--ncu", NCU, *words)
+
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "==ERROR==" not in done.stdout
+    assert fake.files() == set()
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_we_ask_for_is_not_refused(ncu: Ncu, name: str) -> None:
+    request = REQUESTS[name]
+    metrics = choose(request.level, ["GH100"], patched=request.patched).metrics
+
+    check_with_ncu(request, ncu, metrics, ask)
+
+
+def test_asking_does_not_start_the_program(ncu: Ncu) -> None:
+    assert "true" not in question(ALL, ncu, metrics=())
+    done = ask(list(question(ALL, ncu, metrics=())))
+
+    assert done is not None
+    assert "gh100" in done.stdout

@@ -46,6 +46,16 @@ def test_slower_with_better_utilisation() -> None:
     ]
 
 
+def test_slower_says_of_which_side_the_limiter_is() -> None:
+    # LSU was the limit; twice the time with the ALU 90 % busy: 2 x 90/70 = 2.57 times its work.
+    pair = one(
+        launch(us=1000, use={"lsu": 85, "alu": 70, "issue": 20}),
+        launch(us=2000, use={"lsu": 37, "alu": 90, "issue": 20}),
+    )
+
+    assert "2.57x more work for the ALU pipe, now its limiter (70 % to 90 % busy)" in pair.sentence
+
+
 def test_resident_in_l2() -> None:
     pair = one(*pairs.l2_resident())
 

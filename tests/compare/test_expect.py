@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from roofline.compare.core import Options, compare
@@ -82,6 +84,144 @@ def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
 
     assert judgement is Judgement.REFUTED
     assert reason == "1.25x faster, but not for that reason: DRAM bytes 900 MB to 900 MB"
+
+
+def fp64_gone(**values: Any) -> tuple[Measurement, Measurement]:
+    """FP64 pipe 86 % busy; its operations go, a sixth of the DRAM bytes (4 % busy) and time left.
+
+    FP32 has more operations on both sides, so the main type stays.
+    """
+    before = launch(
+        us=700,
+        use={**IDLE, "fp64": 86, "dram": 4, "issue": 30, "fma": 16},
+        dram_bytes=12e9,
+        operations={"fp64": 27e9, "fp32": 54e9},
+        **values,
+    )
+    after = launch(
+        us=100,
+        use={**IDLE, "fp64": 0, "dram": 4, "issue": 72, "fma": 49, "lsu": 85},
+        dram_bytes=2e9,
+        operations={"fp64": 0.0, "fp32": 55e9},
+    )
+    return before, after
+
+
+@pytest.mark.parametrize(
+    ("because", "judgement", "said"),
+    [
+        (
+            "bytes",
+            Judgement.REFUTED,
+            (
+                "7.00x faster, but not for that reason: DRAM bytes 12.0 GB to 2.00 GB, but the "
+                "limit was the FP64 pipe, with DRAM at 4 %"
+            ),
+        ),
+        (
+            "precision",
+            Judgement.CONFIRMED,
+            "FP64 operations 27.0 GOP to 0 OP, the FP64 pipe was 86 % busy",
+        ),
+        (
+            "operations",
+            Judgement.CONFIRMED,
+            "operations 81.0 GOP to 55.0 GOP, with the FP64 pipe 86 % to 0 % busy, no work left",
+        ),
+        ("fp64", Judgement.CONFIRMED, "the FP64 pipe 86 % to 0 % busy, no work left"),
+    ],
+)
+def test_what_was_not_the_limit_is_no_cause(because: str, judgement: Judgement, said: str) -> None:
+    assert judged(*fp64_gone(), because=because) == (judgement, said)
+
+
+def test_the_sentence_begins_with_what_the_limiter_had_to_do() -> None:
+    sentence = one(*fp64_gone()).sentence
+
+    assert sentence.startswith(
+        "7.00x faster without its FP64 operations (27.0 GOP to 0 OP): no longer limited by the "
+        "FP64 pipe"
+    )
+
+
+def test_fewer_operations_of_what_bytes_limit_are_no_cause() -> None:
+    before = launch(us=1000, operations={"fp32": 4e9}, dram_bytes=0.9e9)
+    after = launch(us=500, operations={"fp32": 2e9}, dram_bytes=0.8e9)
+
+    # 4 GFLOP in 1 ms are 40 % of the 10 TFLOP/s of the toy.
+    judgement, reason = judged(before, after, because="operations")
+
+    assert judgement is Judgement.REFUTED
+    assert reason.endswith(
+        "operations 4.00 GOP to 2.00 GOP, but the limit was DRAM, with the FMA pipe at 40 %"
+    )
+
+
+def test_a_precision_that_went_but_was_not_the_limit() -> None:
+    use = {**IDLE, "dram": 90, "fp64": 20, "l2": 40, "issue": 20}
+    before = launch(us=1000, use=use, operations={"fp64": 1e9, "fp32": 4e9}, dram_bytes=0.9e9)
+    after = launch(us=500, use=use, operations={"fp64": 0.0, "fp32": 4e9}, dram_bytes=0.45e9)
+
+    judgement, reason = judged(before, after, because="precision")
+
+    assert judgement is Judgement.REFUTED
+    assert "the limit was DRAM, with the FP64 pipe at 20 %" in reason
+
+
+def test_bytes_of_a_latency_bound_kernel_are_no_cause() -> None:
+    use = {**IDLE, "l2": 50, "dram": 45, "issue": 9}
+    before = launch(us=1000, use=use, dram_bytes=2e9)
+    after = launch(us=500, use={**use, "dram": 90}, dram_bytes=1.2e9)
+
+    judgement, reason = judged(before, after, because="bytes")
+
+    assert judgement is Judgement.REFUTED
+    assert reason.endswith("but the limit was latency, with DRAM at 45 %")
+
+
+@pytest.mark.parametrize(
+    ("us", "use", "judgement"),
+    [
+        # LSU 80 % of 1000 us: 800 us, 1.25x, 200 us to be won at the same work.
+        (970, 80 / 0.97, Judgement.NOT_TESTABLE),  # 30 of 200 us: held, but not tried
+        (860, 80 / 0.86, Judgement.NOT_TESTABLE),  # 140 of 200 us: 70 %
+        (840, 80 / 0.84, Judgement.CONFIRMED),  # 160 of 200 us: 80 %
+        (810, 80 / 0.81, Judgement.CONFIRMED),
+        (700, 80 / 0.70, Judgement.REFUTED),  # beyond it
+    ],
+)
+def test_a_bound_is_confirmed_by_a_gain_near_it(
+    us: float, use: float, judgement: Judgement
+) -> None:
+    pair = one(
+        launch(us=1000, use={"lsu": 80, "dram": 10, "issue": 20}),
+        launch(us=us, use={"lsu": use, "dram": 10, "issue": 20}),
+        noise=0.01,
+    )
+
+    assert floors(pair)["at most 1.25x at the same work for the LSU path"] is judgement
+
+
+def test_a_bound_that_held_untried_is_said_to_have() -> None:
+    pair = one(
+        launch(us=1000, use={"lsu": 80, "dram": 10, "issue": 20}),
+        launch(us=900, use={"lsu": 80 / 0.9, "dram": 11, "issue": 20}),
+    )
+
+    # 100 of the 200 us that 80 % of the peak leave.
+    reason = next(p.reason for p in pair.predictions if p.claim.startswith("at most 1.25x"))
+    assert reason == "held, but 1.11x came at the same work, 50 % of the time to be won"
+
+
+def test_the_next_unit_must_be_near_its_peak_to_confirm_that_it_limits() -> None:
+    # L1 relieved; DRAM is nearest at 50 %, which limits nothing.
+    pair = one(
+        launch(us=1000, use={**IDLE, "l1": 90, "dram": 45, "l2": 20, "issue": 20}),
+        launch(us=900, use={**IDLE, "l1": 40, "dram": 50, "l2": 22, "issue": 22}),
+    )
+
+    claim = "at most 2.22x with L1/shared relieved, then limited by DRAM"
+    assert floors(pair)[claim] is Judgement.NOT_TESTABLE
 
 
 def test_latency_hidden_is_a_cause() -> None:

@@ -64,9 +64,10 @@ def test_a_pair_gets_the_gain_of_its_share() -> None:
     assert step.gain == pytest.approx(1 / (0.7 + 0.15))
 
 
-def timed(path: Path, median: float, spread: float | None = 0.02) -> Path:
+def timed(path: Path, median: float, spread: float | None = 0.02, **rest: object) -> Path:
     wall = {"median": median, "p95": median * 1.1, "spread": spread}
-    path.write_text(json.dumps({"schema": "roofline.time/1", "repeats": 20, "wall_s": wall}))
+    document = {"schema": "roofline.time/1", "repeats": 20, "wall_s": wall}
+    path.write_text(json.dumps(document | rest))
     return path
 
 
@@ -77,8 +78,30 @@ def test_two_timings_of_the_program(tmp_path: Path) -> None:
     assert found.speedup == pytest.approx(1.25)
     assert found.text == (
         "the program without a profiler: 1.25x faster, median 2.00 s to 1.60 s, "
-        "p95 2.20 s to 1.76 s, spread 2.0 %, 20 and 20 runs"
+        "p95 2.20 s to 1.76 s, spread 2.0 %, 20 and 20 runs; the spread is within each file, and "
+        "a machine drifts between two: only a change that stays when both are timed again, in "
+        "turns, is the program's"
     )
+
+
+def test_other_programs_and_gpus_are_said(tmp_path: Path) -> None:
+    before = timed(tmp_path / "b.json", 2.0, program="sleep", environment={"gpus": ["NVIDIA A"]})
+    after = timed(tmp_path / "a.json", 2.0, program="echo", environment={"gpus": ["NVIDIA B"]})
+
+    assert program_time(before, after).text.endswith(
+        "20 and 20 runs; different programs: sleep and echo; different GPUs: NVIDIA A and NVIDIA B"
+    )
+    assert program_time(before, before).text.endswith("20 and 20 runs")
+
+
+def test_one_run_cannot_tell_a_change(tmp_path: Path) -> None:
+    before = timed(tmp_path / "b.json", 2.0, spread=None, repeats=1)
+
+    found = program_time(before, timed(tmp_path / "a.json", 1.0))
+
+    assert found.outcome is Outcome.UNKNOWN
+    assert "not judged (2.00x)" in found.text
+    assert "spread not known from one run, 1 and 20 runs" in found.text
 
 
 def test_a_program_within_its_spread_did_not_change(tmp_path: Path) -> None:

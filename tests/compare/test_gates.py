@@ -90,6 +90,52 @@ def test_a_kernel_that_is_gone() -> None:
     assert status(comparison, "a: gone") == ["passed"]
 
 
+def with_new() -> Comparison:
+    """BEFORE has "a" alone, AFTER also "mask", which is slow and latency-bound."""
+    idle = {**pairs.IDLE, "dram": 2.0, "l2": 3.0, "issue": 1.0}
+    mask = launch("mask", demangled="mask", us=3000, use=idle, registers_per_thread=64)
+    a = launch("a", demangled="a", us=100)
+    return compare(capture(a), capture(a, mask))
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        ("time>2ms", {"a": "passed", "mask": "failed"}),
+        ("mask: time>2ms", {"mask": "failed"}),
+        ("mask: time>4ms", {"mask": "passed"}),
+        ("bound=latency", {"a": "passed", "mask": "failed"}),
+        ("dram<50%", {"a": "passed", "mask": "failed"}),
+        ("registers>32", {"a": "not_judged", "mask": "failed"}),
+        ("regression=5%", {"a": "passed"}),  # a new kernel has nothing to be slower than
+        ("gone", {None: "passed"}),
+    ],
+)
+def test_conditions_on_figures_of_after_are_about_all_of_it(
+    gate: str, expected: dict[str | None, str]
+) -> None:
+    results = judge(with_new(), [parse_gate(gate)])
+
+    assert {r.kernel: r.status for r in results} == expected
+    assert all(r.text.endswith("; new in AFTER") for r in results if r.kernel == "mask")
+
+
+def test_a_regression_of_a_new_kernel_is_not_judged_and_says_why() -> None:
+    (result,) = judge(with_new(), [parse_gate("mask: regression")])
+
+    assert result.status == "not_judged"
+    assert result.text == "mask is new in AFTER, so there is nothing to compare it with"
+
+
+def test_the_spread_of_a_new_kernel_counts_as_that_of_a_pair() -> None:
+    a = launch("a", demangled="a", us=100)
+    new = [launch("b", demangled="b", us=us, index=i) for i, us in enumerate((118, 120, 125))]
+    comparison = compare(capture(a), capture(a, *new))
+
+    assert status(comparison, "b: time>120us") == ["passed"]
+    assert status(comparison, "b: time>117us") == ["failed"]
+
+
 def test_every_kernel_is_judged() -> None:
     comparison = compare(
         capture(launch("a", demangled="a", us=100), launch("b", demangled="b", us=100)),

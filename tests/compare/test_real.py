@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from roofline.analysis import analyze
-from roofline.compare.core import compare
-from roofline.compare.model import Comparison, Outcome
+from roofline.compare.core import Options, compare
+from roofline.compare.expect import parse_because
+from roofline.compare.model import Comparison, Judgement, Outcome
 from roofline.errors import UsageError
 from roofline.render import compare_markdown, compare_table
 from tests.shared import REPORTS, SHARED
@@ -58,6 +59,22 @@ def test_renamed_kernels_pair_and_their_times_are_compared(
     assert pair.timing.speedup == pytest.approx(speedup)
     assert pair.outcome is (Outcome.FASTER if speedup > 1 else Outcome.SLOWER)
     assert pair.cause != "unexplained"
+
+
+def test_a_cause_that_was_not_the_limiter_is_refuted() -> None:
+    assert SHARED is not None
+    folder = SHARED / "reports"
+    before, after = (analyze(next(folder.glob(f"*mc2__{v}.ncu-rep"))) for v in ("v1", "v2"))
+    wanted = [parse_because(cause) for cause in ("bytes", "precision")]
+
+    (pair,) = compare(before, after, Options(expectations=wanted)).pairs
+
+    said = {p.claim: p.judgement for p in pair.predictions if p.by == "user"}
+    assert said == {
+        "--because bytes": Judgement.REFUTED,  # DRAM was 4 % busy, the FP64 pipe 86 %
+        "--because precision": Judgement.CONFIRMED,  # 27 GFLOP of FP64 to none
+    }
+    assert "without its FP64 operations" in pair.sentence
 
 
 def test_a_difference_within_noise() -> None:

@@ -218,6 +218,25 @@ def test_nothing_personal_is_in_any_output() -> None:
 # --- what CI reads -------------------------------------------------------------------------------
 
 
+def test_the_range_of_launches_is_theirs_and_not_the_noise() -> None:
+    side = capture(*(launch(us=us, index=i) for i, us in enumerate((100, 110))))
+    slower = capture(*(launch(us=us, index=i) for i, us in enumerate((100, 120))))
+
+    alike = " ".join(compare_table.render(compare(side, side)).split())
+    apart = " ".join(compare_table.render(compare(slower, side)).split())
+
+    assert "before / after is 1.00x over 2 launches" in alike
+    # 100 / 100 and 120 / 110.
+    assert "before / after is 1.00x to 1.09x over 2 launches" in apart
+
+
+def test_a_step_gain_that_reads_alike_is_said_once() -> None:
+    options = Options(shares={0: (0.001, 0.002)})
+    text = compare_table.render(compare(capture(launch()), capture(launch()), options))
+
+    assert "0.2 % of it, 1.00x if nothing else changes" in text
+
+
 def test_junit_counts_what_failed() -> None:
     root = ET.fromstring(junit.render(everything()))
 
@@ -225,7 +244,7 @@ def test_junit_counts_what_failed() -> None:
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("4", "3")
     failures = {f.get("type"): f.get("message") for f in suite.iter("failure") if f.get("type")}
-    assert failures["not judged"] == "no paired kernel is named 'zzz'"
+    assert failures["not judged"] == "no kernel of AFTER is named 'zzz'"
 
 
 def test_annotations_are_escaped() -> None:

@@ -315,3 +315,11 @@ def test_opened_gives_the_same_bytes_compressed_or_not(tmp_path: Path):
     redact(plain, tmp_path / "c.ncu-rep")
     with opened(packed) as data:
         assert bytes(data) == (tmp_path / "c.ncu-rep").read_bytes()
+
+
+def test_only_a_name_of_a_report_is_taken(tmp_path: Path):
+    with pytest.raises(UsageError, match=r"x\.txt is no name for a report"):
+        redact(SAMPLES[0], tmp_path / "x.txt")
+    assert list(tmp_path.iterdir()) == []
+
+    redact(SAMPLES[0], Path("/dev/null"))

@@ -292,3 +292,13 @@ def test_gpus_that_look_alike_are_one():
     used = summary.devices(both)
 
     assert [(u.device.sm_count, u.launches) for u in used] == [(40, 2), (20, 1)]
+
+
+def test_a_gap_in_the_units_does_not_deny_those_that_were_measured() -> None:
+    # Only throughputs: DRAM is there, the units of the SM are not.
+    only = measurement("copy", units=(unit("dram", 90.0),))
+    gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
+    text = table.render(analysis(result(only, verdict(missing=(gap,)))), width=120)
+
+    assert re.search(r"DRAM +\S+ +90 %", text)
+    assert "Not measured: utilisation unit by unit. To collect:" in text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
-from roofline.timing import find_figure, quantile, summarize, time_program, to_json
+from roofline.timing import find_figure, quantile, summarize, table, time_program, to_json
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,7 +57,8 @@ def test_quantiles_by_hand() -> None:
 
 
 def test_one_value_has_no_spread_and_zero_has_none() -> None:
-    assert summarize([3.0]).spread == 0
+    assert summarize([3.0]).spread is None
+    assert summarize([3.0, 3.0]).spread == 0
     assert summarize([0.0]).spread is None
 
 
@@ -100,7 +101,7 @@ def test_no_figure_is_an_error() -> None:
 
 
 def test_a_program_that_fails() -> None:
-    with pytest.raises(ProgramError, match=r"app failed with exit code 3: why"):
+    with pytest.raises(ProgramError, match=r"app failed with exit code 3 in run 1 of 1: why"):
         time_program(["app"], answering(code=3), repeats=1, warmup=0)
 
 
@@ -110,8 +111,37 @@ def test_a_program_that_is_killed() -> None:
 
 
 def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match="cannot be started"):
+    with pytest.raises(ProgramError, match="cannot be started"):
         time_program(["app"], lambda _: None, repeats=1, warmup=0)
+
+
+def test_the_run_that_failed_is_numbered_and_those_before_it_are_told() -> None:
+    codes = [0, 0, 0, 7]
+
+    def run(argv: Sequence[str]) -> Completed:
+        return Completed(argv=tuple(argv), code=codes.pop(0), stdout="", stderr="")
+
+    with pytest.raises(ProgramError) as failed:
+        time_program(["app"], run, repeats=5, warmup=1, clock=clock(9, 1.5, 0.25, 1))
+
+    assert str(failed.value).splitlines() == [
+        "app failed with exit code 7 in run 3 of 5",
+        "  the runs before it took 1.50 s, 250 ms",
+    ]
+
+
+def test_a_warm_up_run_that_fails_is_said_to_be_one() -> None:
+    with pytest.raises(ProgramError, match="exit code 3 in a warm-up run"):
+        time_program(["app"], answering(code=3), repeats=1, warmup=1)
+
+
+def test_the_table_has_three_digits_and_no_spread_of_one_run() -> None:
+    timing = time_program(["app"], answering(), repeats=1, warmup=0, clock=clock(0.0123456))
+
+    row = table(timing, {"gpus": []}).splitlines()[2]
+
+    assert row.split() == ["wall", "time", *["12.3", "ms"] * 4, "-"]
+    assert to_json(timing, {})["wall_s"]["spread"] is None
 
 
 def test_document_has_values_and_environment() -> None:
@@ -160,6 +190,13 @@ def test_exit_code_of_a_failing_program(tmp_path: Path) -> None:
     assert done.returncode == 5
     assert "oops" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_exit_code_of_a_missing_program_is_that_of_profile(tmp_path: Path) -> None:
+    done = roofline(tmp_path, "nosuch")
+
+    assert done.returncode == 5
+    assert "nosuch cannot be started" in done.stderr
 
 
 def test_output_is_not_overwritten(tmp_path: Path) -> None:
