@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from roofline.analysis import analyze
     from roofline.errors import RooflineError
     from roofline.frame import to_frame
-    from roofline.model import Analysis, Bound, Group, Measurement, Result, Verdict
+    from roofline.launch import Launch
+    from roofline.model import Analysis, Bound, Group, Measurement, PeakSet, Result, Verdict
     from roofline.reader import read
 
 # Name -> module, so that importing the package costs nothing until a name is used.
@@ -19,7 +20,9 @@ _HOMES = {
     "Analysis": "roofline.model",
     "Bound": "roofline.model",
     "Group": "roofline.model",
+    "Launch": "roofline.launch",
     "Measurement": "roofline.model",
+    "PeakSet": "roofline.model",
     "Result": "roofline.model",
     "RooflineError": "roofline.errors",
     "Verdict": "roofline.model",
@@ -32,7 +35,9 @@ __all__ = [
     "Analysis",
     "Bound",
     "Group",
+    "Launch",
     "Measurement",
+    "PeakSet",
     "Result",
     "RooflineError",
     "Verdict",

@@ -67,6 +67,16 @@ def test_the_public_names_are_there():
         _ = roofline.nonsense
 
 
+def test_every_type_that_the_api_hands_out_can_be_named(tmp_path):
+    path = strange.write(tmp_path, "two launches")
+    (launch, *_), analysis = list(roofline.read(path)), roofline.analyze(path)
+    result = analysis.results[0]
+    handed_out = (launch, analysis, analysis.groups[0], result, result.peaks, result.verdict)
+
+    for value in (*handed_out, result.measurement, result.verdict.bound):
+        assert type(value).__name__ in roofline.__all__
+
+
 def test_failed_launches_do_not_spoil_the_sums_of_the_others(tmp_path):
     path = strange.write(tmp_path, "duration NaN")
     analysis = roofline.analyze(path)
