@@ -76,6 +76,8 @@ def _title(group: Group) -> Iterator[RenderableType]:
         f"{sentences.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
         f"block {names.dims(m.block)}, on {where}"
     )
+    if m.nvtx:
+        yield Text(f"in NVTX range {names.printable(' > '.join(m.nvtx))}")
     spread = (
         f", {numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each"
         if len(group.launches) > 1

@@ -111,6 +111,13 @@ def test_several_launches_are_told_apart_from_their_sum():
     assert "Judged one by one: bandwidth 2" in text
 
 
+def test_the_nvtx_ranges_around_it_are_named_from_the_outermost():
+    text = explain.render(group(result(measurement(nvtx=("step", "daxpy")))), width=120)
+
+    assert "in NVTX range step > daxpy" in text
+    assert "NVTX" not in explain.render(group(result()), width=120)
+
+
 def test_other_matches_are_listed():
     others = analysis(result(measurement("axpy_other", duration_s=2e-6))).groups
 
