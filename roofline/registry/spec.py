@@ -104,6 +104,11 @@ class Spec:
         return self.names[0]
 
     @property
+    def file(self) -> str:
+        """The file that the entry is in: ours in ``specs/``, a user's by its name alone."""
+        return f"{self.family}.toml" if self.layer else f"specs/{self.family}.toml"
+
+    @property
     def dram_bytes_per_s(self) -> float | None:
         """Theoretical DRAM bandwidth: two transfers a memory clock over the bus.
 
@@ -199,12 +204,11 @@ class Spec:
 
     def _describe(self, *, published: bool) -> str:
         if published:
-            return f"specs/{self.family}.toml [{self.key}], published figures"
-        clocks = f"{self.boost_clock_hz or 0:.4g}"
+            return f"{self.file} [{self.key}], published figures"
         clocks = _megahertz(self.boost_clock_hz)
         if self.tensor_clock_hz is not None:
             clocks += f", tensor operations {_megahertz(self.tensor_clock_hz)}"
-        return f"specs/{self.family}.toml [{self.key}] at {clocks}"
+        return f"{self.file} [{self.key}] at {clocks}"
 
 
 def _megahertz(clock_hz: float | None) -> str:

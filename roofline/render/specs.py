@@ -82,7 +82,7 @@ def _page(spec: Spec, sources: Mapping[str, Source]) -> Iterator[RenderableType]
 
 def _identity(spec: Spec) -> Iterator[str]:
     part = spec.architecture
-    yield f"{spec.key}, in specs/{spec.family}.toml, read {spec.read}"
+    yield f"{spec.key}, in {spec.file}, read {spec.read}"
     others = ", ".join(spec.names[1:])
     ids = ", ".join(spec.pci_ids) or "not known"
     yield f"Also known as: {others}; PCI ids: {ids}." if others else f"PCI ids: {ids}."

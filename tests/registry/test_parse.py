@@ -47,6 +47,13 @@ def wrong(folder: Path, old: str, new: str) -> str:
     return str(caught.value)
 
 
+def test_a_file_of_the_user_is_not_said_to_be_ours(folder: Path) -> None:
+    registry = load(folder)
+
+    assert registry.named("Toy").peaks().source.startswith("toy.toml [toy] at ")
+    assert registry.named("L4").peaks().source.startswith("specs/ada_data_center.toml [l4] at ")
+
+
 def test_one_file_adds_a_gpu(folder: Path) -> None:
     spec = load(folder).named("Toy")
 
