@@ -46,6 +46,8 @@ def codes(found: Found) -> set[str]:
         ("TITAN V", "titan-v"),
         ("NVIDIA TITAN RTX", "titan-rtx"),
         ("NVIDIA B300 SXM6 AC", "b300-sxm-288gb"),
+        ("NVIDIA GH200 120GB", "gh200-96gb"),  # 120 GB is the CPU's memory ...
+        ("NVIDIA GH200 144G HBM3e", "gh200-144gb"),  # ... and 144 GB the GPU's
         ("NVIDIA A800-SXM4-80GB", "a100-sxm4-80gb"),
     ],
 )
@@ -84,7 +86,9 @@ def test_a_name_that_is_not_exactly_known_is_unknown(name: str) -> None:
         ({"name": "GeForce RTX 3060 Ti", "dram_clock_max_hz": 7.001e9}, "rtx-3060-ti"),
         ({"name": "NVIDIA GeForce RTX 4070", "dram_clock_max_hz": 10.001e9}, "rtx-4070-gddr6"),
         ({"name": "NVIDIA GeForce RTX 4070", "dram_clock_max_hz": 10.501e9}, "rtx-4070"),
+        ({"name": "NVIDIA GeForce RTX 3050", "sm_count": 16}, "rtx-3050-4gb"),
         ({"name": "NVIDIA GeForce RTX 3050", "sm_count": 18}, "rtx-3050-6gb"),
+        ({"name": "NVIDIA GeForce RTX 3050", "sm_count": 20}, "rtx-3050-8gb"),
         ({"name": "Orin", "sm_count": 14}, "jetson-agx-orin-32gb"),
         (
             {"name": "Orin", "sm_count": 8, "dram_bus_bits": 128, "memory_bytes": 7_990_000_000,

@@ -52,6 +52,7 @@ def tera(key: str, operation: str, **how: str) -> float:
         ("h800-sxm5", "fp64", 1.05),  # 132 x 4 x 1980 MHz; 33.5 is the H100's
         ("h20", "tensor_bf16", 148.0),  # 78 x 1024 x 1853 MHz
         ("b200-sxm-180gb", "tensor_bf16", 2250.2),  # 148 x 8192 x 1856 MHz
+        ("gb300", "tensor_fp4", 15002),  # 152 x 49152 x 2008 MHz; 20 PFLOP/s are sparse
         ("b300-sxm-288gb", "fp64", 1.2),
         ("b300-sxm-288gb", "tensor_int8", 154.0),  # at 2032 MHz: no longer on the tensor cores
         ("t4", "tensor_fp16", 65.1),
@@ -71,6 +72,10 @@ def test_peaks_that_other_tables_have_wrong(key: str, operation: str, right: flo
         ("a100-sxm4-40gb", 1.555e12),  # 2039 is the 80 GB part
         ("a100-pcie-80gb", 1.935e12),
         ("v100-sxm2-16gb", 898e9),  # 1130 is the V100S
+        ("v100s-pcie-32gb", 1.134e12),
+        ("rtx-2080-ti", 616e9),  # 637 by the report's own peak_sustained x clock
+        ("gh200-96gb", 4.023e12),
+        ("t4", 320e9),
         ("rtx-pro-6000-blackwell-server", 1.597e12),  # 1792 is the Workstation card
         ("b200-sxm-180gb", 7.67e12),  # 7680 bits at 3996 MHz; 4.1 TB/s is one die
     ],
