@@ -174,7 +174,9 @@ def _check_files(registry: Any) -> None:
     for problem in found:
         click.echo(problem)
     if found:
-        raise GateError(f"{len(found)} problems in the spec files")
+        from roofline.render.sentences import plural
+
+        raise GateError(f"{plural(len(found), 'problem')} in the spec files")
     rows = [row for spec in chosen for row in compare(spec)]
     apart = sum(not row.agrees for row in rows)
     where = ", ".join(str(folder) for folder in registry.folders)

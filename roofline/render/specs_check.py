@@ -29,7 +29,8 @@ def _checked(checked: Checked) -> Iterator[RenderableType]:
     for note in notes:
         yield indented(note.text)
     if compared:
-        apart = f"{len(found)} of {compared} quantities differ by more than 2 %"
+        differ = "differs" if len(found) == 1 else "differ"
+        apart = f"{len(found)} of {compared} quantities {differ} by more than 2 %"
         yield indented(apart if found else f"All {compared} quantities agree within 2 %.")
     if checked.suggestions:
         yield indented(f"Near it are {', '.join(checked.suggestions)}.")

@@ -149,7 +149,9 @@ def _block(data: memoryview, offset: int) -> tuple[Block, int]:
     sources, graphs = number.get(Header.SOURCES, 0), number.get(Header.GRAPH_VIEWS, 0)
     end = at + number.get(Header.PAYLOAD, 0)
     if end > len(data):
-        lack = f"it ends {end - len(data)} bytes before the end of the block at byte {offset}"
+        lacking = end - len(data)
+        unit = "byte" if lacking == 1 else "bytes"
+        lack = f"it ends {lacking} {unit} before the end of the block at byte {offset}"
         raise ContainerError("cut", lack, lost=results)
     entries = tuple(_entries(data[:end], at))
     if len(entries) != sources + results + graphs:

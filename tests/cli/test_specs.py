@@ -144,7 +144,7 @@ def test_check_of_a_wrong_entry_fails_and_says_which(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "toy: fp64 is published as 7.4e+12 (a100) but 6.4e+12 follows" in result.stdout
-    assert "1 problem" in result.stderr
+    assert "1 problem in" in result.stderr
 
 
 def test_check_of_a_broken_file_is_unreadable_input(tmp_path: Path) -> None:
