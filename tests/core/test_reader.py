@@ -1,7 +1,9 @@
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from roofline import reader
 from roofline.errors import InputError
 from roofline.measure import measure
 from roofline.model import Kind
@@ -41,6 +43,19 @@ def test_strange_but_whole_files_give_all_their_launches(tmp_path, name):
         measured = measure(launch)
         assert measured.name
         assert measured.duration_s is None or measured.duration_s > 0
+
+
+def test_a_report_that_is_newer_than_the_reader_is_an_error_and_not_an_empty_answer(
+    tmp_path, monkeypatch
+):
+    # What ncu_report does not understand it loads as nothing, without an exception.
+    monkeypatch.setattr(reader, "_load", lambda path: SimpleNamespace(num_ranges=lambda: 0))
+    path = strange.write(tmp_path, "two launches")
+
+    with pytest.raises(InputError, match="it holds 2 results, 0 could be loaded") as caught:
+        list(read(path))
+    assert "pip install --upgrade ncu-report" in (caught.value.hint or "")
+    assert caught.value.exit_code == 3
 
 
 def test_missing_and_unreadable_and_folder_are_told_apart(tmp_path):
