@@ -17,9 +17,10 @@ HEAD = """\
 # Why profiling failed
 
 When `roofline profile` fails it prints one cause with a code in square brackets, the line that
-shows it, what you can do without root, what only an administrator can do, and what to use
-meanwhile. The cause is the first error that ncu or its injected library printed: later errors
-follow from it. The whole log is beside where the report would have been, `REPORT.ncu-rep.log`.
+shows it, what you can do without root and, where that may not be enough, what an administrator must
+do and what to use meanwhile. The cause is the first error that ncu or its injected library printed:
+later errors follow from it. The whole log is beside where the report would have been,
+`REPORT.ncu-rep.log`.
 
 `roofline doctor` looks for most of these before anything is run.
 

@@ -152,6 +152,14 @@ def test_every_message_says_what_to_do_and_ends_in_the_right_code(code: str) -> 
     assert isinstance(error, ProgramError if code.startswith("program_") else CaptureError)
 
 
+def test_who_must_wait_for_somebody_else_is_told_what_to_use_meanwhile() -> None:
+    waits = {code for code, failure in catalogue().items() if failure.admin}
+    assert {"permission", "counters_taken", "disk_full", "replay_memory", "tmpdir"} <= waits
+    assert all(catalogue()[code].meanwhile for code in waits)
+    closed = {code for code in catalogue() if code.startswith(("gpu_", "permission", "mig_"))}
+    assert all(catalogue()[code].meanwhile for code in closed)
+
+
 def test_message_has_one_fact_a_line() -> None:
     found = Found(
         failure=catalogue()["permission"],
