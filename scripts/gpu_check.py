@@ -115,16 +115,27 @@ def compare(how: str, expected: Expected, found: Result | None) -> Row:
 
 
 def show(row: Row) -> str:
-    """One line of the table."""
-    name = f"{row.how:15} {row.expected.kernel:15}"
+    """One line of the table: what was expected beside what was found."""
+    expected = row.expected
+    hoped = f"{expected.bound}/{'|'.join(expected.units) or '-'}"
+    name = f"{row.how:15} {expected.kernel:15} {hoped:24}"
     if row.found is None:
         return f"{name} not in the report"
     verdict, measured = row.found.verdict, row.found.measurement
     limiter = f"{verdict.bound}/{verdict.limiter or verdict.cause or '-'}"
-    count = " ".join(f"{key}={value:.6g}" for key, value in measured.operations.items() if value)
     passes = "-" if measured.passes is None else f"{measured.passes:.0f}"
+    count = " ".join(
+        f"{key}={against(measured.operations.get(key), by_hand)}"
+        for key, by_hand in expected.operations.items()
+    )
+    moved = against(measured.dram_bytes, expected.dram_bytes)
     state = "ok" if not row.problems else "; ".join(row.problems)
-    return f"{name} {limiter:28} {passes:>6} {measured.dram_bytes or 0:>12.4g} {count:40} {state}"
+    return f"{name} {limiter:24} {passes:>6} {moved:>22} {count or '-':40} {state}"
+
+
+def against(found: float | None, by_hand: float | None) -> str:
+    """A count beside the one made by hand, "2e+06/2e+06"; "-" where there is none."""
+    return "/".join("-" if value is None else f"{value:.5g}" for value in (found, by_hand))
 
 
 def document(row: Row, seconds: float) -> dict[str, Any]:
@@ -163,7 +174,10 @@ def main() -> int:
     captured.mkdir(parents=True, exist_ok=True)
     known = expectations(program)
     documents, problems = [], []
-    print(f"{'how':15} {'kernel':15} {'found':28} {'passes':>6} {'DRAM bytes':>12} operations")
+    print(
+        f"{'how':15} {'kernel':15} {'expected':24} {'found':24} {'passes':>6} "
+        f"{'DRAM bytes/by hand':>22} operations/by hand"
+    )
     for how in (*LEVELS, PLAIN):
         report = captured / f"{how.replace(' ', '_').replace('--', '')}.ncu-rep"
         seconds = capture(how, program, report)

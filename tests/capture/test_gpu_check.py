@@ -90,6 +90,20 @@ def test_comparison(
     assert ("ok" in check.show(row)) is (problems == ())
 
 
+def test_table_has_what_was_expected_beside_what_was_found() -> None:
+    check = script("gpu_check")
+    found = result(
+        measurement("triad", operations={"fp32": 1990.0}, dram_bytes=12100.0),
+        verdict(bound="bandwidth", limiter="l2"),
+    )
+
+    line = check.show(check.compare("standard", check.Expected(**EXPECTED), found))
+
+    for text in ("bandwidth/dram ", "bandwidth/l2 ", "12100/12000 ", "fp32=1990/2000 "):
+        assert text in line
+    assert check.against(None, 5.0) == "-/5"
+
+
 def test_a_kernel_that_is_missing_is_a_problem() -> None:
     check = script("gpu_check")
     row = check.compare("full", check.Expected(**EXPECTED), None)
