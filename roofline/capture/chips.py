@@ -123,15 +123,20 @@ def choose(
     return Chosen(metrics=tuple(dict.fromkeys((*kept, *extra))), left_out=left_out)
 
 
-def cost(level: Level, chip: str) -> Cost:
-    """What ``level`` costs on ``chip``; the table's levels leave out what ``full`` adds."""
+def cost(level: Level, chip: str, *, patched: bool = True) -> Cost:
+    """What ``level`` costs on ``chip``; the table's levels leave out what ``full`` adds.
+
+    Without patched counters (ranges, whole graphs) their passes fall away; what NVIDIA's full set
+    then costs nobody has seen.
+    """
     known = table().get(chip)
     if level is Level.FULL:
         capability = next((cc for cc, name in CHIP_OF_CAPABILITY.items() if name == chip), "")
-        return Cost(chip=chip, hardware=None, total=SEEN_FULL.get(capability))
+        seen = SEEN_FULL.get(capability) if patched else None
+        return Cost(chip=chip, hardware=None, total=seen)
     if known is None:
         return Cost(chip=chip, hardware=None, total=None)
     passes = known.passes[level]
     sampling = 0 if level is Level.QUICK else SAMPLING_PASSES
-    low, high = (passes + sass + sampling for sass in SASS_PASSES)
+    low, high = (passes + sass + sampling for sass in (SASS_PASSES if patched else (0, 0)))
     return Cost(chip=chip, hardware=passes, total=(low, high))

@@ -19,12 +19,6 @@ from roofline.errors import UsageError
 # The chips that the table is shown for where none is known: one of each generation.
 SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
 ELSE = "GH100"
-# What a level adds to the passes of the hardware.
-_HOW = {
-    Level.QUICK: "with patched code",
-    Level.STANDARD: "with patched code and sampling",
-    Level.FULL: "seen in public reports",
-}
 # Without an ncu the plan is for one that takes every option.
 _NEWEST = Version(year=2100, minor=1, text="any")
 
@@ -60,7 +54,7 @@ def plan(runs: Sequence[Run], *, ncu: str | None, chip: str | None) -> str:
         lines.append("# (a real run asks the driver and ncu what there is)")
     chosen = choose(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
     lines += [line for run in runs for line in _run(run, found, chosen.metrics)]
-    lines += ["", *_costs(request.level, chips or SHOWN)]
+    lines += ["", *_costs(request, chips or SHOWN)]
     return "\n".join(lines) + "\n"
 
 
@@ -106,14 +100,36 @@ def chips_here() -> tuple[str, ...]:
     return tuple(dict.fromkeys(chip for chip in chips if chip))
 
 
-def _costs(level: Level, chips: tuple[str, ...]) -> list[str]:
-    lines = [f"Passes over each kernel at level {level}:", f"  {'chip':8} {'hardware':>8}  in all"]
-    return lines + [_cost(level, cost(level, chip)) for chip in chips]
+def _costs(request: CaptureRequest, chips: tuple[str, ...]) -> list[str]:
+    # NVIDIA's full set costs what it costs, whoever names it.
+    level = Level.FULL if request.section_set == "full" else request.level
+    added = {
+        "--metrics": request.metrics,
+        "--section": request.sections,
+        "--set": request.section_set if level is not Level.FULL else None,
+    }
+    names = " and ".join(option for option, given in added.items() if given)
+    return [
+        f"Passes over each {'kernel' if request.patched else 'range or graph'} at level {level}:",
+        f"  {'chip':8} {'hardware':>8}  in all",
+        *(_cost(level, cost(level, chip, patched=request.patched), request) for chip in chips),
+        *([f"  and what {names} may add, which is not in this table"] if names else []),
+    ]
 
 
-def _cost(level: Level, row: Cost) -> str:
+def _cost(level: Level, row: Cost, request: CaptureRequest) -> str:
     hardware = "-" if row.hardware is None else str(row.hardware)
     if row.total is None:
         return f"  {row.chip:8} {hardware:>8}  not known"
     low, high = row.total
-    return f"  {row.chip:8} {hardware:>8}  {low} to {high} ({_HOW[level]})"
+    total = f"{low}" if low == high else f"{low} to {high}"
+    return f"  {row.chip:8} {hardware:>8}  {total} ({_how(level, request)})"
+
+
+def _how(level: Level, request: CaptureRequest) -> str:
+    """What comes to the passes of the hardware."""
+    if level is Level.FULL:
+        return "seen in public reports"
+    parts = ["patched code"] if request.patched else []
+    parts += [] if level is Level.QUICK else ["sampling"]
+    return f"with {' and '.join(parts)}" if parts else "nothing else"

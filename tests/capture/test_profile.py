@@ -592,6 +592,32 @@ def test_dry_run_says_for_which_chip_the_command_is_and_it_is(fake: Fake) -> Non
     assert "only names that every chip has" not in "\n".join(unknown)
 
 
+@pytest.mark.parametrize(
+    ("options", "row", "added"),
+    [
+        ((), "7  9 to 10 (with patched code and sampling)", None),
+        # NVIDIA's set costs the same whoever names it.
+        (("--set", "full"), "-  39 to 40 (seen in public reports)", None),
+        (("--level", "full", "--metrics", "a__b.sum"), "-  39 to 40", "--metrics"),
+        (("--section", "Nvlink", "--set", "detailed"), "7  9 to 10", "--section and --set"),
+        # Nothing is patched into ranges and graphs: 7, and one for samples.
+        (("--graphs", "graph"), "7  8 (with sampling)", None),
+        (("--replay", "range", "--level", "quick"), "1  1 (nothing else)", None),
+        (("--replay", "range", "--level", "full"), "-  not known", None),
+    ],
+)
+def test_dry_run_counts_what_is_added(
+    fake: Fake, options: tuple[str, ...], row: str, added: str | None
+) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", "gh100", *options, "true")
+
+    assert f"  GH100           {row}" in done.stdout
+    said = [line for line in done.stdout.splitlines() if "not in this table" in line]
+    assert said == (
+        [] if added is None else [f"  and what {added} may add, which is not in this table"]
+    )
+
+
 @pytest.mark.parametrize("chip", ["gv100", "GV11B"])
 def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> None:
     done = fake.run("profile", "--dry-run", "--chip", chip, "true")
