@@ -31,6 +31,11 @@ def is_collective(name: str) -> bool:
     return re.search(_COLLECTIVE, name) is not None
 
 
+def leaves_collectives_out(request: CaptureRequest) -> bool:
+    """Whether kernels that wait for other GPUs are filtered away; ranges have no such filter."""
+    return not (request.collectives or request.kernels or request.by_range)
+
+
 def wants_collectives_in_vain(request: CaptureRequest) -> bool:
     """Whether the regular expression speaks of collectives and the request leaves them out."""
     if request.kernel_regex is None or request.collectives:

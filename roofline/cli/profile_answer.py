@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from roofline.capture.command import shell
+from roofline.capture.kernels import leaves_collectives_out
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import Captured, Setting
 from roofline.cli.answer import Request, answer
@@ -116,6 +117,8 @@ def measured_how(done: Sequence[Done], setting: Setting, analysis: Analysis) -> 
         "caches flushed before every pass" if request.flush_caches else "caches left warm",
         "clocks locked to base" if request.lock_clocks else "clocks not locked",
     ]
+    if leaves_collectives_out(request):
+        parts.append("collectives left out (--collectives takes them)")
     return (
         f"Measured: {'; '.join(parts)}. Durations are under the profiler (roofline time has none)."
     )

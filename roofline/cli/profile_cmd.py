@@ -110,7 +110,11 @@ def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
 
 def _tell_choice(request: CaptureRequest, setting: Setting) -> None:
     """What of the choice of kernels a person should know."""
-    from roofline.capture.kernels import is_collective, wants_collectives_in_vain
+    from roofline.capture.kernels import (
+        is_collective,
+        leaves_collectives_out,
+        wants_collectives_in_vain,
+    )
     from roofline.cli.profile_setting import say
 
     tell = setting.tell
@@ -121,7 +125,7 @@ def _tell_choice(request: CaptureRequest, setting: Setting) -> None:
             "collectives are left out, those that --kernel-regex asks for too; "
             "--collectives takes them"
         )
-    elif not request.kernels:
+    elif leaves_collectives_out(request):
         tell("collectives (NCCL, NVSHMEM, all-reduce ...) are left out; --collectives takes them")
     if request.launch_count is not None:
         what = "launches of each grid and block" if request.per_config else "launches"

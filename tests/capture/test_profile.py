@@ -53,6 +53,18 @@ def test_says_how_it_was_measured(fake: Fake) -> None:
     assert "caches left warm" in done.stdout
     assert "clocks not locked" in done.stdout
     assert "under the profiler" in done.stdout
+    assert "collectives left out (--collectives takes them)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [("--collectives",), ("--kernel", "gemm"), ("--replay", "range")], ids=" ".join
+)
+def test_what_is_not_filtered_is_not_said_to_be(fake: Fake, options: tuple[str, ...]) -> None:
+    done = fake.run("profile", *options, "true")
+
+    assert done.returncode == 0, done.stderr
+    assert "collectives left out" not in done.stdout
+    assert "collectives (NCCL" not in done.stderr
 
 
 def test_json_is_alone_on_stdout(fake: Fake) -> None:
