@@ -30,6 +30,7 @@ from roofline.capture.levels import (
     without,
 )
 from roofline.counters.units import ELAPSED, unit_uses
+from roofline.process import run_quietly
 from tests.metrics import PlainMetrics
 from tests.shared import SHARED
 
@@ -81,6 +82,25 @@ def test_library_knows_the_passes_of_single_counters() -> None:
     library = nvperf.Library(path)
     assert library.passes("GH100", ["gpu__time_duration.sum"]) == (1, [])
     assert library.passes("GB202", ["dram__bytes_read.sum"])[1] == ["dram__bytes_read.sum"]
+
+
+TOOL = SHARED / "tools" / "ncu_passes.py" if SHARED else None
+
+
+@pytest.mark.skipif(TOOL is None or not TOOL.is_file(), reason="ncu_passes.py is not here")
+@pytest.mark.parametrize("chip", PROMISED)
+@pytest.mark.parametrize("level", [Level.QUICK, Level.STANDARD])
+def test_another_count_of_the_passes_agrees(chip: str, level: Level) -> None:
+    """What a capture asks for, counted by a tool that shares no code with our script."""
+    if script("nvperf").find_library() is None:
+        pytest.skip("nvidia-cuda-cupti is not installed")
+    asked = [m for m in choose(level, [chip]).metrics if m not in software(level)]
+
+    done = run_quietly([sys.executable, str(TOOL), "passes", chip, *asked], timeout_s=60)
+
+    assert done is not None
+    promised = table()[chip].passes[level]
+    assert done.stdout.strip() == f"{chip}: {len(asked)} metrics, {promised} passes"
 
 
 LISTS = sorted((SHARED / "ncu-metrics").glob("*.txt")) if SHARED else []
