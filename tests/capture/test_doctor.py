@@ -83,6 +83,29 @@ def test_permission_in_a_container_is_the_hosts_to_give(good: Situation) -> None
     assert "administrator: " in remedy
 
 
+MIG = (Gpu(index=0, name="NVIDIA H100", capability="9.0", mig=True),)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"wsl": True}, "NVIDIA Control Panel"),
+        ({"gpus": MIG}, "a whole GPU"),
+        ({"container": "docker", "provider": "RunPod"}, "provider"),
+        ({}, "sudo"),
+    ],
+    ids=["wsl", "mig", "cloud", "bare metal"],
+)
+@pytest.mark.parametrize("admin_only", [True, None])
+def test_permission_is_told_by_the_place(
+    good: Situation, values: dict[str, object], said: str, admin_only: bool | None
+) -> None:
+    machine = replace(GOOD, admin_only=admin_only, **values)  # type: ignore[arg-type]
+    check = found(replace(good, machine=machine), "permission")
+    assert check.status is (Status.FAIL if admin_only else Status.WARN)
+    assert said in f"{check.text} {check.remedy}"
+
+
 def test_no_ncu(good: Situation) -> None:
     missing = failed("ncu_missing")
     assert isinstance(missing, NcuFailedError)
