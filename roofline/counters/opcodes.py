@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 _SHAPE = re.compile(r"^(?:(?P<m>\d+)x(?P<n>\d+)x(?P<k>\d+)|(?P<m0>16|8)8(?P<k0>\d+))$")
 _MMA = re.compile(r"^(?:[HIDBQO]MMA|[HIQB]GMMA|UTC[HIQO]MMA)$")
@@ -105,6 +106,7 @@ class _Tally:
         return max(self.by_accumulator, key=lambda name: self.by_accumulator[name])
 
 
+@cache  # kernels share a few hundred opcodes, and reports repeat them by the launch
 def parse_mma(opcode: str) -> Mma | None:
     """Read an MMA opcode with its modifiers, e.g. "HMMA.16816.F32.BF16"; ``None`` for others."""
     head, *modifiers = opcode.split(".")
@@ -176,11 +178,19 @@ def plain_mix(thread_executions: Mapping[str, float]) -> dict[str, float]:
     """
     found = dict.fromkeys(("fp64", "fp32", "fp16", "bf16"), 0.0)
     for opcode, count in thread_executions.items():
-        head, *modifiers = opcode.split(".")
-        key, operations = _PLAIN.get(head, ("", 0))
-        if not key or (head == "HADD2" and "F32" in modifiers):
-            continue
-        if key == "fp16" and any(word.startswith("BF16") for word in modifiers):
-            key = "bf16"
-        found[key] += operations * count
+        key, operations = _plain(opcode)
+        if key:
+            found[key] += operations * count
     return found
+
+
+@cache
+def _plain(opcode: str) -> tuple[str, int]:
+    """The operation key of an opcode and the operations of one thread; ("", 0) for none."""
+    head, *modifiers = opcode.split(".")
+    key, operations = _PLAIN.get(head, ("", 0))
+    if head == "HADD2" and "F32" in modifiers:
+        return "", 0
+    if key == "fp16" and any(word.startswith("BF16") for word in modifiers):
+        key = "bf16"
+    return key, operations
