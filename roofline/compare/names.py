@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
+from roofline.kernel_names import qualified_name
 from roofline.typed import Typed
 
 # Endings that compilers add and that differ between builds of the same kernel.
@@ -20,30 +21,13 @@ _EMPTY_WORDS = {"kernel", "kernels", "cuda", "gpu", "device", "global", "void", 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def bare(demangled: str) -> str:
-    """``demangled`` without return type, template arguments, parameters: "ns::name"."""
-    text = demangled.replace("(anonymous namespace)", "anonymous")
-    kept, depth = [], 0
-    for position, letter in enumerate(text):
-        if letter == "<":
-            depth += 1
-        elif letter == ">" and depth and text[position - 1] != "-":
-            depth -= 1
-        elif letter == "(" and not depth:
-            break
-        elif not depth:
-            kept.append(letter)
-    words = "".join(kept).split()
-    return words[-1] if words else demangled
-
-
 def base_name(name: str, demangled: str) -> str:
     """The name that two builds of one kernel share.
 
     Template arguments, parameters, Triton's specialisation suffix, Inductor's and Numba's serial
     numbers and hashes are dropped; the namespace stays.
     """
-    full = bare(demangled or name)
+    full = qualified_name(demangled or name)
     for ending in _ENDINGS:
         full = ending.sub("", full)
     numbered = _NUMBERED.match(full)

@@ -35,13 +35,6 @@ class Scale:
         """The vertical place of a rate, in pixels."""
         return _log(value, self.limits.y0, self.limits.y1, self.area.y0, self.area.y1)
 
-    @property
-    def slope(self) -> float:
-        """How steep a memory roof is, in pixels up for a pixel right."""
-        across = (self.area.x1 - self.area.x0) / math.log10(self.limits.x1 / self.limits.x0)
-        up = (self.area.y1 - self.area.y0) / math.log10(self.limits.y1 / self.limits.y0)
-        return up / across
-
 
 def limits(
     points: Sequence[tuple[float, float]],

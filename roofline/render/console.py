@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from roofline.kernel_names import printable
 from roofline.model import Bound, Confidence
-from roofline.render.names import printable
 
 NARROWEST = 60
 INDENT = 2  # of what stands under a heading

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from roofline.compare.model import Comparison
+from roofline.kernel_names import printable
 from roofline.render.compare_words import gate
-from roofline.render.names import printable
 
 # GitHub shows ten annotations of a kind for a step; more are not worth their lines.
 MOST = 10

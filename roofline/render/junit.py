@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from roofline.compare.model import Comparison, GateResult
-from roofline.render.names import printable
+from roofline.kernel_names import printable
 
 
 def render(comparison: Comparison) -> str:

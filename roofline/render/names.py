@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from roofline.kernel_names import printable as printable  # renderers say names.printable
 from roofline.model import Dim3
 from roofline.render.cpp import ELLIPSIS as ELLIPSIS
 from roofline.render.cpp import Name, parse
@@ -98,11 +99,6 @@ def words(code: str) -> str:
     return code.replace("_", " ")
 
 
-def printable(text: str) -> str:
-    """``text`` on one line, without characters that steer a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
 def last_part(path: str) -> str:
     """The file name alone: folders say who someone is."""
     return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
@@ -157,11 +153,6 @@ def middle(text: str, width: int) -> str:
     return text[: width - 1 - tail] + ELLIPSIS + (text[-tail:] if tail else "")
 
 
-def base(name: str) -> str:
-    """The bare function name: no namespaces, template arguments, parameters or return type."""
-    return parse(printable(name).strip()).head
-
-
 def _forms(name: Name, width: int) -> Iterable[str]:
     yield name.text()
     yield name.text(1)
@@ -189,7 +180,7 @@ def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
         (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
         min(map(len, texts)),
     )
-    head = base(names[0])
+    head = parse(printable(names[0]).strip()).head
     # A template's name is told whole where it can be, of a plain name the beginning is enough.
     head = middle(head, width // 2) if len(head) <= common else head[: width // 3]
     room = width - len(head) - 1

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from roofline.kernel_names import base_name, printable
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.chrome_collect import Collected, Matches, integer, nanoseconds
 from roofline.timeline.chrome_events import Event, fast_decoder, lenient
@@ -34,7 +35,6 @@ from roofline.timeline.events import (
     no_launch_record,
     no_valid_time,
 )
-from roofline.timeline.names import base_name, printable
 from roofline.timeline.step_refusal import no_such_step
 from roofline.typed import Typed
 

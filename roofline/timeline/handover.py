@@ -6,12 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from roofline.model import Note
-from roofline.timeline.selection import Basis, KernelShare, ProfileRequest, Selection
-
-
-def profile_commands(selection: Selection) -> tuple[ProfileRequest, ...]:
-    """The runs that capture the chosen kernels, those that take most of the time first."""
-    return selection.requests
+from roofline.timeline.selection import Basis, KernelShare, ProfileRequest
 
 
 def options(request: ProfileRequest) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
-"""Kernel names as the tools spell them: base names, comparison, and what is a collective."""
+"""Kernel names as the tools spell them: one spelling for all, and what is a collective."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from roofline.kernel_names import qualified_name
 from roofline.typed import Typed
 
 # Collectives wait for other ranks, so their time is not their own. Searched in the qualified name.
@@ -13,43 +14,11 @@ COMMUNICATION = (
     r"|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
 )
 
-_ANONYMOUS = ("(anonymous namespace)", "<unnamed>", "{anonymous}")
-_MARK = "anonymous_"
-_OPERATOR = re.compile(r"\boperator\s*(\(\)|<<|>>|<=>|<=|>=|->|<|>)")
 _LAMBDA = re.compile(r"\[lambda(\(.*?\)) \(instance (\d+)\)\]")
 _CAST = re.compile(r"\([A-Za-z_][\w:]*(?: [A-Za-z_][\w:]*)*\)(?=-?\d)")
 _SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)
 _BOOL = {"true": "1", "false": "0"}
 _WORDS = re.compile(r"\b(?:true|false)\b")
-
-
-def printable(text: str) -> str:
-    """``text`` on one line, without characters that steer a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
-
-
-def qualified_name(name: str) -> str:
-    """``name`` without template arguments, parameters and return type, namespaces kept."""
-    text = name
-    for spelling in _ANONYMOUS:
-        text = text.replace(spelling, _MARK)
-    text = _OPERATOR.sub("operator_", text)
-    kept, depth = [], 0
-    for i, c in enumerate(text):
-        if c == "<":
-            depth += 1
-        elif c == ">" and depth and text[i - 1] != "-":
-            depth -= 1
-        elif depth == 0:
-            if c == "(":
-                break
-            kept.append(c)
-    return "".join(kept).strip().rpartition(" ")[2] or name
-
-
-def base_name(name: str) -> str:
-    """The bare function name, which ncu calls "function": ``void a::f<int>(int)`` gives ``f``."""
-    return qualified_name(name).rpartition("::")[2]
 
 
 def is_communication(name: str, patterns: Iterable[Typed]) -> bool:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 
+from roofline.kernel_names import printable
 from roofline.model import Device, Note
 from roofline.timeline.events import Integers
-from roofline.timeline.names import printable
 
 _FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofline.errors import InputError
+from roofline.kernel_names import base_name, printable
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.events import (
     UNKNOWN,
@@ -23,7 +24,6 @@ from roofline.timeline.events import (
     make_events,
     nothing,
 )
-from roofline.timeline.names import base_name, printable
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,8 +6,8 @@ import re
 import sqlite3
 from collections.abc import Iterator
 
+from roofline.kernel_names import printable
 from roofline.timeline.events import STEP, UNKNOWN, Range
-from roofline.timeline.names import printable
 from roofline.typed import Typed
 
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import numpy as np
 
 from roofline.errors import InputError
+from roofline.kernel_names import base_name, printable
 from roofline.model import Dim3
 from roofline.timeline.events import (
     UNKNOWN,
@@ -36,7 +37,6 @@ from roofline.timeline.events import (
     no_valid_time,
     nothing,
 )
-from roofline.timeline.names import base_name, printable
 from roofline.timeline.nsys_about import about_capture, devices_of, physical_device
 from roofline.timeline.nsys_ranges import has_column, names_of_ranges, step_ranges_of
 from roofline.timeline.nsys_refusal import graph_notes, refuse_no_kernels

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from roofline.kernel_names import base_name as base_of
 from roofline.model import Device, Dim3, Note
-from roofline.timeline.names import base_name as base_of
 from roofline.timeline.names import comparable
 
 

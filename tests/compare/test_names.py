@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.compare.names import bare, base_name, select, similarity
+from roofline.compare.names import base_name, select, similarity
 from roofline.errors import UsageError
+from roofline.kernel_names import qualified_name
 
 
 @pytest.mark.parametrize(
@@ -29,8 +30,8 @@ def test_what_two_builds_share(demangled: str, expected: str) -> None:
 
 
 def test_arrows_and_anonymous_namespaces_do_not_upset_the_brackets() -> None:
-    assert bare("void (anonymous namespace)::f<A<B>>(int)") == "anonymous::f"
-    assert bare("auto g<decltype(a->b)>(int)") == "g"
+    assert qualified_name("void (anonymous namespace)::f<A<B>>(int)") == "anonymous_::f"
+    assert qualified_name("auto g<decltype(a->b)>(int)") == "g"
 
 
 @pytest.mark.parametrize(

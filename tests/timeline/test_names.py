@@ -2,13 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.timeline.names import (
-    base_name,
-    comparable,
-    is_communication,
-    printable,
-    qualified_name,
-)
+from roofline.kernel_names import base_name, printable, qualified_name
+from roofline.timeline.names import comparable, is_communication
 from roofline.timeline.wanted import Wanted
 
 # One kernel as NVIDIA's tools and as GNU's demangler spell it.

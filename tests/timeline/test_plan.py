@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import UsageError
 from roofline.timeline import load_timeline, select
-from roofline.timeline.handover import command, options, profile_commands
+from roofline.timeline.handover import command, options
 from roofline.timeline.plan import _shortest
 from roofline.timeline.selection import Basis, Selection
 from roofline.timeline.wanted import Wanted
@@ -41,7 +41,7 @@ def exported(
 
 def test_a_recording_from_the_start_is_counted(tmp_path: Path):
     # Launches: a a b a c b. The shortest stretches with all three are "b a c" and "a c b".
-    (request,) = profile_commands(exported(tmp_path, "aabacb"))
+    (request,) = exported(tmp_path, "aabacb").requests
 
     assert request.basis is Basis.COUNTED
     assert (request.launch_skip, request.launch_count) == (3, 3)
