@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from roofline.cli import options
-from roofline.cli.answer import Request, answer, check
+from roofline.cli.answer import answer, check, request_of
 from roofline.cli.reports import analyze_reports
 from roofline.errors import InputError
 
@@ -46,7 +47,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
       roofline analyze report.ncu-rep --plot roofline.png
       roofline analyze report.ncu-rep --timeline trace.json.gz
     """
-    request = _request(given)
+    request = replace(request_of(given), choice=options.choice(given), output=given["output"])
     check(request)
     analysis, failures = analyze_reports(
         reports,
@@ -59,18 +60,3 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
         answer(analysis, request)
     if failures:
         ctx.exit(InputError.exit_code)
-
-
-def _request(given: dict[str, Any]) -> Request:
-    return Request(
-        choice=options.choice(given),
-        output_format=given["output_format"],
-        output=given["output"],
-        plot=given["plot"],
-        force=given["force"],
-        explain=given["explain"],
-        timeline=given["timeline"],
-        step=given["step"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,20 @@ class Request:
     def file(self) -> Path | None:
         """The file to write; ``None`` for stdout."""
         return None if self.output is None or str(self.output) == "-" else self.output
+
+
+def request_of(given: Mapping[str, Any]) -> Request:
+    """What the options that ``analyze`` and ``profile`` share ask for."""
+    return Request(
+        output_format=given["output_format"],
+        plot=given["plot"],
+        force=given["force"],
+        explain=given["explain"],
+        timeline=given["timeline"],
+        step=given["step"],
+        latency_threshold=given["latency_threshold"],
+        balance=given["balance"],
+    )
 
 
 def check(request: Request) -> None:

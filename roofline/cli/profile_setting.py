@@ -13,7 +13,7 @@ import click
 from roofline.capture.levels import Level
 from roofline.capture.request import DEFAULT_LAUNCH_COUNT, CaptureRequest, NameBase, Replay
 from roofline.capture.run import Captured, Setting
-from roofline.cli.answer import Request, check
+from roofline.cli.answer import Request, check, request_of
 from roofline.errors import UsageError
 
 _EXIT_OF_SIGNAL = 128
@@ -71,16 +71,7 @@ def answer_request(given: dict[str, Any]) -> Request:
         UsageError: it could not be.
 
     """
-    request = Request(
-        output_format=given["output_format"],
-        plot=given["plot"],
-        force=given["force"],
-        explain=given["explain"],
-        timeline=given["timeline"],
-        step=given["step"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
-    )
+    request = request_of(given)
     check(request)
     return request
 
