@@ -10,7 +10,7 @@ from roofline.repfile import wire
 # ends where text around it goes on.
 _END = rb"[^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*"
 _UNIX = rb"/(?:home|Users|root|scratch|lustre|gpfs|nfs)(?:/" + _END + rb"|(?![\w.-]))"
-_SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var)/" + _END
+_SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var|srv|projects?|raid|fsx)/" + _END
 _WITH_SPACES = (
     rb"(?:[^\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f\\/]*[\\/])*"  # a Windows user is often two words
 )

@@ -22,6 +22,7 @@ from roofline.repfile import wire
         (b"file:///home/ann/src/x.cu", b"file://x.cu"),
         (b"C:\\Users\\Ann Lee\\src\\x.cu(3)", b"x.cu(3)"),
         (b'"/mnt/disk/ann/x.cu"', b'"x.cu"'),
+        (b"/fsx/ann/x.cu and /srv/ann/y.cu, /projects/lab/z.cu", b"x.cu and y.cu, z.cu"),
         (
             b"see https://docs.nvidia.com/data/page.html",
             b"see https://docs.nvidia.com/data/page.html",
