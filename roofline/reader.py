@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from roofline.counters.si import to_si
+from roofline.counters.si import exponent, scaled
 from roofline.errors import InputError
 from roofline.launch import Launch
 from roofline.model import Kind, Note
@@ -60,13 +60,13 @@ def _read_file(path: Path) -> Iterator[Launch]:
     summary = require_whole(path)
     context = _load(path)
     results = iter(summary.results)
-    units: dict[str, str] = {}
+    powers: dict[str, int | None] = {}
     found = 0
     for range_index in range(context.num_ranges()):
         span = context.range_by_idx(range_index)
         for index in range(span.num_actions()):
             action = span.action_by_idx(index)
-            yield _launch(path, summary, next(results, None), (range_index, index), action, units)
+            yield _launch(path, summary, next(results, None), (range_index, index), action, powers)
             found += 1
     if found != summary.found:
         raise InputError(
@@ -117,7 +117,7 @@ def _launch(
     found: Found | None,
     place: tuple[int, int],
     action: Any,
-    units: dict[str, str],
+    powers: dict[str, int | None],
 ) -> Launch:
     name = action.name()
     if name is None and found is not None and found.workload is Workload.KERNEL:
@@ -134,7 +134,7 @@ def _launch(
         kind=kind,
         name=name or str(kind),
         demangled=action.name(action.NameBase_DEMANGLED) or name or str(kind),
-        metrics=ActionMetrics(action, units),
+        metrics=ActionMetrics(action, summary.strings, powers),
         nvtx=_nvtx(action),
         process=found.process if found else None,
         ncu_version=summary.ncu_version,
@@ -170,62 +170,68 @@ def _numeric_kinds() -> frozenset[int]:
     )
 
 
-class ActionMetrics:
-    """The metrics of one result, read when asked for and converted to SI."""
+def _unit(name: str, metric: Any) -> str:
+    if name.endswith(_PERCENTAGES):
+        return "%"
+    unit: str = metric.unit() or _IMPLIED.get(name.partition(".")[0], "")
+    return unit
 
-    def __init__(self, action: Any, units: dict[str, str] | None = None) -> None:
-        self._action = action
-        # A name has the same unit throughout a file; launches of one share what they have asked.
-        self._units = {} if units is None else units
-        # Most names that are asked for are absent; asking a set is cheaper than asking the action.
-        self._names = frozenset(action.metric_names())
+
+class ActionMetrics:
+    """The metrics of one result, read when asked for and converted to SI.
+
+    Args:
+        action: the result as ncu_report gives it.
+        listed: the file's table of metric names. Most names that are asked for are in no result
+            of a file, and asking a set is cheaper than asking the action.
+        powers: the powers of ten to SI that results of the file have told so far, by metric name
+            (``None``: a unit that is not known); a name has one unit throughout a file.
+
+    """
+
+    def __init__(self, action: Any, listed: frozenset[str], powers: dict[str, int | None]) -> None:
+        self._action, self._find = action, action.metric_by_name
+        self._listed, self._powers = listed, powers
         self._unknown_units: dict[str, str] = {}
 
     def number(self, name: str) -> float | None:
         """See ``launch.Metrics``."""
-        if name not in self._names:
+        metric = self._find(name) if name in self._listed else None
+        if metric is None:
             return None
-        metric = self._action.metric_by_name(name)
         value: float = metric.as_double()
         if not math.isfinite(value):
             return None
         # What is no number answers 0 too.
         if value == 0.0 and metric.kind() not in _numeric_kinds():
             return None
-        if name.endswith(_PERCENTAGES):
-            return value
-        unit = self._units.get(name)
-        if unit is None:
-            unit = self._unit(name, metric)
-        converted = to_si(value, unit)
-        if converted is None:
-            self._unknown_units[unit] = name
-        return converted
-
-    def _unit(self, name: str, metric: Any) -> str:
-        unit: str = metric.unit() or _IMPLIED.get(name.partition(".")[0], "")
-        self._units[name] = unit
-        return unit
+        try:
+            power = self._powers[name]
+        except KeyError:
+            power = self._powers[name] = exponent(_unit(name, metric))
+        if power is None:
+            self._unknown_units[_unit(name, metric)] = name
+            return None
+        return scaled(value, power) if power else value
 
     def text(self, name: str) -> str | None:
         """See ``launch.Metrics``."""
-        value = self._action.metric_by_name(name).value() if name in self._names else None
+        metric = self._find(name) if name in self._listed else None
+        value = None if metric is None else metric.value()
         return value if isinstance(value, str) else None
 
     def has(self, name: str) -> bool:
         """See ``launch.Metrics``."""
-        return name in self._names
+        return name in self._listed and self._find(name) is not None
 
     def any_of(self, names: frozenset[str]) -> bool:
         """See ``launch.Metrics``."""
-        return not names.isdisjoint(self._names)
+        return any(self._find(name) is not None for name in names & self._listed)
 
     def instances(self, name: str) -> Mapping[str, float]:
         """See ``launch.Metrics``."""
-        if name not in self._names:
-            return {}
-        metric = self._action.metric_by_name(name)
-        if not metric.has_correlation_ids():
+        metric = self._find(name) if name in self._listed else None
+        if metric is None or not metric.has_correlation_ids():
             return {}
         identities = metric.correlation_ids()
         found: dict[str, float] = {}
@@ -243,7 +249,7 @@ class ActionMetrics:
 
     def names(self) -> frozenset[str]:
         """See ``launch.Metrics``."""
-        return self._names
+        return frozenset(self._action.metric_names())
 
     @cached_property
     def rules(self) -> Mapping[str, str]:

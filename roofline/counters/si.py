@@ -16,8 +16,11 @@ _COUNTS = frozenset(
 def to_si(value: float, unit: str) -> float | None:
     """``value`` in SI units; ``None`` for a unit that is not known."""
     power = exponent(unit)
-    if power is None:
-        return None
+    return None if power is None else scaled(value, power)
+
+
+def scaled(value: float, power: int) -> float:
+    """``value`` times ten to the ``power``."""
     # Dividing by a power of ten rounds once; multiplying by its inverse rounds twice.
     return value * 10.0**power if power >= 0 else value / 10.0**-power
 

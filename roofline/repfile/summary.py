@@ -62,8 +62,9 @@ class Summary:
     ``announced`` and ``found`` count results; they differ only in a broken file, where ``found``
     are those before the break. ``versions`` maps providers ("Nsight Compute Target", "CUDA
     Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
-    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``created_s`` is Unix time,
-    ``comment`` what whoever made the file wrote into it.
+    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``strings`` is the table of
+    metric names; any result may lack some. ``created_s`` is Unix time, ``comment`` what whoever
+    made the file wrote into it.
     """
 
     size_bytes: int
@@ -74,6 +75,7 @@ class Summary:
     versions: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     processes: Mapping[int, str] = field(default_factory=dict)
+    strings: frozenset[str] = frozenset()
     created_s: int | None = None
     comment: str = ""
     compressed: bool = False
@@ -186,6 +188,7 @@ class _Seen:
         self.versions: dict[str, str] = {}
         self.settings: dict[str, str] = {}
         self.processes: dict[int, str] = {}
+        self.strings: set[str] = set()
         self.created_s: int | None = None
         self.comment = ""
 
@@ -202,6 +205,8 @@ class _Seen:
                 process = self._process(bytes(part.value))
             elif part.number == Header.SESSION:
                 self._session(part.value)
+            elif part.number == Header.STRINGS:
+                self.strings.update(_texts(part.value, 1))
         for kind in block.kinds:
             found = Found(workload=kind, process=process)
             self.results.append(self.same.setdefault(found, found))
@@ -244,11 +249,16 @@ class _Seen:
             versions=self.versions,
             settings=self.settings,
             processes=self.processes,
+            strings=frozenset(self.strings),
             created_s=self.created_s,
             comment=self.comment,
             compressed=compressed,
             problem=problem,
         )
+
+
+def _texts(message: memoryview, number: int) -> list[str]:
+    return [str(part, "utf-8", "replace") for part in wire.parts(message, number)]
 
 
 def _text(message: memoryview, number: int) -> str:

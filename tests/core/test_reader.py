@@ -118,6 +118,25 @@ def test_processes_and_devices_and_nvtx(tmp_path):
     assert outside.nvtx == ()
 
 
+def test_a_metric_of_another_result_of_the_file_is_absent_from_this_one(tmp_path):
+    only = {"launch__registers_per_thread": 32.0}
+    path = tmp_path / "two.ncu-rep"
+    path.write_bytes(strange.report(strange.launch("with", metrics=only), strange.launch("without")))
+    has, lacks = (launch.metrics for launch in read(path))
+
+    for name in only:
+        assert has.has(name)
+        assert has.any_of(frozenset({name, "no__metric"}))
+        assert has.number(name) == 32.0
+        assert not lacks.has(name)
+        assert not lacks.any_of(frozenset({name, "no__metric"}))
+        assert lacks.number(name) is None
+        assert lacks.text(name) is None
+        assert lacks.instances(name) == {}
+        assert name in has.names()
+        assert name not in lacks.names()
+
+
 def test_progress_counts_files(tmp_path):
     strange.write(tmp_path, "two launches")
     strange.write(tmp_path, "range")

@@ -121,6 +121,16 @@ def test_thousands_of_launches_are_counted(tmp_path: Path):
     assert require_whole(path).found == 5000
 
 
+@pytest.mark.parametrize("name", strange.WHOLE)
+def test_the_table_of_strings_has_every_metric_of_every_result(name: str, tmp_path: Path):
+    path = strange.write(tmp_path, name)
+    strings = require_whole(path).strings
+
+    for part in ncu_report.load_report(str(path)):
+        for action in part:
+            assert strings.issuperset(action.metric_names())
+
+
 @pytest.mark.skipif(not REPORTS, reason="no folder of real reports")
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:60])
 def test_real_reports_hold_what_they_announce(path: Path):
@@ -131,3 +141,4 @@ def test_real_reports_hold_what_they_announce(path: Path):
     assert (summary.problem is None) == bool(actions)
     for found, action in zip(summary.results, actions, strict=True):
         assert (found.workload is Workload.KERNEL) == (action.workload_type() == 0)
+        assert summary.strings.issuperset(action.metric_names())
