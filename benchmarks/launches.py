@@ -42,7 +42,8 @@ def generate(path: Path, collected: str, count: int) -> None:
 def wanted(path: Path) -> tuple[list[str], list[str]]:
     """The metrics, and those read by instance, that are found in the first launch of ``path``."""
     from roofline.measure import measure
-    from roofline.reader import ActionMetrics, read
+    from roofline.reader import read
+    from roofline.reader.action import ActionMetrics
 
     asked: list[str] = []
     by_instance: list[str] = []

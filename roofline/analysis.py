@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +13,9 @@ from roofline.launch import Launch
 from roofline.measure import measure
 from roofline.model import Analysis, Group, Measurement, Note, Result, Source
 from roofline.peaks import peak_set
-from roofline.reader import OnProgress, read
+from roofline.reader import Measured, OnProgress, survey
 from roofline.registry import Registry, load
-from roofline.reports import OnError
+from roofline.reports import OnError, label_of
 from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.verdict.utilization import all_uses
 
@@ -45,10 +44,14 @@ class Judge:
     def __call__(self, measurement: Measurement) -> Result:
         """Judge one measurement."""
         peaks, notes = peak_set(measurement, self.registry, self.achieved)
-        verdict = judge(
-            measurement, peaks, latency_threshold=self.latency_threshold, balance=self.balance
-        )
         units = all_uses(measurement, peaks)  # the computed ones too: the limiter may be one
+        verdict = judge(
+            measurement,
+            peaks,
+            latency_threshold=self.latency_threshold,
+            balance=self.balance,
+            uses=units,
+        )
         notes = tuple(dict.fromkeys((*measurement.notes, *notes)))
         if units != measurement.units or notes != measurement.notes:
             measurement = replace(measurement, units=units, notes=notes)
@@ -61,6 +64,7 @@ def analyze(
     achieved: Sequence[Ceilings] = (),
     latency_threshold: float = LATENCY_THRESHOLD,
     balance: float = BALANCE,
+    jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
 ) -> Analysis:
@@ -73,8 +77,10 @@ def analyze(
             launch takes those of its own device.
         latency_threshold: percent of peak under which nothing limits but latency.
         balance: points within which both families are said to limit.
+        jobs: processes that may read at once where there is much to read; without it as many as
+            there are CPUs, at most eight.
         on_error: called with each file that cannot be read; without it the first one raises.
-        on_progress: called with (files done, files in all).
+        on_progress: called with (bytes read, bytes in all) as parts are done.
 
     Raises:
         InputError: a file cannot be read, or no file held a kernel.
@@ -87,20 +93,29 @@ def analyze(
         latency_threshold=latency_threshold,
         balance=balance,
     )
-    launches = read(*paths, on_error=on_error, on_progress=on_progress)
-    return analyze_launches(launches, rule)
+    return _analysis(survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress), rule)
 
 
 def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
     """Analyse launches from anywhere."""
+    measured = (
+        Measured(path=Path(launch.source), origin=launch.origin, measurement=measure(launch))
+        for launch in launches
+    )
+    return _analysis(measured, rule)
+
+
+def _analysis(launches: Iterable[Measured], rule: Judge) -> Analysis:
     results: list[Result] = []
     sources: dict[str, Source] = {}
     labels = _Labels()
     for launch in launches:
-        label = labels.of(launch.source)
-        known = sources.get(label) or _source(label, launch)
+        measurement, label = launch.measurement, labels.of(launch.path)
+        if measurement.source != label:
+            measurement = replace(measurement, source=label)
+        known = sources.get(label) or _source(label, launch.origin)
         sources[label] = replace(known, launches=known.launches + 1)
-        results.append(rule(measure(launch, source=label)))
+        results.append(rule(measurement))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
@@ -110,8 +125,8 @@ def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
     )
 
 
-def _source(label: str, launch: Launch) -> Source:
-    notes = () if launch.origin is None else (Note(code="computed", text=launch.origin),)
+def _source(label: str, origin: str | None) -> Source:
+    notes = () if origin is None else (Note(code="computed", text=origin),)
     return Source(path=label, launches=0, notes=notes)
 
 
@@ -164,17 +179,12 @@ def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
 class _Labels:
     """Last parts of paths, told apart by a number where two files have the same."""
 
-    by_path: dict[str, str] = field(default_factory=dict)
+    by_path: dict[Path, str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
-    def of(self, path: str) -> str:
+    def of(self, path: Path) -> str:
         if path not in self.by_path:
-            name = _spoken(Path(path).name)
+            name = label_of(path)
             self.taken[name] = count = self.taken.get(name, 0) + 1
             self.by_path[path] = name if count == 1 else f"{name} ({count})"
         return self.by_path[path]
-
-
-def _spoken(name: str) -> str:
-    """A file's name as text: its bytes may be no UTF-8, or the locale may not know them."""
-    return os.fsencode(name).decode("utf-8", "replace")

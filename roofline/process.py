@@ -9,8 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from types import FrameType
 from typing import NoReturn
 
@@ -105,6 +108,51 @@ def run_through(
     stopped = _supervise(child, watch, grace_s)
     reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
     return Ended(code=child.returncode, stopped=stopped, stderr=heard.text())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a program wrote and its exit code (negative for a signal, 127: it cannot start)."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+def ask_each(argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int) -> Iterator[Answer]:
+    """Run ``argv`` (no shell) once for each input, ``at_once`` of them, and answer in order.
+
+    An input is taken from ``inputs`` when there is room for it. Whoever stops asking ends those
+    that still run.
+    """
+    running: set[subprocess.Popen[bytes]] = set()
+    with ThreadPoolExecutor(at_once) as threads:
+        asked = deque(threads.submit(_ask, argv, data, running) for data in islice(inputs, at_once))
+        try:
+            while asked:
+                answer = asked.popleft().result()
+                asked.extend(threads.submit(_ask, argv, d, running) for d in islice(inputs, 1))
+                yield answer
+        finally:
+            for future in asked:
+                future.cancel()
+            for child in tuple(running):
+                child.kill()
+
+
+def _ask(argv: Sequence[str], data: bytes, running: set[subprocess.Popen[bytes]]) -> Answer:
+    pipe = subprocess.PIPE
+    try:
+        # In a group of its own a program does not get the terminal's interrupts; we end it.
+        child = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+    except OSError as error:
+        return Answer(code=127, stdout=b"", stderr=str(error))
+    running.add(child)
+    try:
+        stdout, stderr = child.communicate(data)
+    finally:
+        running.discard(child)
+    return Answer(code=child.returncode, stdout=stdout, stderr=stderr.decode(errors="replace"))
 
 
 def become(argv: Sequence[str]) -> NoReturn:

@@ -78,3 +78,8 @@ def _in_folder(folder: Path) -> tuple[list[Path], list[OSError]]:
         if Path(name).suffix.lower() in SUFFIXES
     ]
     return sorted(found), refused
+
+
+def label_of(path: Path) -> str:
+    """A file's name as text: its bytes may be no UTF-8, or the locale may not know them."""
+    return os.fsencode(path.name).decode("utf-8", "replace")

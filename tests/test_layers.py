@@ -12,7 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Foreign package -> the only places that may import it.
 OWNERS = {
     "subprocess": ("process.py",),
-    "ncu_report": ("reader.py",),
+    "ncu_report": ("reader/",),
     "matplotlib": ("plot/",),
     "pandas": ("frame.py",),
     "click": ("cli/",),

@@ -10,7 +10,7 @@ import click
 
 from roofline.cli import options
 from roofline.cli.answer import answer, check, request_of
-from roofline.cli.reports import analyze_reports
+from roofline.cli.reports import analyze_reports, judging
 from roofline.errors import InputError
 
 
@@ -49,13 +49,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
     """
     request = replace(request_of(given), choice=options.choice(given), output=given["output"])
     check(request)
-    analysis, failures = analyze_reports(
-        reports,
-        specs=given["specs"],
-        peaks=given["peaks"],
-        latency_threshold=request.latency_threshold,
-        balance=request.balance,
-    )
+    analysis, failures = analyze_reports(reports, judging(given))
     if analysis is not None:
         answer(analysis, request)
     if failures:

@@ -12,6 +12,7 @@ import click
 
 from roofline.cli import comparing, comparing_options, options
 from roofline.cli.answer import Request, color, width, write
+from roofline.cli.reports import judging
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
 from roofline.model import Analysis
@@ -115,7 +116,7 @@ def _check_options(given: dict[str, Any], request: Request) -> tuple[Gate, ...]:
 
 
 def _read(reports: Sequence[Path], given: dict[str, Any]) -> _Sides:
-    how = comparing.judging(given)
+    how = judging(given)
     wanted = 2 if given["baseline"] is None else 1
     if len(reports) != wanted:
         names = "BEFORE and AFTER" if wanted == 2 else "AFTER alone, as BEFORE is the baseline"

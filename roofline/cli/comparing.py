@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.cli.reports import analyze_reports
+from roofline.cli.reports import Judging, analyze_reports
 from roofline.errors import InputError, UsageError
 from roofline.model import Analysis
 
@@ -20,26 +19,6 @@ if TYPE_CHECKING:
 
 # More arrows than that nobody tells apart.
 DRAWN = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """How reports are analysed: specs, achieved ceilings and the thresholds of verdicts."""
-
-    specs: Path | None = None
-    peaks: str | None = None
-    latency_threshold: float = 60.0
-    balance: float = 10.0
-
-
-def judging(given: dict[str, Any]) -> Judging:
-    """The options of ``options.JUDGING`` as given."""
-    return Judging(
-        specs=given["specs"],
-        peaks=given["peaks"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
-    )
 
 
 def parse_maps(maps: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -127,13 +106,7 @@ def analyze_side(path: Path, how: Judging) -> tuple[Analysis, int]:
         from roofline.compare.baseline import load_baseline
 
         return load_baseline(path), 0
-    analysis, failures = analyze_reports(
-        (path,),
-        specs=how.specs,
-        peaks=how.peaks,
-        latency_threshold=how.latency_threshold,
-        balance=how.balance,
-    )
+    analysis, failures = analyze_reports((path,), how)
     if analysis is None:  # what failed has been told
         raise click.exceptions.Exit(InputError.exit_code)
     return analysis, failures

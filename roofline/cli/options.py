@@ -108,6 +108,15 @@ balance = click.option(
     help="Memory and compute this close together are called co-limited.",
 )
 
+jobs = click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes that may read at once, where reports are large or many.  [default: one for "
+    "each CPU, at most 8]",
+)
+
 # --- which kernels ----------------------------------------------------------------------------
 kernel = click.option(
     "-k",
@@ -175,7 +184,7 @@ plot = click.option(
 )
 force = click.option("--force", is_flag=True, help="Write over files that exist.")
 
-JUDGING = (specs, peaks, latency_threshold, balance)
+JUDGING = (specs, peaks, latency_threshold, balance, jobs)
 CHOOSING = (kernel, device, min_share, top, sort)
 
 

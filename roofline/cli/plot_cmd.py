@@ -10,7 +10,7 @@ import click
 from roofline.choose import choose
 from roofline.cli import options
 from roofline.cli.answer import nothing_left
-from roofline.cli.reports import analyze_reports
+from roofline.cli.reports import analyze_reports, judging
 from roofline.errors import InputError
 
 _output = click.option(
@@ -95,13 +95,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
 
     output: Path = given["output"]
     check_path(output, force=given["force"], option="-o")
-    analysis, failures = analyze_reports(
-        reports,
-        specs=given["specs"],
-        peaks=given["peaks"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
-    )
+    analysis, failures = analyze_reports(reports, judging(given))
     if analysis is not None:
         choice = options.choice(given)
         part = choose(analysis, choice)

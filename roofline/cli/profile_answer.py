@@ -13,7 +13,7 @@ from roofline.capture.kernels import leaves_collectives_out
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import Captured, Setting
 from roofline.cli.answer import Request, answer
-from roofline.cli.reports import analyze_reports
+from roofline.cli.reports import analyze_reports, judging
 from roofline.errors import InputError
 from roofline.model import Analysis
 
@@ -44,13 +44,7 @@ def answer_about(
 ) -> None:
     """Print the answer, then where the reports are, how it was measured and what to type next."""
     reports = tuple(d.captured.report for d in done)
-    analysis, _ = analyze_reports(
-        reports,
-        specs=given["specs"],
-        peaks=given["peaks"],
-        latency_threshold=wanted.latency_threshold,
-        balance=wanted.balance,
-    )
+    analysis, _ = analyze_reports(reports, judging(given))
     if analysis is None:  # they were read a moment ago
         listed = ", ".join(map(str, reports))
         raise InputError(f"{listed} cannot be read any more")

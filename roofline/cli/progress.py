@@ -14,9 +14,12 @@ QUIET_S = 0.5  # shorter work says nothing
 
 @contextmanager
 def reading(
-    noun: str = "reports", *, verb: str = "Reading"
+    noun: str, *, verb: str = "Reading", percent: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
-    """Give a callback that shows a line while the block runs, only where a person can see it."""
+    """Give a callback that shows a line while the block runs, only where a person can see it.
+
+    It is told how much is done of how much: counts, or with ``percent`` amounts.
+    """
     began, shown = time.monotonic(), False
     seen = sys.stderr.isatty()
 
@@ -24,7 +27,8 @@ def reading(
         nonlocal shown
         if seen and done < total and time.monotonic() - began > QUIET_S:
             shown = True
-            click.echo(f"\r{verb} {noun}: {done:,} of {total:,} ", err=True, nl=False)
+            far = f"{done / total:.0%}" if percent else f"{done:,} of {total:,}"
+            click.echo(f"\r{verb} {noun}: {far} ", err=True, nl=False)
 
     try:
         yield tell

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from roofline.cli import comparing, comparing_options, options
+from roofline.cli.reports import judging
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
 from roofline.model import Analysis
@@ -84,7 +85,7 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
       roofline report before.ncu-rep after.ncu-rep -o pr/ --title 'Fused softmax' --top 5
     """
     _check_options(reports, given)
-    how = comparing.judging(given)
+    how = judging(given)
     sides = [comparing.analyze_side(path, how) for path in reports]
     comparison = _compare([s[0] for s in sides], given)
     content = _Content(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,14 +15,29 @@ from roofline.errors import InputError
 from roofline.model import Analysis
 
 
-def analyze_reports(
-    reports: tuple[Path, ...],
-    *,
-    specs: Path | None,
-    peaks: str | None,
-    latency_threshold: float,
-    balance: float,
-) -> tuple[Analysis | None, int]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """The options of ``options.JUDGING`` as given."""
+
+    specs: Path | None = None
+    peaks: str | None = None
+    latency_threshold: float = 60.0
+    balance: float = 10.0
+    jobs: int | None = None
+
+
+def judging(given: Mapping[str, Any]) -> Judging:
+    """The options of ``options.JUDGING`` among others."""
+    return Judging(
+        specs=given["specs"],
+        peaks=given["peaks"],
+        latency_threshold=given["latency_threshold"],
+        balance=given["balance"],
+        jobs=given["jobs"],
+    )
+
+
+def analyze_reports(reports: tuple[Path, ...], how: Judging) -> tuple[Analysis | None, int]:
     """Analyse what can be read, name on stderr what cannot, and count the latter.
 
     The analysis is ``None`` where nothing could be read.
@@ -28,18 +46,20 @@ def analyze_reports(
     from roofline.analysis import analyze
 
     achieved: tuple[Ceilings, ...] = ()
-    if peaks is not None:
-        achieved = load_folder() if peaks == "achieved" else (load_achieved(Path(peaks)),)
+    if how.peaks is not None:
+        kept = how.peaks == "achieved"
+        achieved = load_folder() if kept else (load_achieved(Path(how.peaks)),)
     failures: list[InputError] = []
     analysis: Analysis | None = None
     try:
-        with reading() as tell:
+        with reading("reports", percent=True) as tell:
             analysis = analyze(
                 *reports,
-                specs=specs,
+                specs=how.specs,
                 achieved=achieved,
-                latency_threshold=latency_threshold,
-                balance=balance,
+                latency_threshold=how.latency_threshold,
+                balance=how.balance,
+                jobs=how.jobs,
                 on_error=failures.append,
                 on_progress=tell,
             )

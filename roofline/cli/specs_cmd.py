@@ -151,7 +151,7 @@ def check_command(ctx: click.Context, reports: tuple[Path, ...], folder: Path | 
     from roofline.registry.devices import check_reports
 
     failures: list[InputError] = []
-    with reading() as tell:
+    with reading("reports", percent=True) as tell:
         checked = check_reports(reports, registry, on_error=failures.append, on_progress=tell)
     for failure in failures:
         click.echo(f"roofline: {failure}", err=True)

@@ -151,7 +151,7 @@ def _operations(
         rate = metrics.number(name)
         if rate:
             per_cycle[key] = operations * rate
-            how[key] = f"{name} x {operations:g} x SM clock"
+            how[key] = _said(name, operations)
     if metrics.any_of(_TENSOR_PEAKS):
         _tensor_peaks(metrics, tensor, per_cycle, how)
     return {key: rate * clock_hz for key, rate in per_cycle.items()}
@@ -173,6 +173,12 @@ def _tensor_peaks(
         _tensor_peak(metrics, source, key, per_cycle, how)
 
 
+@cache  # the launches of a report share one text
+def _said(name: str, operations: float | None = None) -> str:
+    times = "" if operations is None else f" x {operations:g}"
+    return f"{name}{times} x SM clock"
+
+
 @cache
 def _peak_name(source: str) -> str:
     return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
@@ -185,4 +191,4 @@ def _tensor_peak(
     rate = metrics.number(name)
     if rate:
         per_cycle[key] = rate
-        how[key] = f"{name} x SM clock"
+        how[key] = _said(name)

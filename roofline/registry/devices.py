@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from roofline.measure import measure
 from roofline.model import Device, Measurement
-from roofline.reader import OnProgress, read
+from roofline.reader import OnProgress, survey
 from roofline.registry.check import Checked, Difference, check, compared
 from roofline.registry.store import Registry
 from roofline.reports import OnError
@@ -25,12 +24,12 @@ def check_reports(
     Of a quantity that differs in several launches the largest difference is kept.
 
     Raises:
-        InputError: as ``roofline.reader.read`` does.
+        InputError: as ``roofline.reader.survey`` does.
 
     """
     devices: dict[Device, list[Measurement]] = {}
-    for launch in read(*paths, on_error=on_error, on_progress=on_progress):
-        measured = measure(launch)
+    for launch in survey(*paths, on_error=on_error, on_progress=on_progress):
+        measured = launch.measurement
         devices.setdefault(measured.device, []).append(measured)
     return tuple(_check(device, launches, registry) for device, launches in devices.items())
 

@@ -85,7 +85,7 @@ def _mapped(path: Path) -> mmap.mmap:
         raise unreadable(path, error) from error
 
 
-def _decompressed(data: memoryview) -> bytes:
+def _decompressed(data: memoryview) -> bytearray:
     import zstandard  # only compressed reports need it
 
     pieces = bytearray()
@@ -100,7 +100,7 @@ def _decompressed(data: memoryview) -> bytes:
         raise ContainerError(
             "junk", f"{len(engine.unused_data)} bytes follow the compressed report"
         )
-    return bytes(pieces)
+    return pieces
 
 
 def version(data: memoryview) -> tuple[int, int]:

@@ -59,15 +59,17 @@ class Found:
 class Summary:
     """A report without its values.
 
-    ``announced`` and ``found`` count results; they differ only in a broken file, where ``found``
-    are those before the break. ``versions`` maps providers ("Nsight Compute Target", "CUDA
-    Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
+    ``size_bytes`` is of the file, ``content_bytes`` of what it is when decompressed (0 where it
+    cannot be). ``announced`` and ``found`` count results; they differ only in a broken file, where
+    ``found`` are those before the break. ``versions`` maps providers ("Nsight Compute Target",
+    "CUDA Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
     "replay_mode", "sections", "activity"), ``processes`` ids to names. ``strings`` is the table of
     metric names; any result may lack some. ``created_s`` is Unix time, ``comment`` what whoever
     made the file wrote into it.
     """
 
     size_bytes: int
+    content_bytes: int = 0
     version: int | None = None
     announced: int = 0
     found: int = 0
@@ -181,7 +183,7 @@ class _Seen:
 
     def __init__(self) -> None:
         self.version: int | None = None
-        self.lost = 0
+        self.content_bytes = self.lost = 0
         self.results: list[Found] = []
         self.same: dict[Found, Found] = {}
         self.ids: dict[bytes, int | None] = {}
@@ -193,6 +195,7 @@ class _Seen:
         self.comment = ""
 
     def read(self, data: memoryview) -> None:
+        self.content_bytes = len(data)
         self.version, _ = version(data)
         for block in walk(data):
             self.add(block)
@@ -242,6 +245,7 @@ class _Seen:
     def summary(self, size: int, *, compressed: bool, problem: Problem | None) -> Summary:
         return Summary(
             size_bytes=size,
+            content_bytes=self.content_bytes,
             version=self.version,
             announced=len(self.results) + self.lost,
             found=len(self.results),

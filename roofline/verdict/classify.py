@@ -35,15 +35,18 @@ def judge(
     *,
     latency_threshold: float = LATENCY_THRESHOLD,
     balance: float = BALANCE,
+    uses: Sequence[UnitUse] | None = None,
 ) -> Verdict:
     """Name the ceiling that a kernel runs closest to, if it is close to any.
 
     The busiest unit limits where it is busy for at least ``latency_threshold`` percent of the
     elapsed time; below that the kernel waits, and the verdict is latency with its cause. Families
     within ``balance`` points of each other are co-limited. Without enough to judge by: unknown.
+    ``uses`` is what ``all_uses`` says of the two, where that is known already.
     """
     roofs = roofs_of(measurement, peaks)
-    uses = all_uses(measurement, peaks)
+    if uses is None:
+        uses = all_uses(measurement, peaks)
     sides = Sides.of(uses)
     busiest = max((use.percent for use in uses), default=0.0)
     # Whatever runs does something: all zeros are no measurement.

@@ -3,11 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from roofline import reader
 from roofline.errors import InputError
 from roofline.measure import measure
 from roofline.model import Kind
-from roofline.reader import read
+from roofline.reader import read, report
 from roofline.reports import expand
 from tests import strange
 
@@ -49,7 +48,7 @@ def test_a_report_that_is_newer_than_the_reader_is_an_error_and_not_an_empty_ans
     tmp_path, monkeypatch
 ):
     # What ncu_report does not understand it loads as nothing, without an exception.
-    monkeypatch.setattr(reader, "_load", lambda path: SimpleNamespace(num_ranges=lambda: 0))
+    monkeypatch.setattr(report, "_load", lambda path: SimpleNamespace(num_ranges=lambda: 0))
     path = strange.write(tmp_path, "two launches")
 
     with pytest.raises(InputError, match="it holds 2 results, 0 could be loaded") as caught:
@@ -121,7 +120,9 @@ def test_processes_and_devices_and_nvtx(tmp_path):
 def test_a_metric_of_another_result_of_the_file_is_absent_from_this_one(tmp_path):
     only = {"launch__registers_per_thread": 32.0}
     path = tmp_path / "two.ncu-rep"
-    path.write_bytes(strange.report(strange.launch("with", metrics=only), strange.launch("without")))
+    path.write_bytes(
+        strange.report(strange.launch("with", metrics=only), strange.launch("without"))
+    )
     has, lacks = (launch.metrics for launch in read(path))
 
     for name in only:

@@ -1,0 +1,75 @@
+"""Programs that are asked many things at once."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from roofline.process import ask_each
+
+ECHO = (sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read().upper())")
+SLOW_FIRST = """
+import sys, time
+data = sys.stdin.read()
+time.sleep(0.5 if data == "0" else 0)
+sys.stdout.write(data)
+"""
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 50])
+def test_answers_come_in_the_order_of_the_inputs(at_once):
+    inputs = [str(i).encode() for i in range(6)]
+    slow = (sys.executable, "-c", SLOW_FIRST)
+
+    answers = list(ask_each(slow, iter(inputs), at_once=at_once))
+
+    assert [answer.stdout for answer in answers] == inputs
+    assert {answer.code for answer in answers} == {0}
+
+
+def test_an_input_is_taken_when_there_is_room_for_it():
+    taken = []
+
+    def inputs():
+        for i in range(6):
+            taken.append(i)
+            yield b"x"
+
+    answers = ask_each(ECHO, inputs(), at_once=2)
+    assert taken == []
+    assert next(answers).stdout == b"X"
+    assert taken == [0, 1, 2]
+    assert len(list(answers)) == 5
+
+
+def test_more_than_a_pipe_holds_goes_both_ways():
+    data = b"x" * 1_000_000
+    (answer,) = ask_each(ECHO, iter([data]), at_once=1)
+
+    assert answer.stdout == data.upper()
+
+
+def test_whoever_stops_asking_ends_what_still_runs():
+    sleep = (sys.executable, "-c", "import sys, time; time.sleep(float(sys.stdin.read()))")
+    began = time.monotonic()
+    answers = ask_each(sleep, iter([b"0", b"60", b"60"]), at_once=3)
+    assert next(answers).code == 0
+    answers.close()  # type: ignore[attr-defined]
+
+    assert time.monotonic() - began < 30
+
+
+def test_codes_signals_and_what_cannot_start():
+    fail = "import sys; print('why', file=sys.stderr); sys.exit(int(sys.stdin.read()))"
+    (answer,) = ask_each((sys.executable, "-c", fail), iter([b"7"]), at_once=1)
+    assert (answer.code, answer.stderr) == (7, "why\n")
+
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    (answer,) = ask_each((sys.executable, "-c", kill), iter([b""]), at_once=1)
+    assert answer.code == -9
+
+    (answer,) = ask_each(("/gone/program",), iter([b""]), at_once=1)
+    assert answer.code == 127
+    assert "No such file" in answer.stderr
