@@ -3,10 +3,10 @@
     python benchmarks/launches.py              # 10,000 launches of --set full, 100,000 of basic
     python benchmarks/launches.py full:1000    # another count
 
-Each measurement runs in a process of its own, so that its peak memory is its own; times are of the
-processor, which other work on the machine does not lengthen much. The bare loop
+Each measurement runs in a process of its own, so that its peak memory is its own. The bare loop
 reads the metrics, and the instances of those, that the analysis found in a launch (by recording
-it), and keeps nothing.
+it), and keeps nothing. Processor time is that of a process and its children; it is what other work
+on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -67,12 +67,11 @@ def wanted(path: Path) -> tuple[list[str], list[str]]:
     return asked, by_instance
 
 
-def bare(path: Path) -> int:
+def bare(path: Path, names: Sequence[str], by_instance: Sequence[str]) -> int:
     """Ask ncu_report for the same metrics in the same order, and nothing else."""
     import ncu_report
 
-    (names, by_instance), count = wanted(path), 0
-    begin = time.process_time()
+    count = 0
     for span in ncu_report.load_report(str(path)):
         for action in span:
             count += 1
@@ -89,17 +88,6 @@ def bare(path: Path) -> int:
                     for i in range(metric.num_instances()):
                         identities.value(i)
                         metric.value(i)
-    report(count, begin)
-    return count
-
-
-def whole(path: Path) -> int:
-    """What ``roofline analyze`` does before it prints."""
-    import roofline
-
-    begin = time.process_time()
-    count = len(roofline.analyze(path).results)
-    report(count, begin)
     return count
 
 
@@ -107,59 +95,108 @@ def load(path: Path) -> int:
     """ncu_report loading the file, and nothing else."""
     import ncu_report
 
-    begin = time.process_time()
-    context = ncu_report.load_report(str(path))
-    count = sum(len(span) for span in context)
-    report(count, begin)
-    return count
+    return sum(len(span) for span in ncu_report.load_report(str(path)))
 
 
-def report(count: int, begin: float) -> None:
-    """Print what a child measured."""
-    seconds = time.process_time() - begin
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"count": count, "seconds": seconds, "peak_bytes": peak}))
+def here(path: Path) -> int:
+    """What ``roofline analyze`` does before it prints, all of it in one process."""
+    from roofline.reader import batch
+
+    batch.PART_BYTES = 1 << 60
+    return whole(path)
+
+
+def one(path: Path) -> int:
+    """The same with one process at a time that reads."""
+    return whole(path, jobs=1)
+
+
+def whole(path: Path, jobs: int | None = None) -> int:
+    """The same with as many as there are CPUs."""
+    import roofline
+
+    return len(roofline.analyze(path, jobs=jobs).results)
+
+
+def run(kind: str, path: Path) -> None:
+    """Do one of them and print what it took."""
+    more = wanted(path) if kind == "bare" else ()
+    began, busy = time.monotonic(), cpu_s()
+    count = CHILDREN[kind](path, *more)
+    print(
+        json.dumps(
+            {
+                "count": count,
+                "wall_s": time.monotonic() - began,
+                "cpu_s": cpu_s() - busy,
+                "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                "peak_bytes_child": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
+            }
+        )
+    )
+
+
+def cpu_s() -> float:
+    """Processor time of this process and of its children that have ended."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def measured(kind: str, path: Path) -> dict[str, float]:
-    """The fastest of some runs."""
+    """Of some runs the one that took least processor time."""
     runs = []
     for _ in range(REPEATS):
         done = subprocess.run(
             [sys.executable, __file__, kind, str(path)], capture_output=True, text=True, check=True
         )
         runs.append(json.loads(done.stdout))
-    return min(runs, key=lambda run: run["seconds"])
+    return min(runs, key=lambda run: run["cpu_s"])
+
+
+def table(path: Path, collected: str, number: str) -> None:
+    """Print what each of them takes for one report."""
+    rows = {kind: measured(kind, path) for kind in CHILDREN}
+    for kind, row in rows.items():
+        peaks = f"{row['peak_bytes'] / 1e6:,.0f}"
+        if row["peak_bytes_child"] and kind in ("one", "whole"):
+            peaks += f" + {row['peak_bytes_child'] / 1e6:,.0f}"
+        ratios = [f"{row[t] / rows['bare'][t]:.2f}x" for t in ("wall_s", "cpu_s")]
+        print(
+            f"{collected:<6} {number:>8} {LABELS[kind]:<28} {row['wall_s']:>7.2f} {ratios[0]:>6} "
+            f"{row['cpu_s']:>7.2f} {ratios[1]:>6} {int(number) / row['wall_s']:>8.0f} {peaks:>12}"
+        )
 
 
 def main(arguments: list[str]) -> None:
     """Run a child, or all of them."""
-    children = {"bare": bare, "whole": whole, "load": load}
-    if arguments and arguments[0] in children:
-        children[arguments[0]](Path(arguments[1]))
+    if arguments and arguments[0] in CHILDREN:
+        run(arguments[0], Path(arguments[1]))
         return
-    wanted_runs = arguments or ["full:10000", "basic:100000"]
-    print(f"{'set':<6} {'launches':>8} {'what':<27} {'CPU s':>7} {'per second':>11} {'peak MB':>8}")
+    print(
+        f"{'set':<6} {'launches':>8} {'what':<28} {'wall s':>7} {'':>6} {'CPU s':>7} {'':>6} "
+        f"{'a second':>8} {'peak MB':>12}"
+    )
     with tempfile.TemporaryDirectory() as folder:
-        for wanted_run in wanted_runs:
+        for wanted_run in arguments or ["full:10000", "basic:100000"]:
             collected, _, number = wanted_run.partition(":")
             path = Path(folder) / "many.ncu-rep"
             generate(path, collected, int(number))
-            rows = {kind: measured(kind, path) for kind in children}
-            for kind, label in LABELS.items():
-                run = rows[kind]
-                print(
-                    f"{collected:<6} {number:>8} {label:<27} {run['seconds']:>7.2f} "
-                    f"{int(number) / run['seconds']:>11.0f} {run['peak_bytes'] / 1e6:>8.0f}"
-                )
-            ratio = rows["whole"]["seconds"] / rows["bare"]["seconds"]
-            print(f"{'':<15} roofline.analyze takes {ratio:.2f} times the bare loop")
+            table(path, collected, number)
 
 
+CHILDREN: dict[str, Callable[..., int]] = {
+    "load": load,
+    "bare": bare,
+    "here": here,
+    "one": one,
+    "whole": whole,
+}
 LABELS = {
     "load": "ncu_report loads the file",
     "bare": "bare loop, same metrics",
-    "whole": "roofline.analyze",
+    "here": "analyze, in one process",
+    "one": "analyze --jobs 1",
+    "whole": "analyze",
 }
 
 

@@ -73,7 +73,7 @@ def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
             SequenceMatcher(None, wanted, have).ratio(),
             SequenceMatcher(None, typed, name.casefold()).ratio(),
         )
-        if set(wanted.split()) <= set(have.split()):
+        if set(wanted.split()) <= set(have.split()) or have.startswith(wanted):
             score += 1
         if score >= _NEAR:
             scored.append((-score, len(have), name))

@@ -157,7 +157,7 @@ def test_an_interrupt_has_its_code_and_leaves_nothing(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["analyze", "--bogus"], "roofline: No such option '--bogus'\n  try: "),
+        (["analyze", "--quux"], "roofline: No such option '--quux'\n  try: "),
         (["bogus"], "roofline: No such command 'bogus'\n  try: "),
         (["analyze"], "roofline: Missing argument 'REPORT...'\n  try: "),
         (["specs", "show"], "roofline: Missing argument 'NAME'\n  try: "),
@@ -170,6 +170,15 @@ def test_wrong_usage_is_told_as_everything_else(words: list[str], said: str):
     assert done.exit_code == 2
     assert said in done.stderr
     assert "Usage:" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["analyze", "plot", "compare", "report", "profile"])
+@pytest.mark.parametrize("value", ["0", "-2", "all", "1.5"])
+def test_jobs_are_at_least_one(command: str, value: str):
+    done = run(command, "--jobs", value, "x")
+
+    assert done.exit_code == 2
+    assert "Invalid value for '-j' / '--jobs'" in done.stderr
 
 
 NUMBERS = [

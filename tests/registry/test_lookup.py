@@ -277,6 +277,7 @@ def test_people_may_leave_the_brand_out(typed: str, key: str) -> None:
         ("rtx 4900", "NVIDIA GeForce RTX 4090"),
         ("A100", "NVIDIA A100-SXM4-40GB"),
         ("Telsa T4", "Tesla T4"),
+        ("H10", "near it are NVIDIA H100"),
     ],
 )
 def test_mistyped_names_are_answered_with_near_ones(typed: str, meant: str) -> None:
