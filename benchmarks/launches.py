@@ -142,23 +142,23 @@ def cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def measured(kind: str, path: Path) -> dict[str, float]:
-    """Of some runs the one that took least processor time."""
-    runs = []
-    for _ in range(REPEATS):
+def measured(path: Path) -> dict[str, dict[str, float]]:
+    """What each of them takes: of some runs in turn the one of least processor time."""
+    runs: dict[str, list[dict[str, float]]] = {kind: [] for kind in CHILDREN}
+    for kind in [*CHILDREN] * REPEATS:
         done = subprocess.run(
             [sys.executable, __file__, kind, str(path)], capture_output=True, text=True, check=True
         )
-        runs.append(json.loads(done.stdout))
-    return min(runs, key=lambda run: run["cpu_s"])
+        runs[kind].append(json.loads(done.stdout))
+    return {kind: min(some, key=lambda run: run["cpu_s"]) for kind, some in runs.items()}
 
 
 def table(path: Path, collected: str, number: str) -> None:
     """Print what each of them takes for one report."""
-    rows = {kind: measured(kind, path) for kind in CHILDREN}
+    rows = measured(path)
     for kind, row in rows.items():
         peaks = f"{row['peak_bytes'] / 1e6:,.0f}"
-        if row["peak_bytes_child"] and kind in ("one", "whole"):
+        if kind in ("one", "whole"):
             peaks += f" + {row['peak_bytes_child'] / 1e6:,.0f}"
         ratios = [f"{row[t] / rows['bare'][t]:.2f}x" for t in ("wall_s", "cpu_s")]
         print(
