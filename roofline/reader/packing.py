@@ -1,7 +1,7 @@
 """Values on their way between our own processes: pickle, quick for the frozen value types.
 
-By itself pickle takes a frozen dataclass with slots apart and together field by field in Python,
-which takes as long as a third of the measuring. Here both run in C.
+By itself pickle takes a frozen dataclass with slots apart and puts it together field by field in
+Python, which takes a quarter as long as reading and measuring. Here a third of that is left.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from operator import attrgetter
@@ -74,12 +74,12 @@ def _setters(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
     return tuple(getattr(cls, field.name).__set__ for field in fields(cls))
 
 
-def _nothing() -> Any:
-    return NOTHING
+def _proxy(values: dict[Any, Any]) -> Mapping[Any, Any]:
+    return MappingProxyType(values) if values else NOTHING
 
 
 class _Packer(pickle.Pickler):
     dispatch_table = {  # noqa: RUF012  # as pickle has it
         **dict.fromkeys(_TYPES, _taken_apart),
-        MappingProxyType: lambda _: (_nothing, ()),
+        MappingProxyType: lambda proxy: (_proxy, (dict(proxy),)),
     }

@@ -66,6 +66,14 @@ def test_the_shared_nothing_stays_itself():
     assert not again.peaks.how
 
 
+def test_a_mapping_that_cannot_be_changed_keeps_what_is_in_it():
+    value = types.MappingProxyType({"a": 1})
+    again = packing.unpack(packing.pack(value))
+
+    assert isinstance(again, types.MappingProxyType)
+    assert again == value
+
+
 def dataclasses_in(annotation: object) -> set[type]:
     found: set[type] = set()
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
