@@ -13,9 +13,9 @@ from roofline.launch import Launch
 from roofline.measure import measure
 from roofline.model import Analysis, Group, Measurement, Note, Result, Source
 from roofline.peaks import peak_set
-from roofline.reader import Measured, OnProgress, survey
+from roofline.reader import Measured, OnProgress, Refused, survey
 from roofline.registry import Registry, load
-from roofline.reports import OnError, label_of
+from roofline.reports import OnError, label_of, report_or_raise
 from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.verdict.utilization import all_uses
 
@@ -84,7 +84,7 @@ def analyze(
 
     Raises:
         InputError: a file cannot be read, or no file held a kernel.
-        UsageError: a threshold is not from 0 to 100.
+        UsageError: a threshold is not from 0 to 100, or ``jobs`` not from 1 to 1024.
 
     """
     rule = Judge(
@@ -93,7 +93,8 @@ def analyze(
         latency_threshold=latency_threshold,
         balance=balance,
     )
-    return _analysis(survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress), rule)
+    events = survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress)
+    return _analysis(events, rule, on_error)
 
 
 def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
@@ -105,16 +106,24 @@ def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
     return _analysis(measured, rule)
 
 
-def _analysis(launches: Iterable[Measured], rule: Judge) -> Analysis:
+def _analysis(
+    events: Iterable[Measured | Refused], rule: Judge, on_error: OnError | None = None
+) -> Analysis:
     results: list[Result] = []
-    sources: dict[str, Source] = {}
+    sources: dict[Path, Source] = {}
     labels = _Labels()
-    for launch in launches:
-        measurement, label = launch.measurement, labels.of(launch.path)
-        if measurement.source != label:
-            measurement = replace(measurement, source=label)
-        known = sources.get(label) or _source(label, launch.origin)
-        sources[label] = replace(known, launches=known.launches + 1)
+    for event in events:
+        source = sources.get(event.path)
+        if isinstance(event, Refused):
+            report_or_raise(event.error, on_error)
+            if source is not None:
+                sources[event.path] = _partial(source, event.results)
+            continue
+        source = source or _source(labels.of(event.path), event.origin)
+        sources[event.path] = replace(source, launches=source.launches + 1)
+        measurement = event.measurement
+        if measurement.source != source.path:
+            measurement = replace(measurement, source=source.path)
         results.append(rule(measurement))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
@@ -128,6 +137,12 @@ def _analysis(launches: Iterable[Measured], rule: Judge) -> Analysis:
 def _source(label: str, origin: str | None) -> Source:
     notes = () if origin is None else (Note(code="computed", text=origin),)
     return Source(path=label, launches=0, notes=notes)
+
+
+def _partial(source: Source, results: int) -> Source:
+    """A source of which an error has left only the first launches."""
+    text = f"not read to its end: {source.launches:,} of {results:,} launches"
+    return replace(source, notes=(*source.notes, Note(code="partial", text=text)))
 
 
 def group(results: Sequence[Result], rule: Judge) -> tuple[Group, ...]:

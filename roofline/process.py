@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from types import FrameType
@@ -112,7 +112,7 @@ def run_through(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a program wrote and its exit code (negative for a signal, 127: it cannot start)."""
+    """What a program wrote and its exit code: negative for a signal, 127 where it cannot start."""
 
     code: int
     stdout: bytes
@@ -123,15 +123,24 @@ def ask_each(argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int) -> I
     """Run ``argv`` (no shell) once for each input, ``at_once`` of them, and answer in order.
 
     An input is taken from ``inputs`` when there is room for it. Whoever stops asking ends those
-    that still run.
+    that still run. They get the terminal's interrupts, too.
     """
     running: set[subprocess.Popen[bytes]] = set()
     with ThreadPoolExecutor(at_once) as threads:
-        asked = deque(threads.submit(_ask, argv, data, running) for data in islice(inputs, at_once))
+
+        def ask(data: bytes) -> Future[Answer]:
+            try:
+                return threads.submit(_ask, argv, data, running)
+            except RuntimeError as error:  # as many threads as this user may have
+                answered: Future[Answer] = Future()
+                answered.set_result(Answer(code=127, stdout=b"", stderr=str(error)))
+                return answered
+
+        asked = deque(map(ask, islice(inputs, at_once)))
         try:
             while asked:
                 answer = asked.popleft().result()
-                asked.extend(threads.submit(_ask, argv, d, running) for d in islice(inputs, 1))
+                asked.extend(map(ask, islice(inputs, 1)))
                 yield answer
         finally:
             for future in asked:
@@ -143,8 +152,7 @@ def ask_each(argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int) -> I
 def _ask(argv: Sequence[str], data: bytes, running: set[subprocess.Popen[bytes]]) -> Answer:
     pipe = subprocess.PIPE
     try:
-        # In a group of its own a program does not get the terminal's interrupts; we end it.
-        child = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+        child = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe)
     except OSError as error:
         return Answer(code=127, stdout=b"", stderr=str(error))
     running.add(child)

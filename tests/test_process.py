@@ -73,3 +73,14 @@ def test_codes_signals_and_what_cannot_start():
     (answer,) = ask_each(("/gone/program",), iter([b""]), at_once=1)
     assert answer.code == 127
     assert "No such file" in answer.stderr
+
+
+def test_where_no_thread_can_be_started(monkeypatch):
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    answers = list(ask_each(ECHO, iter([b"a", b"b"]), at_once=1))
+
+    assert [answer.code for answer in answers] == [127, 127]
+    assert "can't start" in answers[0].stderr

@@ -112,9 +112,9 @@ jobs = click.option(
     "-j",
     "--jobs",
     metavar="N",
-    type=click.IntRange(min=1),
-    help="Processes that may read at once, where reports are large or many.  [default: one for "
-    "each CPU, at most 8]",
+    type=click.IntRange(1, 1024),
+    help="Processes that may read at once where reports are more than 16 MB together; each takes "
+    "about 0.5 GB.  [default: one for each CPU, at most 8]",
 )
 
 # --- which kernels ----------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def reading(
         nonlocal shown
         if seen and done < total and time.monotonic() - began > QUIET_S:
             shown = True
-            far = f"{done / total:.0%}" if percent else f"{done:,} of {total:,}"
+            far = f"{100 * done / total:.0f} %" if percent else f"{done:,} of {total:,}"
             click.echo(f"\r{verb} {noun}: {far} ", err=True, nl=False)
 
     try:

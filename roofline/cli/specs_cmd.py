@@ -128,8 +128,11 @@ def show_command(name: str, *, as_json: bool, folder: Path | None) -> None:
 @command.command("check")
 @click.argument("reports", metavar="[REPORT]...", nargs=-1, type=options.File())
 @specs
+@options.jobs
 @click.pass_context
-def check_command(ctx: click.Context, reports: tuple[Path, ...], folder: Path | None) -> None:
+def check_command(
+    ctx: click.Context, reports: tuple[Path, ...], folder: Path | None, jobs: int | None
+) -> None:
     """Compare the registry with reports.
 
     With REPORTs: SMs, clocks, bus, memory, L2 and peaks by unit; what differs by more than 2 % is
@@ -152,7 +155,9 @@ def check_command(ctx: click.Context, reports: tuple[Path, ...], folder: Path | 
 
     failures: list[InputError] = []
     with reading("reports", percent=True) as tell:
-        checked = check_reports(reports, registry, on_error=failures.append, on_progress=tell)
+        checked = check_reports(
+            reports, registry, jobs=jobs, on_error=failures.append, on_progress=tell
+        )
     for failure in failures:
         click.echo(f"roofline: {failure}", err=True)
     if checked:

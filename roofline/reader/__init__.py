@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roofline.reader.batch import Measured
+from roofline.reader.batch import Measured, Refused
 from roofline.reader.report import OnProgress, read
 from roofline.reader.spread import survey
 
-__all__ = ["Measured", "OnProgress", "read", "survey"]
+__all__ = ["Measured", "OnProgress", "Refused", "read", "survey"]

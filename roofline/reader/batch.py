@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from roofline.model import Measurement
 from roofline.reader.report import Part, read_part, whole
 from roofline.reports import label_of
 
-# Of a report, for one process: up to 450 MB of memory and some seconds, which outweigh what
+# Of reports, for one process: half a gigabyte of memory and some seconds, which outweigh what
 # starting a process costs.
 PART_BYTES = 1 << 24
 
@@ -29,10 +29,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A report that cannot be read, or not to its end."""
+    """A report that cannot be read, or not to its end; ``results`` is how many it holds."""
 
     path: Path
     error: InputError
+    results: int = 0
 
 
 Item = Part | Refused
@@ -52,15 +53,15 @@ def events_of(batch: Batch) -> Iterator[Event]:
                 measured = measure(launch, source=label)
                 yield Measured(path=item.path, origin=launch.origin, measurement=measured)
         except InputError as error:
-            yield Refused(path=item.path, error=error)
+            yield Refused(path=item.path, error=error, results=item.summary.found)
 
 
 def batches(files: Iterable[Path]) -> Iterator[Batch]:
-    """What one process should read: parts of a large report, or several small ones."""
+    """What one process should read: no more than ``PART_BYTES``, but for a single result."""
     batch: list[Item] = []
     room = PART_BYTES
     for item in chain.from_iterable(map(_items, files)):
-        weight = 0 if isinstance(item, Refused) else _of_part(item, item.summary.content_bytes)
+        weight = 0 if isinstance(item, Refused) else sum(item.sizes)
         if batch and weight > room:
             yield tuple(batch)
             batch, room = [], PART_BYTES
@@ -70,30 +71,37 @@ def batches(files: Iterable[Path]) -> Iterator[Batch]:
         yield tuple(batch)
 
 
-def _items(file: Path) -> tuple[Item, ...]:
+def _items(file: Path) -> Iterator[Item]:
     try:
         part = whole(file)
     except InputError as error:
-        return (Refused(path=file, error=error),)
-    count = -(-part.summary.content_bytes // PART_BYTES)
-    size = -(-len(part.results) // count)
-    summary = replace(part.summary, results=())
-    return tuple(
-        Part(path=file, summary=summary, first=at, results=part.results[at : at + size])
-        for at in range(0, len(part.results), size)
-    )
+        yield Refused(path=file, error=error)
+        return
+    start, room = 0, PART_BYTES
+    for number, size in enumerate(part.sizes):
+        if size > room and number > start:
+            yield part[start:number]
+            start, room = number, PART_BYTES
+        room -= size
+    yield part[start:]
 
 
-def _of_part(part: Part, amount: int) -> int:
-    """The part's share of an ``amount`` of the whole file."""
-    return amount * len(part.results) // part.summary.found
+def halves(batch: Batch) -> tuple[Batch, Batch] | None:
+    """A batch as two; ``None`` where it is a single result."""
+    item, middle = batch[0], len(batch) // 2
+    if middle:
+        return batch[:middle], batch[middle:]
+    if isinstance(item, Refused) or len(item.results) < 2:
+        return None
+    middle = len(item.results) // 2
+    return (item[:middle],), (item[middle:],)
 
 
 def share(item: Item) -> int:
     """Bytes of its file that are done when ``item`` is."""
     if isinstance(item, Refused):
         return bytes_of(item.path)
-    return _of_part(item, item.summary.size_bytes)
+    return item.summary.size_bytes * len(item.results) // item.summary.found
 
 
 def bytes_of(path: Path) -> int:

@@ -18,34 +18,22 @@ from typing import Any
 
 from roofline.model import NOTHING, Device, Measurement, Missing, Note, Peaks, Stall, UnitUse
 
-_MARK = b"\0roofline>"  # no end of it is a beginning of it
 _TYPES = (Measurement, Device, UnitUse, Stall, Peaks, Note, Missing)
 
 
 def pack(value: object) -> bytes:
     """Bytes that ``unpack`` makes an equal value of."""
     stream = io.BytesIO()
-    stream.write(_MARK)
     _Packer(stream, pickle.HIGHEST_PROTOCOL).dump(value)
     return stream.getvalue()
 
 
 def unpack(data: bytes) -> Any:
-    """The value in ``data``, which must come from ``pack`` in a process of ours.
-
-    What stands in front of it is skipped: hooks that run when Python starts may print.
-
-    Raises:
-        ValueError: there is none.
-
-    """
-    _, mark, packed = data.partition(_MARK)
-    if not mark:
-        raise ValueError("no value in it")
+    """The value in ``data``, which must come from ``pack`` in a process of ours."""
     collecting = gc.isenabled()
     gc.disable()  # nothing of it is garbage, and looking for some takes longer than the rest
     try:
-        return pickle.loads(packed)  # noqa: S301  # see above
+        return pickle.loads(data)  # noqa: S301  # see above
     finally:
         if collecting:
             gc.enable()

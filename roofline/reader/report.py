@@ -6,7 +6,7 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from roofline.reports import OnError, expand, report_or_raise
 _COMPUTED = "computed by "
 _KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
+# Of a file: inode, bytes and time of the last change; ``None`` where there is none.
+Version = tuple[int, int, int] | None
 OnProgress = Callable[[int, int], None]
 
 
@@ -28,13 +30,26 @@ OnProgress = Callable[[int, int], None]
 class Part:
     """Consecutive results of a report: ``results``, of which the first is number ``first``.
 
-    ``summary`` is of the whole file, but for the list of its results.
+    ``summary`` is of the whole file, but for the lists of its results, ``sizes`` are bytes of each
+    result here, and ``version`` tells the file from one that has taken its place.
     """
 
     path: Path
     summary: Summary
     first: int
     results: tuple[Found, ...]
+    sizes: tuple[int, ...]
+    version: Version
+
+    def __getitem__(self, some: slice) -> Part:
+        """A part of this one."""
+        start, stop, _ = some.indices(len(self.results))
+        return replace(
+            self,
+            first=self.first + start,
+            results=self.results[start:stop],
+            sizes=self.sizes[start:stop],
+        )
 
     @property
     def last(self) -> bool:
@@ -49,8 +64,24 @@ def whole(path: Path) -> Part:
         InputError: it is no whole report, or holds no kernels.
 
     """
+    version = _version(path)
     summary = require_whole(path)
-    return Part(path=path, summary=summary, first=0, results=summary.results)
+    return Part(
+        path=path,
+        summary=replace(summary, results=(), result_bytes=()),
+        first=0,
+        results=summary.results,
+        sizes=summary.result_bytes,
+        version=version,
+    )
+
+
+def _version(path: Path) -> Version:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def files_of(paths: Sequence[str | Path], on_error: OnError | None) -> list[Path]:
@@ -94,21 +125,32 @@ def read_part(part: Part) -> Iterator[Launch]:
 
     Raises:
         InputError: ncu_report gives another number of results than the file holds, or one
-            without a name.
+            without a name, or the file is not the one that was looked at.
 
     """
     context = _load(part.path)
+    _require_same(part)
     spans = [context.range_by_idx(number) for number in range(context.num_ranges())]
     places = [(number, i) for number, span in enumerate(spans) for i in range(span.num_actions())]
     powers: dict[str, int | None] = {}
     for found, place in zip(part.results, places[part.first :], strict=False):
         action = spans[place[0]].action_by_idx(place[1])
         yield _launch(part, found, place, action, powers)
+    _require_same(part)
     if part.last and len(places) != part.summary.found:
         raise InputError(
             f"cannot read all of {part.path}",
             why=f"it holds {part.summary.found} results, {len(places)} could be loaded",
             hint=_reader_hint(part.summary),
+        )
+
+
+def _require_same(part: Part) -> None:
+    if _version(part.path) != part.version:
+        raise InputError(
+            f"cannot read all of {part.path}",
+            why="it was replaced or changed while it was read",
+            hint="read it again when nothing writes to it",
         )
 
 

@@ -11,27 +11,19 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 
 from roofline.errors import InputError, UsageError
 from roofline.process import Answer, ask_each
-from roofline.reader.batch import (
-    Batch,
-    Event,
-    Measured,
-    Refused,
-    batches,
-    bytes_of,
-    events_of,
-    share,
-)
+from roofline.reader.batch import Batch, Event, Refused, batches, bytes_of, events_of, halves, share
 from roofline.reader.packing import pack, unpack
-from roofline.reader.report import OnProgress, files_of
-from roofline.reports import OnError, report_or_raise
+from roofline.reader.report import OnProgress, Part, files_of
+from roofline.reader.worker import READY
+from roofline.reports import OnError
 
-_MOST_JOBS = 8  # more would wait for this process, which judges what they measure
+MOST_JOBS = 1024
+_MOST_CPUS = 8  # more would wait for this process, which judges what they measure
 _WORKER = "import sys; sys.path[:] = {path!r}; from roofline.reader import worker; worker.main()"
 
 
@@ -40,85 +32,102 @@ def survey(
     jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
-) -> Iterator[Measured]:
-    """Measure the launches of reports, in file order.
+) -> Iterator[Event]:
+    """Measure the launches of reports, in file order; what cannot be read is told in its place.
 
     Args:
         paths: files, folders (searched through for reports) and glob patterns.
         jobs: processes that may read at once where there is much to read; without it as many as
             there are CPUs, at most eight.
-        on_error: called with each file that cannot be read; without it the first one raises.
+        on_error: called with each path that leads to no report; without it the first one raises.
         on_progress: called with (bytes read, bytes in all) as parts are done.
 
     Raises:
-        InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
-        UsageError: ``jobs`` is below 1.
+        InputError: a path leads to no report.
+        UsageError: ``jobs`` is no whole number from 1 to 1024.
 
     """
-    if jobs is not None and jobs < 1:
-        raise UsageError(f"jobs is {jobs}", why="somebody has to read")
+    if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= MOST_JOBS):
+        raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")
     files = files_of(paths, on_error)
     total, done = sum(map(bytes_of, files)), 0
     lost: set[Path] = set()
-    for batch, events in _answers(batches(files), jobs):
+    for batch, events in _answers(batches(files), jobs or min(_MOST_CPUS, _cpus())):
         if on_progress is not None:
             on_progress(done, total)
-        for event in events:
-            if event.path in lost:
-                continue
-            if isinstance(event, Refused):
-                lost.add(event.path)
-                report_or_raise(event.error, on_error)
-            else:
-                yield event
+        if not lost.issuperset(item.path for item in batch):  # else asking again is in vain
+            yield from _first_losses(events, lost)
         done += sum(map(share, batch))
     if on_progress is not None:
         on_progress(total, total)
 
 
-def _answers(batches: Iterator[Batch], jobs: int | None) -> Iterator[tuple[Batch, Iterable[Event]]]:
+def _first_losses(events: Iterable[Event], lost: set[Path]) -> Iterator[Event]:
+    """Drop what comes after a refusal of the same file."""
+    for event in events:
+        if event.path not in lost:
+            if isinstance(event, Refused):
+                lost.add(event.path)
+            yield event
+
+
+def _answers(todo: Iterator[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable[Event]]]:
     """What each batch holds, in order; a single one is read here."""
-    ahead = tuple(islice(batches, 2))
-    batches = chain(ahead, batches)
+    ahead = tuple(islice(todo, 2))
+    todo = chain(ahead, todo)
     if len(ahead) < 2 or not _has_python():
-        return ((batch, events_of(batch)) for batch in batches)
-    return _elsewhere(batches, jobs or min(_MOST_JOBS, _cpus()))
+        return ((batch, events_of(batch)) for batch in todo)
+    return _elsewhere(todo, jobs)
 
 
-def _elsewhere(batches: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable[Event]]]:
+def _elsewhere(todo: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable[Event]]]:
     sent: deque[Batch] = deque()
 
     def packed() -> Iterator[bytes]:
-        for batch in batches:
+        for batch in todo:
             sent.append(batch)
             yield pack(batch)
 
-    argv = (sys.executable, "-c", _WORKER.format(path=sys.path))
+    path = [place for place in sys.path if isinstance(place, str)]  # as Python itself takes them
+    argv = (sys.executable, "-c", _WORKER.format(path=path))
     for answer in ask_each(argv, packed(), at_once=jobs):
         batch = sent.popleft()
         yield batch, _events(batch, answer)
 
 
-def _events(batch: Batch, answer: Answer) -> Iterable[Event]:
-    """What a process says of its batch; where it failed, which file it failed on."""
+def _events(batch: Batch, answer: Answer) -> Iterator[Event]:
+    """What a process says of its batch; of what it dies of, more processes say what it is."""
+    _, ready, packed = answer.stdout.partition(READY)
+    if not ready:  # no process, or not one of ours: for want of them all is read here
+        yield from events_of(batch)
+        return
     if answer.code == 0:
-        with suppress(ValueError):
-            found: list[Event] = unpack(answer.stdout)
-            return found
-    if len(batch) > 1:
-        alone = _elsewhere(((item,) for item in batch), jobs=1)
-        return chain.from_iterable(events for _, events in alone)
-    return (Refused(path=batch[0].path, error=_failed(batch[0].path, answer)),)
+        yield from unpack(packed)
+        return
+    smaller = halves(batch)
+    if smaller is not None:
+        lost: set[Path] = set()
+        for half in smaller:
+            if not lost.issuperset(item.path for item in half):
+                for _, events in _elsewhere((half,), jobs=1):
+                    yield from _first_losses(events, lost)
+        return
+    (item,) = batch
+    yield item if isinstance(item, Refused) else _fatal(item, answer)
 
 
-def _failed(path: Path, answer: Answer) -> InputError:
+def _fatal(part: Part, answer: Answer) -> Refused:
+    """The refusal of a single result."""
     said = answer.stderr.strip().rpartition("\n")[2]
-    how = f"exit code {answer.code}" if answer.code >= 0 else f"signal {-answer.code}"
-    return InputError(
-        f"cannot read {path}",
-        why=f"the process that read it ended with {how}{said and ': '}{said}",
-        hint="--jobs 1, in case memory ran out; else upgrade ncu-report",
+    how = f"exit code {answer.code}" if answer.code > 0 else f"signal {-answer.code}"
+    number, count = part.first + 1, part.summary.found
+    error = InputError(
+        f"cannot read {'all of ' if part.first else ''}{part.path}",
+        why=f"the process that read result {number:,} of {count:,} ended with {how}"
+        + (f": {said}" if said else ""),
+        hint="more memory, or pip install --upgrade ncu-report",
     )
+    return Refused(path=part.path, error=error, results=count)
 
 
 def _has_python() -> bool:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from roofline.reader.batch import events_of
 from roofline.reader.packing import pack, unpack
 
+# Written before anything is read. What stands in front of it hooks of the interpreter have printed;
+# where it is missing, the process never got so far. No end of it is a beginning of it.
+READY = b"\0roofline>"
+
 
 def main() -> None:
     """Read a packed batch from stdin, and write what it holds, packed, to stdout."""
-    gc.disable()  # this process ends before garbage could matter
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
+    gc.disable()  # it ends before garbage could matter
     with os.fdopen(os.dup(1), "wb") as answer:
         os.dup2(2, 1)  # what a library prints is no part of the answer
+        answer.write(READY)
+        answer.flush()
         answer.write(pack(list(events_of(unpack(sys.stdin.buffer.read())))))

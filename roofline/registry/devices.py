@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from roofline.model import Device, Measurement
-from roofline.reader import OnProgress, survey
+from roofline.reader import OnProgress, Refused, survey
 from roofline.registry.check import Checked, Difference, check, compared
 from roofline.registry.store import Registry
-from roofline.reports import OnError
+from roofline.reports import OnError, report_or_raise
 
 
 def check_reports(
     paths: Sequence[Path],
     registry: Registry,
     *,
+    jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Checked, ...]:
@@ -24,12 +25,16 @@ def check_reports(
     Of a quantity that differs in several launches the largest difference is kept.
 
     Raises:
-        InputError: as ``roofline.reader.survey`` does.
+        InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
+        UsageError: ``jobs`` is no whole number from 1 to 1024.
 
     """
     devices: dict[Device, list[Measurement]] = {}
-    for launch in survey(*paths, on_error=on_error, on_progress=on_progress):
-        measured = launch.measurement
+    for event in survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress):
+        if isinstance(event, Refused):
+            report_or_raise(event.error, on_error)
+            continue
+        measured = event.measurement
         devices.setdefault(measured.device, []).append(measured)
     return tuple(_check(device, launches, registry) for device, launches in devices.items())
 

@@ -31,7 +31,7 @@ class ContainerError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One block as it lies in the file.
+    """One block as it lies in the file, from ``offset`` to ``end``.
 
     ``header`` is its Protocol Buffers message and ``parts`` the messages in it, ``announced`` the
     counts that it states per workload, ``sources`` and ``graphs`` the counts of the other kinds
@@ -39,6 +39,7 @@ class Block:
     """
 
     offset: int
+    end: int
     header: memoryview
     parts: tuple[wire.Field, ...]
     announced: dict[Workload, int]
@@ -128,11 +129,12 @@ def walk(data: memoryview) -> Iterator[Block]:
     """
     _, at = version(data)
     while at < len(data):
-        block, at = _block(data, at)
+        block = _block(data, at)
+        at = block.end
         yield block
 
 
-def _block(data: memoryview, offset: int) -> tuple[Block, int]:
+def _block(data: memoryview, offset: int) -> Block:
     header, at = _sized(data, offset, "a block's header")
     number: dict[int, int] = {}
     parts: list[wire.Field] = []
@@ -158,8 +160,9 @@ def _block(data: memoryview, offset: int) -> tuple[Block, int]:
         counts = f"{sources + results + graphs} entries and has {len(entries)}"
         text = f"the block at byte {offset} announces {counts}"
         raise ContainerError("cut", text, lost=results)
-    block = Block(
+    return Block(
         offset=offset,
+        end=end,
         header=header,
         parts=tuple(parts),
         announced=announced,
@@ -167,7 +170,6 @@ def _block(data: memoryview, offset: int) -> tuple[Block, int]:
         graphs=graphs,
         entries=entries,
     )
-    return block, end
 
 
 def _entries(data: memoryview, at: int) -> Iterator[memoryview]:

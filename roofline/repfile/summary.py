@@ -59,17 +59,17 @@ class Found:
 class Summary:
     """A report without its values.
 
-    ``size_bytes`` is of the file, ``content_bytes`` of what it is when decompressed (0 where it
-    cannot be). ``announced`` and ``found`` count results; they differ only in a broken file, where
-    ``found`` are those before the break. ``versions`` maps providers ("Nsight Compute Target",
-    "CUDA Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
-    "replay_mode", "sections", "activity"), ``processes`` ids to names. ``strings`` is the table of
-    metric names; any result may lack some. ``created_s`` is Unix time, ``comment`` what whoever
-    made the file wrote into it.
+    ``size_bytes`` is of the file, ``result_bytes`` of each result with what was written for it,
+    before compression. ``announced`` and ``found`` count results; they differ only in a broken
+    file, where ``found`` are those before the break. ``versions`` maps providers ("Nsight Compute
+    Target", "CUDA Version", ...) to versions, ``settings`` what the capture was told
+    ("clock_control", "replay_mode", "sections", "activity"), ``processes`` ids to names.
+    ``strings`` is the table of metric names; any result may lack some. ``created_s`` is Unix time,
+    ``comment`` what whoever made the file wrote into it.
     """
 
     size_bytes: int
-    content_bytes: int = 0
+    result_bytes: tuple[int, ...] = ()
     version: int | None = None
     announced: int = 0
     found: int = 0
@@ -183,7 +183,8 @@ class _Seen:
 
     def __init__(self) -> None:
         self.version: int | None = None
-        self.content_bytes = self.lost = 0
+        self.lost = self.counted = 0
+        self.result_bytes: list[int] = []
         self.results: list[Found] = []
         self.same: dict[Found, Found] = {}
         self.ids: dict[bytes, int | None] = {}
@@ -195,7 +196,6 @@ class _Seen:
         self.comment = ""
 
     def read(self, data: memoryview) -> None:
-        self.content_bytes = len(data)
         self.version, _ = version(data)
         for block in walk(data):
             self.add(block)
@@ -210,9 +210,19 @@ class _Seen:
                 self._session(part.value)
             elif part.number == Header.STRINGS:
                 self.strings.update(_texts(part.value, 1))
+        self._count(block)
         for kind in block.kinds:
             found = Found(workload=kind, process=process)
             self.results.append(self.same.setdefault(found, found))
+
+    def _count(self, block: Block) -> None:
+        """Share what lies around the results of a block, and blocks before it, among them."""
+        kinds = len(block.kinds)
+        if kinds:
+            own = [len(entry) for entry in block.entries[block.sources :][:kinds]]
+            around = (block.end - self.counted - sum(own)) // kinds
+            self.result_bytes += [size + around for size in own]
+            self.counted = block.end
 
     def _process(self, message: bytes) -> int | None:
         """Blocks of one process repeat it to the byte: it is taken apart once."""
@@ -245,7 +255,7 @@ class _Seen:
     def summary(self, size: int, *, compressed: bool, problem: Problem | None) -> Summary:
         return Summary(
             size_bytes=size,
-            content_bytes=self.content_bytes,
+            result_bytes=tuple(self.result_bytes),
             version=self.version,
             announced=len(self.results) + self.lost,
             found=len(self.results),

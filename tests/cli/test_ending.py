@@ -173,7 +173,7 @@ def test_wrong_usage_is_told_as_everything_else(words: list[str], said: str):
 
 
 @pytest.mark.parametrize("command", ["analyze", "plot", "compare", "report", "profile"])
-@pytest.mark.parametrize("value", ["0", "-2", "all", "1.5"])
+@pytest.mark.parametrize("value", ["0", "-2", "all", "1.5", "9" * 20])
 def test_jobs_are_at_least_one(command: str, value: str):
     done = run(command, "--jobs", value, "x")
 

@@ -29,8 +29,8 @@ def test_counts_and_amounts(monkeypatch):
         tell(1_000_000, 3_000_000)
 
     assert "Timing runs: 1,234 of 5,000" in terminal.getvalue()
-    assert "Reading reports: 0%" in terminal.getvalue()
-    assert "Reading reports: 33%" in terminal.getvalue()
+    assert "Reading reports: 0 %" in terminal.getvalue()
+    assert "Reading reports: 33 %" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 

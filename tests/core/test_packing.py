@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import pickle
 import types
 import typing
 from pathlib import Path
@@ -47,13 +46,13 @@ measurements = st.builds(
 )
 
 
-@given(st.lists(measurements, max_size=4), st.binary(max_size=20))
-def test_what_is_packed_comes_out_equal_whatever_stands_in_front(values, before):
-    assert packing.unpack(before + packing.pack(values)) == values
+@given(st.lists(measurements, max_size=4))
+def test_what_is_packed_comes_out_equal(values):
+    assert packing.unpack(packing.pack(values)) == values
 
 
 def test_measurements_of_the_samples_come_out_equal():
-    values = [measured.measurement for measured in survey(SAMPLES)]
+    values = [event.measurement for event in survey(SAMPLES) if isinstance(event, batch.Measured)]
     assert len(values) > 20
     assert packing.unpack(packing.pack(values)) == values
 
@@ -100,12 +99,6 @@ def test_errors_and_parts_go_the_same_way(tmp_path):
 
     assert str(refused.error) == str(next(batch.batches([bad]))[0].error)  # type: ignore[union-attr]
     assert part == next(batch.batches([SAMPLES / "h100_copy.ncu-rep"]))[0]
-
-
-@pytest.mark.parametrize("data", [b"", b"hello", pickle.dumps([1])])
-def test_what_holds_no_value_is_refused(data):
-    with pytest.raises(ValueError, match="no value"):
-        packing.unpack(data)
 
 
 @pytest.mark.parametrize("collecting", [True, False])
