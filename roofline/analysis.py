@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -93,8 +94,9 @@ def analyze(
         latency_threshold=latency_threshold,
         balance=balance,
     )
-    events = survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress)
-    return _analysis(events, rule, on_error)
+    # Closed, it ends the processes that still read for it, whatever has come between.
+    with closing(survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress)) as events:
+        return _analysis(events, rule, on_error)
 
 
 def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:

@@ -47,6 +47,9 @@ def well() -> Iterator[None]:
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
         lost = UsageError("cannot write the answer to stdout", why=why)
         _end(str(lost), lost.exit_code, error)
+    except MemoryError as error:
+        full = InputError("memory ran out", hint="fewer reports at once, or --jobs 1")
+        _end(str(full), full.exit_code, error)
     except OSError as error:
         if error.filename is None:
             raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def survey(
     jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Measure the launches of reports, in file order; what cannot be read is told in its place.
 
     Args:

@@ -17,8 +17,8 @@ READY = b"\0roofline>"
 
 def main() -> None:
     """Read a packed batch from stdin, and write what it holds, packed, to stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
-    gc.disable()  # it ends before garbage could matter
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt has nobody to tell anything here
+    gc.disable()  # this process ends before garbage could matter
     with os.fdopen(os.dup(1), "wb") as answer:
         os.dup2(2, 1)  # what a library prints is no part of the answer
         answer.write(READY)

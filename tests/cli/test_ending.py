@@ -172,10 +172,23 @@ def test_wrong_usage_is_told_as_everything_else(words: list[str], said: str):
     assert "Usage:" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["analyze", "plot", "compare", "report", "profile"])
+def test_memory_that_runs_out_is_one_message(monkeypatch):
+    def full(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("roofline.analysis.analyze", full)
+    done = run("analyze", SAMPLE)
+
+    assert done.exit_code == 3
+    assert done.stderr == ("roofline: memory ran out\n  try: fewer reports at once, or --jobs 1\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["analyze", "plot", "compare", "report", "profile", "specs check"]
+)
 @pytest.mark.parametrize("value", ["0", "-2", "all", "1.5", "9" * 20])
 def test_jobs_are_at_least_one(command: str, value: str):
-    done = run(command, "--jobs", value, "x")
+    done = run(*command.split(), "--jobs", value, "x")
 
     assert done.exit_code == 2
     assert "Invalid value for '-j' / '--jobs'" in done.stderr

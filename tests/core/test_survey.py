@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -325,3 +328,42 @@ def test_survey_is_lazy_and_leaves_nothing_behind(tmp_path, in_parts):
     assert isinstance(first, batch.Measured)
     assert first.measurement.name == "kernel0"
     measured.close()  # type: ignore[attr-defined]
+
+
+SLEEPING = """
+import os, pathlib, sys, time
+from roofline.reader import worker
+(pathlib.Path({folder!r}) / f"{{os.getpid()}}.pid").touch()
+time.sleep(120)
+"""
+INTERRUPTED = """
+import sys
+from roofline.reader import batch, spread
+batch.PART_BYTES, spread._WORKER = int(sys.argv[2]), sys.argv[3]
+from roofline.cli import cli
+cli(["analyze", sys.argv[1], "--jobs", "2"])
+"""
+
+
+def test_an_interrupt_ends_the_processes_too(tmp_path):
+    path = strange.many(tmp_path / "many.ncu-rep", 30)
+    sleeping = SLEEPING.format(folder=str(tmp_path)).replace("{", "{{").replace("}", "}}")
+    size = str(path.stat().st_size // 3)
+    running = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, path, size, sleeping],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    deadline = time.monotonic() + 60
+    while len(pids := list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(pids) == 2
+
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+
+    assert (running.returncode, said) == (130, "roofline: interrupted\n")
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.stem), 0)
