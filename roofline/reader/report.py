@@ -21,8 +21,9 @@ from roofline.reports import OnError, expand, report_or_raise
 _COMPUTED = "computed by "
 _KINDS = {Workload.KERNEL: Kind.KERNEL, Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
-# Of a file: inode, bytes and time of the last change; ``None`` where there is none.
-Version = tuple[int, int, int] | None
+# Of a file: bytes and time of the last change (inodes vary on some network file systems); ``None``
+# where there is none.
+Version = tuple[int, int] | None
 OnProgress = Callable[[int, int], None]
 
 
@@ -81,7 +82,7 @@ def _version(path: Path) -> Version:
         found = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns
 
 
 def files_of(paths: Sequence[str | Path], on_error: OnError | None) -> list[Path]:

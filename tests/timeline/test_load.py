@@ -23,7 +23,7 @@ from tests.timeline.made import KERNELS, Export, kernel, trace, write
         (b"\x89HDF\r\n", "HDF5"),
         (b"PAR1....", "table export"),
         (b"PK\x03\x04....", "archive"),
-        (gzip.compress(b"hello"), "no timeline that is known"),
+        (gzip.compress(b"hello", mtime=0), "no timeline that is known"),
         (b"\x1f\x8bgarbage", "no timeline that is known"),
     ],
 )
