@@ -114,7 +114,7 @@ jobs = click.option(
     metavar="N",
     type=click.IntRange(1, 1024),
     help="Processes that may read at once where reports are more than 16 MB together; each takes "
-    "about 0.5 GB.  [default: one for each CPU, at most 8]",
+    "0.5 to 0.7 GB.  [default: one for each CPU, at most 8]",
 )
 
 # --- which kernels ----------------------------------------------------------------------------
