@@ -15,8 +15,8 @@ from roofline import scrub
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.repfile import Block, Workload, opened, require_whole, walk, wire
+from roofline.repfile.problems import damaged
 from roofline.repfile.schema import CMDLIST_NAME, RESULTS, Header, Kernel, Session
-from roofline.repfile.summary import damaged
 from roofline.repfile.writer import compressed, sized
 from roofline.reports import SUFFIXES
 

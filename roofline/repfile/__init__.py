@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from roofline.repfile.container import Block, ContainerError, opened, walk
+from roofline.repfile.problems import Problem
 from roofline.repfile.schema import Workload
-from roofline.repfile.summary import Found, Problem, Summary, require_whole, summarize
+from roofline.repfile.summary import Found, Summary, require_whole, summarize
 from roofline.repfile.values import Capture, Launch, Metric, Process, Rule, Scalar, Section
 from roofline.repfile.writer import encode, write
 

@@ -10,41 +10,8 @@ from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
 from roofline.repfile import wire
 from roofline.repfile.container import Block, ContainerError, opened, version, walk
+from roofline.repfile.problems import Problem, broken, contradiction, damaged
 from roofline.repfile.schema import SETTINGS, VERSION, ZSTD_MAGIC, Header, Session, Workload
-
-# How files begin that people take for reports -> what they are, and what to do with them.
-IMPOSTORS: tuple[tuple[bytes, str, str | None], ...] = (
-    (b"SQLite format 3\0", "it is an SQLite database", "roofline select, if nsys exported it"),
-    (b"version https://git-lfs", "it is a Git LFS pointer, not the file itself", "git lfs pull"),
-    (b"PK\x03\x04", "it is a ZIP archive", "unpack it first"),
-    (b"\x1f\x8b", "it is compressed with gzip", "gunzip it first"),
-    (b"<!DOCTYPE", "it is a web page", "download the raw file"),
-    (b"<html", "it is a web page", "download the raw file"),
-    (b"==PROF==", "it is what ncu printed, not its report", "capture with ncu -o NAME"),
-    (b'"ID","Process ID"', "it is a CSV page of ncu", "the .ncu-rep that it came from"),
-    (b"{", "it is JSON", "roofline select, if it is a PyTorch trace"),
-    (b"\x7fELF", "it is a program", "roofline profile PROGRAM"),
-)
-_HINTS = {
-    "cut": "copy it again, or capture again and let ncu end by itself",
-    "junk": "copy it again: something was appended to it",
-    "magic": "a file that ends in .ncu-rep or .ncu-repz",
-    "empty": "capture again",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why a file is not a whole report.
-
-    ``code`` is "empty", "magic" (not a report), "cut", "junk" (whole, with something behind it),
-    "renamed" (compressed or not against its ending), "damaged" (whole blocks of what is no
-    message) or "no results".
-    """
-
-    code: str
-    text: str
-    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,22 +83,14 @@ def summarize(path: Path) -> Summary:
         head = _head(path)
         with opened(path) as data:
             seen.read(data)
-        problem = _contradiction(path, head) or seen.nothing()
+        problem = contradiction(path, head) or seen.nothing()
     except ContainerError as error:
-        problem = _impostor(head) if error.code == "magic" else None
-        problem = problem or Problem(code=error.code, text=str(error), hint=_HINTS.get(error.code))
+        problem = broken(error, head)
         seen.lost = error.lost
     except wire.WireError as error:
         problem = damaged(error)
     compressed = head.startswith(ZSTD_MAGIC)
     return seen.summary(path.stat().st_size, compressed=compressed, problem=problem)
-
-
-def damaged(error: wire.WireError) -> Problem:
-    """What is wrong with a report whose blocks are whole and whose messages are not."""
-    return Problem(
-        code="damaged", text=f"bytes in it are damaged ({error})", hint="copy it again, or capture"
-    )
 
 
 def _head(path: Path) -> bytes:
@@ -140,29 +99,6 @@ def _head(path: Path) -> bytes:
             return file.read(64)
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-def _impostor(head: bytes) -> Problem | None:
-    for prefix, text, hint in IMPOSTORS:
-        if head.lstrip().startswith(prefix):
-            return Problem(code="magic", text=text, hint=hint)
-    return None
-
-
-def _contradiction(path: Path, head: bytes) -> Problem | None:
-    """A whole report that ncu_report would still not load, for its ending alone."""
-    compressed = head.startswith(ZSTD_MAGIC)
-    if compressed == (path.suffix == ".ncu-repz"):
-        return None
-    wanted = ".ncu-repz" if compressed else ".ncu-rep"
-    if not compressed and path.suffix != ".ncu-repz":
-        return None
-    state = "compressed" if compressed else "not compressed"
-    return Problem(
-        code="renamed",
-        text=f"it is {state}, which its ending {path.suffix or '(none)'} does not say",
-        hint=f"mv {path} {path.with_suffix(wanted)}",
-    )
 
 
 def require_whole(path: Path) -> Summary:
