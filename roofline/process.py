@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from types import FrameType
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
@@ -119,48 +118,71 @@ class Answer:
     stderr: str
 
 
-def ask_each(argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int) -> Iterator[Answer]:
+def ask_each(
+    argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int
+) -> Generator[Answer, None, None]:
     """Run ``argv`` (no shell) once for each input, ``at_once`` of them, and answer in order.
 
-    An input is taken from ``inputs`` when there is room for it. Whoever stops asking ends those
-    that still run. They get the terminal's interrupts, too.
+    Where fewer can be started than that, fewer run. Whoever stops asking ends those that still
+    run. They get the terminal's interrupts, too.
     """
-    running: set[subprocess.Popen[bytes]] = set()
-    with ThreadPoolExecutor(at_once) as threads:
-
-        def ask(data: bytes) -> Future[Answer]:
-            try:
-                return threads.submit(_ask, argv, data, running)
-            except RuntimeError as error:  # as many threads as this user may have
-                answered: Future[Answer] = Future()
-                answered.set_result(Answer(code=127, stdout=b"", stderr=str(error)))
-                return answered
-
-        asked = deque(map(ask, islice(inputs, at_once)))
-        try:
-            while asked:
-                answer = asked.popleft().result()
-                asked.extend(map(ask, islice(inputs, 1)))
+    running: deque[_Asked] = deque()
+    waiting = next(inputs, None)
+    try:
+        while running or waiting is not None:
+            answer = running[0].answer() if running else None
+            if running:
+                running.popleft()
+            while waiting is not None and len(running) < at_once:
+                try:
+                    running.append(_Asked(argv, waiting))
+                except OSError as error:
+                    if running or answer:  # there will be room for it
+                        break
+                    answer = Answer(code=127, stdout=b"", stderr=str(error))
+                waiting = next(inputs, None)
+            if answer is not None:
                 yield answer
-        finally:
-            for future in asked:
-                future.cancel()
-            for child in tuple(running):
-                child.kill()
-
-
-def _ask(argv: Sequence[str], data: bytes, running: set[subprocess.Popen[bytes]]) -> Answer:
-    pipe = subprocess.PIPE
-    try:
-        child = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe)
-    except OSError as error:
-        return Answer(code=127, stdout=b"", stderr=str(error))
-    running.add(child)
-    try:
-        stdout, stderr = child.communicate(data)
     finally:
-        running.discard(child)
-    return Answer(code=child.returncode, stdout=stdout, stderr=stderr.decode(errors="replace"))
+        for child in running:
+            child.end()
+
+
+class _Asked:
+    """A program that runs on files of its own: neither side waits for the other to read."""
+
+    def __init__(self, argv: Sequence[str], data: bytes) -> None:
+        with _scratch() as stdin, contextlib.ExitStack() as opened:
+            stdin.write(data)
+            stdin.seek(0)
+            out, err = (opened.enter_context(_scratch()) for _ in range(2))
+            self._child = subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=err)
+            self._out, self._err, self._opened = out, err, opened.pop_all()
+
+    def answer(self) -> Answer:
+        """Wait for its end."""
+        code = self._child.wait()
+        with self._opened:
+            said = _whole(self._err).decode(errors="replace")
+            return Answer(code=code, stdout=_whole(self._out), stderr=said)
+
+    def end(self) -> None:
+        """End it at once."""
+        with self._opened:
+            self._child.kill()
+            self._child.wait()
+
+
+def _scratch() -> BinaryIO:
+    """A file without a name, in memory where the system has such."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("roofline"), "w+b")
+    return tempfile.TemporaryFile()
+
+
+def _whole(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def become(argv: Sequence[str]) -> NoReturn:

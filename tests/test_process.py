@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 
@@ -40,7 +41,7 @@ def test_an_input_is_taken_when_there_is_room_for_it():
     answers = ask_each(ECHO, inputs(), at_once=2)
     assert taken == []
     assert next(answers).stdout == b"X"
-    assert taken == [0, 1, 2]
+    assert taken == [0, 1, 2, 3]  # one is held ready
     assert len(list(answers)) == 5
 
 
@@ -56,7 +57,7 @@ def test_whoever_stops_asking_ends_what_still_runs():
     began = time.monotonic()
     answers = ask_each(sleep, iter([b"0", b"60", b"60"]), at_once=3)
     assert next(answers).code == 0
-    answers.close()  # type: ignore[attr-defined]
+    answers.close()
 
     assert time.monotonic() - began < 30
 
@@ -75,12 +76,40 @@ def test_codes_signals_and_what_cannot_start():
     assert "No such file" in answer.stderr
 
 
-def test_where_no_thread_can_be_started(monkeypatch):
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
+def test_where_nothing_can_be_started(monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("threading.Thread.start", refuse)
-    answers = list(ask_each(ECHO, iter([b"a", b"b"]), at_once=1))
+    monkeypatch.setattr("subprocess.Popen", refuse)
+    answers = list(ask_each(ECHO, iter([b"a", b"b"]), at_once=2))
 
     assert [answer.code for answer in answers] == [127, 127]
-    assert "can't start" in answers[0].stderr
+    assert "unavailable" in answers[0].stderr
+
+
+def test_where_fewer_can_be_started_fewer_run(monkeypatch):
+    real, alive = subprocess.Popen, []
+
+    def two(*args: object, **settings: object) -> object:
+        if sum(child.poll() is None for child in alive) >= 2:
+            raise OSError(11, "Resource temporarily unavailable")
+        alive.append(real(*args, **settings))  # type: ignore[call-overload]
+        return alive[-1]
+
+    monkeypatch.setattr("subprocess.Popen", two)
+    answers = list(ask_each(ECHO, iter([b"a", b"b", b"c", b"d", b"e"]), at_once=5))
+
+    assert [answer.stdout for answer in answers] == [b"A", b"B", b"C", b"D", b"E"]
+
+
+def test_an_error_of_the_inputs_ends_what_runs():
+    def inputs():
+        yield b"60"
+        raise ValueError("no more")
+
+    sleep = (sys.executable, "-c", "import sys, time; time.sleep(float(sys.stdin.read()))")
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="no more"):
+        list(ask_each(sleep, inputs(), at_once=3))
+
+    assert time.monotonic() - began < 30

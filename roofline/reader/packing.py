@@ -29,11 +29,18 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """The value in ``data``, which must come from ``pack`` in a process of ours."""
+    """The value in ``data``, which must come from ``pack`` in a process of ours.
+
+    Raises:
+        ValueError: the data end too early.
+
+    """
     collecting = gc.isenabled()
     gc.disable()  # nothing of it is garbage, and looking for some takes longer than the rest
     try:
         return pickle.loads(data)  # noqa: S301  # see above
+    except (EOFError, pickle.UnpicklingError) as error:
+        raise ValueError(f"no whole value: {error}") from error
     finally:
         if collecting:
             gc.enable()

@@ -11,6 +11,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def survey(
         UsageError: ``jobs`` is no whole number from 1 to 1024.
 
     """
-    if jobs is not None and not (isinstance(jobs, int) and 1 <= jobs <= MOST_JOBS):
+    if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
         raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")
     files = files_of(paths, on_error)
     total, done = sum(map(bytes_of, files)), 0
@@ -77,49 +78,73 @@ def _answers(todo: Iterator[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable
     todo = chain(ahead, todo)
     if len(ahead) < 2 or not _has_python():
         return ((batch, events_of(batch)) for batch in todo)
-    return _elsewhere(todo, jobs)
+    return _Readers().answers(todo, jobs)
 
 
-def _elsewhere(todo: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable[Event]]]:
-    sent: deque[Batch] = deque()
+class _Readers:
+    """Processes that read for this one.
 
-    def packed() -> Iterator[bytes]:
-        for batch in todo:
-            sent.append(batch)
-            yield pack(batch)
+    Once one of them has begun, they can be started: what ends later without having begun has died,
+    and this process must not take on what it died of.
+    """
 
-    path = [place for place in sys.path if isinstance(place, str)]  # as Python itself takes them
-    argv = (sys.executable, "-c", _WORKER.format(path=path))
-    for answer in ask_each(argv, packed(), at_once=jobs):
-        batch = sent.popleft()
-        yield batch, _events(batch, answer)
+    def __init__(self) -> None:
+        path = [place for place in sys.path if isinstance(place, str)]  # as Python itself has it
+        self._argv = (sys.executable, "-c", _WORKER.format(path=path))
+        self._begun = False
 
+    def answers(self, todo: Iterable[Batch], jobs: int) -> Iterator[tuple[Batch, Iterable[Event]]]:
+        """What each batch holds, in order."""
+        sent: deque[Batch] = deque()
 
-def _events(batch: Batch, answer: Answer) -> Iterator[Event]:
-    """What a process says of its batch; of what it dies of, more processes say what it is."""
-    _, ready, packed = answer.stdout.partition(READY)
-    if not ready:  # no process, or not one of ours: for want of them all is read here
-        yield from events_of(batch)
-        return
-    if answer.code == 0:
-        yield from unpack(packed)
-        return
-    smaller = halves(batch)
-    if smaller is not None:
+        def packed() -> Iterator[bytes]:
+            for batch in todo:
+                sent.append(batch)
+                yield pack(batch)
+
+        with closing(ask_each(self._argv, packed(), at_once=jobs)) as answers:
+            for answer in answers:
+                batch = sent.popleft()
+                yield batch, self._events(batch, answer)
+
+    def _events(self, batch: Batch, answer: Answer) -> Iterator[Event]:
+        """What a process says of its batch; of what it dies of, more processes say what it is."""
+        _, ready, packed = answer.stdout.partition(READY)
+        self._begun = self._begun or bool(ready)
+        if answer.code == 127 or not (self._begun or answer.code < 0):
+            yield from events_of(batch)  # for want of processes, or of any that are ours
+            return
+        found = _unpacked(packed) if answer.code == 0 else None
+        if found is not None:
+            yield from found
+            return
+        smaller = halves(batch)
+        if smaller is not None:
+            yield from self._one_by_one(smaller)
+            return
+        (item,) = batch
+        yield item if isinstance(item, Refused) else _fatal(item, answer)
+
+    def _one_by_one(self, todo: Iterable[Batch]) -> Iterator[Event]:
         lost: set[Path] = set()
-        for half in smaller:
-            if not lost.issuperset(item.path for item in half):
-                for _, events in _elsewhere((half,), jobs=1):
+        for batch in todo:
+            if not lost.issuperset(item.path for item in batch):
+                for _, events in self.answers((batch,), jobs=1):
                     yield from _first_losses(events, lost)
-        return
-    (item,) = batch
-    yield item if isinstance(item, Refused) else _fatal(item, answer)
+
+
+def _unpacked(data: bytes) -> list[Event] | None:
+    try:
+        found: list[Event] = unpack(data)
+    except ValueError:
+        return None
+    return found
 
 
 def _fatal(part: Part, answer: Answer) -> Refused:
     """The refusal of a single result."""
     said = answer.stderr.strip().rpartition("\n")[2]
-    how = f"exit code {answer.code}" if answer.code > 0 else f"signal {-answer.code}"
+    how = f"exit code {answer.code}" if answer.code >= 0 else f"signal {-answer.code}"
     number, count = part.first + 1, part.summary.found
     error = InputError(
         f"cannot read {'all of ' if part.first else ''}{part.path}",

@@ -101,6 +101,12 @@ def test_errors_and_parts_go_the_same_way(tmp_path):
     assert part == next(batch.batches([SAMPLES / "h100_copy.ncu-rep"]))[0]
 
 
+@pytest.mark.parametrize("end", [0, 5, -1])
+def test_what_ends_too_early_is_no_value(end):
+    with pytest.raises(ValueError, match="no whole value"):
+        packing.unpack(packing.pack([1, 2, "three"])[:end])
+
+
 @pytest.mark.parametrize("collecting", [True, False])
 def test_garbage_is_collected_afterwards_as_before(collecting):
     was = gc.isenabled()

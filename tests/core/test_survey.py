@@ -209,6 +209,30 @@ def test_one_file_that_processes_die_of_does_not_lose_the_others(tmp_path, in_pa
     )
 
 
+def test_readers_that_die_before_they_begin_are_not_made_up_for_here(
+    tmp_path, in_parts, monkeypatch
+):
+    path = strange.many(tmp_path / "many.ncu-rep", 30)
+    in_parts(path.stat().st_size // 3)
+    monkeypatch.setattr(
+        spread, "_WORKER", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    monkeypatch.setattr(spread, "events_of", None)  # nothing is read here
+
+    with pytest.raises(InputError, match="result 1 of 30 ended with signal 9"):
+        roofline.analyze(path)
+
+
+def test_a_reader_that_leaves_in_the_middle_is_no_answer(tmp_path, in_parts, monkeypatch):
+    path = strange.many(tmp_path / "many.ncu-rep", 30)
+    in_parts(path.stat().st_size // 3)
+    leave = "import os; from roofline.reader import worker; os.write(1, worker.READY); os._exit(0)"
+    monkeypatch.setattr(spread, "_WORKER", leave)
+
+    with pytest.raises(InputError, match="result 1 of 30 ended with exit code 0"):
+        roofline.analyze(path)
+
+
 def test_what_is_printed_before_the_answer_is_no_part_of_it(tmp_path, in_parts, monkeypatch):
     path = strange.many(tmp_path / "many.ncu-rep", 30)
     in_parts(path.stat().st_size // 3)
@@ -313,7 +337,7 @@ def test_progress_never_goes_back_and_ends(tmp_path, in_parts, parts):
     assert seen[-1] == (size, size)
 
 
-@pytest.mark.parametrize("jobs", [0, -1, 1025, 10**20, 2.0, "2"])
+@pytest.mark.parametrize("jobs", [0, -1, 1025, 10**20, 2.0, "2", True])
 def test_jobs_are_a_number_of_processes(jobs, tmp_path):
     with pytest.raises(UsageError, match=f"jobs is {jobs!r}: it is a whole number from 1 to 1024"):
         roofline.analyze(strange.write(tmp_path, "two launches"), jobs=jobs)
@@ -327,7 +351,7 @@ def test_survey_is_lazy_and_leaves_nothing_behind(tmp_path, in_parts):
     first = next(measured)
     assert isinstance(first, batch.Measured)
     assert first.measurement.name == "kernel0"
-    measured.close()  # type: ignore[attr-defined]
+    measured.close()
 
 
 SLEEPING = """
@@ -367,3 +391,37 @@ def test_an_interrupt_ends_the_processes_too(tmp_path):
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.stem), 0)
+
+
+def test_readers_end_when_who_asked_is_gone(tmp_path):
+    path = strange.many(tmp_path / "many.ncu-rep", 30)
+    slow = (
+        "import os, pathlib, sys, time; sys.path[:] = {path!r}\n"
+        "from roofline.reader import worker\n"
+        f"(pathlib.Path({str(tmp_path)!r}) / f'{{{{os.getpid()}}}}.pid').touch(); "
+        "worker.events_of = lambda batch: time.sleep(120); worker.main()"
+    )
+    size = str(path.stat().st_size // 3)
+    running = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, path, size, slow], cwd=Path(__file__).parents[2]
+    )
+    deadline = time.monotonic() + 60
+    while len(pids := list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(pids) == 2
+    time.sleep(0.5)
+    running.kill()
+    running.wait()
+
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, pids))
+
+
+def alive(file: Path) -> bool:
+    """Whether the process of that number runs; one that only waits for its parent does not."""
+    try:
+        state = Path(f"/proc/{file.stem}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
