@@ -142,8 +142,8 @@ def _source(label: str, origin: str | None) -> Source:
 
 
 def _partial(source: Source, results: int) -> Source:
-    """A source of which an error has left only the first launches."""
-    text = f"not read to its end: {source.launches:,} of {results:,} launches"
+    """A source of which an error has left the first launches, and maybe not all."""
+    text = f"an error while it was read left {source.launches:,} of {results:,} launches"
     return replace(source, notes=(*source.notes, Note(code="partial", text=text)))
 
 

@@ -15,8 +15,6 @@ from roofline.reader.packing import pack, unpack
 # Written before anything is read. What stands in front of it hooks of the interpreter have printed;
 # where it is missing, the process never got so far. No end of it is a beginning of it.
 READY = b"\0roofline>"
-
-
 _LOOK_S = 0.5  # how often a process looks whether the one that asked is still there
 
 

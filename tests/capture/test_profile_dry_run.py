@@ -1,0 +1,80 @@
+"""``--dry-run``: what would be run and what it would cost, and nothing is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.capture.conftest import Fake
+
+
+def test_dry_run_runs_nothing_but_version(fake: Fake) -> None:
+    fake.program("nvidia-smi", f"touch {fake.folder}/asked")
+
+    done = fake.run("profile", "--dry-run", "--chip", "gh100", "--kernel-regex", "a b", "true")
+
+    assert done.returncode == 0
+    command = done.stdout.splitlines()[0]
+    assert command.startswith(str(fake.bin / "ncu"))
+    assert "(?:a b)'" in command
+    assert "GH100           7" in done.stdout
+    assert fake.calls() == []
+    assert fake.files() == set()
+
+
+def test_dry_run_without_a_gpu_or_ncu_shows_every_generation(fake: Fake) -> None:
+    (fake.bin / "ncu").unlink()
+
+    done = fake.run("profile", "--dry-run", "--level", "quick", "true")
+
+    assert done.returncode == 0
+    for chip in ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202"):
+        assert f"  {chip}" in done.stdout
+    # quick samples nothing: one hardware pass and one or two for patched code.
+    assert "2 to 3 (with patched code)" in done.stdout
+    assert "sampling" not in done.stdout
+
+
+def test_dry_run_says_for_which_chip_the_command_is_and_it_is(fake: Fake) -> None:
+    fake.gpu()
+
+    unknown = fake.run("profile", "--dry-run", "true").stdout.splitlines()
+    gh100 = fake.run("profile", "--dry-run", "--chip", "gh100", "true").stdout.splitlines()
+
+    commands = [[line for line in lines if "--metrics" in line] for lines in (unknown, gh100)]
+    assert commands[0] == commands[1]
+    assert "the command is for GH100" in unknown[0]
+    assert "only names that every chip has" not in "\n".join(unknown)
+
+
+@pytest.mark.parametrize(
+    ("options", "row", "added"),
+    [
+        ((), "7  9 to 10 (with patched code and sampling)", None),
+        # NVIDIA's set costs the same whoever names it.
+        (("--set", "full"), "-  39 to 40 (seen in public reports)", None),
+        (("--level", "full", "--metrics", "a__b.sum"), "-  39 to 40", "--metrics"),
+        (("--section", "Nvlink", "--set", "detailed"), "7  9 to 10", "--section and --set"),
+        # Nothing is patched into ranges and graphs: 7, and one for samples.
+        (("--graphs", "graph"), "7  8 (with sampling)", None),
+        (("--replay", "range", "--level", "quick"), "1  1 (nothing else)", None),
+        (("--replay", "range", "--level", "full"), "-  not known", None),
+    ],
+)
+def test_dry_run_counts_what_is_added(
+    fake: Fake, options: tuple[str, ...], row: str, added: str | None
+) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", "gh100", *options, "true")
+
+    assert f"  GH100           {row}" in done.stdout
+    said = [line for line in done.stdout.splitlines() if "not in this table" in line]
+    assert said == (
+        [] if added is None else [f"  and what {added} may add, which is not in this table"]
+    )
+
+
+@pytest.mark.parametrize("chip", ["gv100", "GV11B"])
+def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", chip, "true")
+
+    assert done.returncode == 2
+    assert f"--chip {chip}: too old for the pass table: a real run on it asks ncu" in done.stderr

@@ -1,0 +1,198 @@
+"""Ranks, GPUs, metrics and the ncu that is there: what is settled before the program starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.capture.conftest import PROFILED, Fake
+
+
+def test_another_rank_runs_bare(fake: Fake) -> None:
+    fake.environment["OMPI_COMM_WORLD_RANK"] = "3"
+    fake.program("bench", "echo bare $*; exit 7")
+
+    done = fake.run("profile", "--rank", "0", "bench", "--x")
+
+    assert (done.returncode, done.stdout) == (7, "bare --x\n")
+    assert fake.calls() == []
+
+
+def test_the_rank_asked_for_is_profiled(fake: Fake) -> None:
+    fake.environment["RANK"] = "0"
+
+    assert fake.run("profile", "--rank", "0", "true").returncode == 0
+    assert len(fake.calls()) == 1
+
+
+def test_rank_outside_a_job_shows_the_command(fake: Fake) -> None:
+    done = fake.run("profile", "--rank", "1", "torchrun", "--nproc-per-node", "8", "t.py", "-b")
+
+    assert done.returncode == 2
+    wanted = "torchrun --nproc-per-node 8 --no-python roofline profile --rank 1 python t.py -b"
+    assert wanted in done.stderr
+
+
+def test_metrics_that_this_ncu_lacks_are_not_asked_for(fake: Fake) -> None:
+    fake.scenario(query="gpu__time_duration   Counter\nlts__t_sectors   Counter")
+
+    fake.run("profile", "true")
+
+    words = fake.calls()[0]["argv"]
+    asked = words[words.index("--metrics") + 1].split(",")
+    assert "lts__t_sectors.sum" in asked
+    assert "lts__t_bytes.sum" not in asked
+    assert "sass__inst_executed_per_opcode_with_modifier_all" in asked
+
+
+def test_metrics_of_the_user_are_asked_for_and_missed(fake: Fake) -> None:
+    done = fake.run("profile", "--metrics", "foo__bar.sum, baz__q.sum", "true")
+
+    words = fake.calls()[0]["argv"]
+    assert words[words.index("--metrics") + 1].endswith(",foo__bar.sum,baz__q.sum")
+    assert "Not in the report:" in done.stdout
+
+
+def test_mig_leaves_clocks_alone(fake: Fake) -> None:
+    fake.gpu("0, NVIDIA H100 PCIe, 9.0, 550.54.15, Enabled")
+
+    done = fake.run("profile", "true")
+
+    words = fake.calls()[0]["argv"]
+    assert words[words.index("--clock-control") + 1] == "none"
+    assert "MIG" in done.stderr
+    assert "clocks not locked" in done.stdout
+
+
+def test_a_device_that_is_not_there(fake: Fake) -> None:
+    done = fake.run("profile", "--devices", "0,4", "true")
+
+    assert done.returncode == 2
+    assert "no GPU 4" in done.stderr
+
+
+def test_a_collective_that_is_asked_for_is_taken_with_a_warning(fake: Fake) -> None:
+    done = fake.run("profile", "--kernel", "ncclDevKernel_AllReduce", "true")
+
+    words = fake.calls()[0]["argv"]
+    assert words[words.index("--kernel-name") + 1] == "ncclDevKernel_AllReduce"
+    assert "hangs" in done.stderr
+
+
+def test_injection_of_another_tool_is_unset(fake: Fake) -> None:
+    fake.environment["CUDA_INJECTION64_PATH"] = "/x.so"
+
+    fake.run("profile", "true")
+
+    assert "CUDA_INJECTION64_PATH" not in fake.calls()[0]["env"]
+
+
+def test_a_regex_that_ncu_refuses(fake: Fake) -> None:
+    fake.scenario(regex_error="Invalid lookbehind assertion.  The error occurred while parsing: x")
+
+    done = fake.run("profile", "--kernel-regex", "(?<=a+)b", "true")
+
+    assert done.returncode == 2
+    assert "Invalid lookbehind assertion" in done.stderr
+    assert fake.calls() == []
+
+
+@pytest.mark.parametrize("list_kernels", [False, True])
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("nosuch", "not on PATH and not in this folder"),
+        ("./nosuch", "no such file"),
+        ("/tmp", "a folder"),
+        ("./data.txt", "not executable"),
+    ],
+)
+def test_a_program_that_is_not_there_is_not_handed_to_ncu(
+    fake: Fake, word: str, why: str, list_kernels: bool
+) -> None:
+    (fake.folder / "data.txt").write_text("no program")
+
+    done = fake.run("profile", *(["--list-kernels"] if list_kernels else []), word)
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+    assert f"evidence: {word}: {why}\n" in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == {"data.txt"}
+
+
+def test_a_program_of_this_folder_is_taken_as_ncu_takes_it(fake: Fake) -> None:
+    (fake.folder / "app").symlink_to("/bin/true")
+    fake.scenario({"log": [PROFILED], "report": str(fake.report)})
+
+    assert fake.run("profile", "app").returncode == 0
+
+
+def test_another_rank_without_its_program_ends_as_the_profiled_one(fake: Fake) -> None:
+    fake.environment["RANK"] = "3"
+
+    done = fake.run("profile", "--rank", "0", "nosuch")
+
+    assert done.returncode == 5
+    assert "[program_missing]" in done.stderr
+
+
+def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fake) -> None:
+    # As the real one: to stdout, and the log is not opened.
+    fake.scenario(
+        refuses="==ERROR== unrecognised option '--bogus'. Use --help for further details."
+    )
+
+    done = fake.run("profile", "--ncu-arg=--bogus", "true")
+
+    assert done.returncode == 4
+    assert "[option_unknown]" in done.stderr
+    assert "evidence: ==ERROR== unrecognised option '--bogus'" in done.stderr
+    assert fake.calls() == []
+    assert fake.files() == set()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_devices_are_numbers(fake: Fake, dry_run: bool) -> None:
+    done = fake.run("profile", *(["--dry-run"] if dry_run else []), "--devices", "a,b", "true")
+
+    assert done.returncode == 2
+    assert "--devices a,b: GPUs are given by index" in done.stderr
+
+
+def test_devices_that_ncu_refuses(fake: Fake) -> None:
+    fake.scenario(refuses="==ERROR== Invalid device 0 in the --devices option.")
+
+    done = fake.run("profile", "--devices", "0", "true")
+
+    assert done.returncode == 2
+    assert "Invalid device 0" in done.stderr
+    assert fake.calls() == []
+
+
+def test_no_ncu_at_all(fake: Fake) -> None:
+    (fake.bin / "ncu").unlink()
+
+    done = fake.run("profile", "true")
+
+    if "[ncu_missing]" not in done.stderr:  # pragma: no cover - a machine with ncu installed
+        pytest.skip("this machine has an ncu in an install folder")
+    assert done.returncode == 4
+
+
+def test_an_ncu_that_does_not_answer(fake: Fake) -> None:
+    fake.program("ncu", "echo 'ERROR : nsight-compute directory is not found under' >&2; exit 1")
+
+    done = fake.run("profile", "--ncu", str(fake.bin / "ncu"), "true")
+
+    assert done.returncode == 4
+    assert "[ncu_broken]" in done.stderr
+    assert "is not found under" in done.stderr
+
+
+def test_an_ncu_that_is_too_old(fake: Fake) -> None:
+    fake.scenario(version="Version 2021.3.1.0 (build 1)")
+
+    done = fake.run("profile", "true")
+
+    assert done.returncode == 4
+    assert "[ncu_too_old]" in done.stderr
