@@ -1,0 +1,21 @@
+"""A folder that somebody without rights can get to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def open_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that everybody may look into, as pytest's own are the user's alone."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp" if os.geteuid() == 0 else tmp_path))
+    folder.chmod(0o755)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "configuration"))
+    yield folder
+    shutil.rmtree(folder)

@@ -1,0 +1,214 @@
+"""Files of users that are missing, odd, damaged or forbidden: one message, and the others read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import roofline
+from roofline.errors import InputError, RooflineWarning
+from roofline.registry import load
+from roofline.repfile import wire
+from tests.cli.reports import kernel, report
+from tests.cli.running import ROOT, SAMPLE, run, shell, without_rights
+
+
+def test_a_file_and_a_folder_without_permission_do_not_hide_the_others(open_path: Path):
+    shut = report(open_path / "shut.ncu-rep")
+    report(open_path / "open.ncu-rep", kernel("seen", ns=1e6))
+    inner = open_path / "inner"
+    inner.mkdir()
+    shut.chmod(0)
+    run("analyze", open_path)  # everything that is imported lazily
+    inner.chmod(0)
+
+    with without_rights():
+        done = run("analyze", open_path)
+        alone = run("redact", shut, "-o", open_path / "x.ncu-rep")
+        whole = run("analyze", inner)
+    inner.chmod(0o755)
+
+    assert done.exit_code == 3
+    assert "seen" in done.stdout
+    for path in (shut, inner):
+        assert f"cannot read {path}: Permission denied\n  try: ls -ld {path}" in done.stderr
+    assert alone.exit_code == 3
+    assert whole.exit_code == 3
+    assert "Permission denied" in whole.stderr
+
+
+def test_a_place_without_permission_is_not_written_to(open_path: Path):
+    shut = open_path / "shut"
+    shut.mkdir(mode=0o555)
+    run("analyze", SAMPLE)
+
+    with without_rights():
+        done = run("analyze", SAMPLE, "-o", shut / "a.json")
+        below = run("analyze", SAMPLE, "-o", shut / "deeper" / "a.json")
+
+    for one in (done, below):
+        assert one.exit_code == 2
+        assert "cannot write" in one.stderr
+        assert "try: " in one.stderr
+
+
+@pytest.mark.parametrize("shut", ["specs", "roofline", "file"])
+def test_own_specs_without_permission_are_left_out_aloud(
+    open_path: Path, monkeypatch: pytest.MonkeyPatch, shut: str
+):
+    folder = open_path / "roofline" / "specs"
+    folder.mkdir(parents=True)
+    (folder / "own.toml").write_text("")
+    {"specs": folder, "roofline": folder.parent, "file": folder / "own.toml"}[shut].chmod(0)
+    load()  # what is imported lazily
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(open_path))
+    with without_rights(), pytest.warns(RooflineWarning, match="left out.*Permission denied"):
+        registry = load()
+    folder.parent.chmod(0o755)
+    folder.chmod(0o755)
+
+    assert registry.specs
+
+
+def test_the_warning_is_one_line_on_stderr():
+    code = (
+        "import warnings\n"
+        "from roofline.cli import ending\n"
+        "from roofline.errors import RooflineWarning\n"
+        "ending.prepare_streams()\n"
+        "for _ in range(2): warnings.warn('left out', RooflineWarning)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+
+    assert done.stderr == "roofline: left out\n"
+
+
+@pytest.mark.parametrize("command", ["analyze", "select"])
+def test_a_pipe_is_refused_and_does_not_hang(tmp_path: Path, command: str):
+    pipe = tmp_path / "a.ncu-rep"
+    os.mkfifo(pipe)
+
+    done = run(command, pipe)
+
+    assert done.exit_code == 3
+    assert "it is a pipe" in done.stderr
+
+
+def test_stdin_is_not_read():
+    done = run("analyze", "-")
+
+    assert done.exit_code == 3
+    assert "cannot read from stdin" in done.stderr
+
+
+def test_the_empty_name_is_not_the_folder_one_is_in():
+    with pytest.raises(InputError, match="name is empty"):
+        list(roofline.read(""))
+
+
+def test_a_pattern_that_is_none_is_told():
+    done = run("analyze", "a/**b/*.ncu-rep")
+
+    assert done.exit_code == 3
+    assert "Traceback" not in done.stderr
+
+
+def test_odd_names_are_read(tmp_path: Path):
+    (tmp_path / "UP.NCU-REP").write_bytes(SAMPLE.read_bytes())
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff\n.ncu-rep")
+    Path(odd).write_bytes(SAMPLE.read_bytes())
+    shutil.copy(SAMPLE, tmp_path / "é.ncu-rep")
+
+    for env in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        for way in ("", "--format json", "--format csv --launches -o /dev/null"):
+            done = shell(f"$R analyze {way} $1", tmp_path, **env)
+            assert (done.returncode, done.stderr) == (0, "")
+            if not way:
+                assert "30 launches of 9 kernels" in done.stdout
+                assert "3 files: computed by" in done.stdout
+
+
+def test_damaged_bytes_are_told_and_cost_no_other_file(tmp_path: Path):
+    whole = report(tmp_path / "whole.ncu-rep", kernel("seen", ns=1e6))
+    data = bytearray(whole.read_bytes())
+    # The header of the first block begins behind the magic, the file header and its own length;
+    # a wire type of 7 is none.
+    at = 4 + 4 + int.from_bytes(data[4:8], "little") + 4
+    damages = {"header": at, "session": at + 2}
+    for name, place in damages.items():
+        broken = bytearray(data)
+        broken[place] = 0xFF
+        (tmp_path / f"{name}.ncu-rep").write_bytes(broken)
+
+    done = run("analyze", tmp_path)
+
+    assert done.exit_code == 3
+    assert "seen" in done.stdout
+    assert done.stderr.count("roofline: cannot read") == len(damages)
+
+
+def test_a_damaged_message_inside_a_whole_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = report(tmp_path / "a.ncu-rep")
+
+    def damaged(*_: object) -> None:
+        raise wire.WireError("wire type 7 at byte 3")
+
+    monkeypatch.setattr("roofline.repfile.summary._Seen._session", damaged)
+    for words in (["analyze", path], ["redact", path, "-o", tmp_path / "b.ncu-rep"]):
+        done = run(*words)
+        assert done.exit_code == 3
+        assert "bytes in it are damaged (wire type 7 at byte 3)" in done.stderr
+    monkeypatch.undo()
+    monkeypatch.setattr("roofline.redact._Work.session", damaged)
+    done = run("redact", path, "-o", tmp_path / "b.ncu-rep")
+    assert done.exit_code == 3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ncu-rep"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--explain", "1", "-f", "json"], 2, "try: --format json holds"),
+        (["--plot", "p.gif"], 2, "try: --plot p.png"),
+        (["--explain", "99"], 2, "no kernel has rank 99: ranks are 1 to 9"),
+        (["--explain", "0"], 2, "ranks are 1 to 9"),
+        (["--explain", "-1"], 2, "ranks are 1 to 9"),
+        (["--explain", "("], 2, "is not a regular expression"),
+        (["--peaks", sys.executable], 3, "not text in UTF-8"),
+        (["--peaks", "nowhere.toml"], 3, "try: ls"),
+        (["--specs", "nowhere"], 2, "try: --specs takes a folder"),
+        (["--timeline", "nowhere.json"], 3, "try: ls"),
+        (["-o", "nowhere/a.json"], 2, "try: mkdir -p nowhere"),
+    ],
+)
+def test_hints_lead_somewhere(words: list[str], code: int, said: str):
+    done = run("analyze", SAMPLE, *words)
+
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
+def test_bad_toml_says_which_line_and_how_to_look_again(tmp_path: Path):
+    (tmp_path / "bad.toml").write_text("a = \n")
+    done = run("specs", "list", "--specs", tmp_path)
+
+    assert done.exit_code == 3
+    assert "line 1" in done.stderr
+    assert f"roofline specs check --specs {tmp_path}" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["redact", "plot"])
+def test_a_dash_is_no_output_of_theirs(command: str, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.chdir(tmp_path)
+    done = run(command, SAMPLE, "-o", "-")
+
+    assert done.exit_code == 2
+    assert "-.png" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
