@@ -41,7 +41,7 @@ def generate(path: Path, collected: str, count: int) -> None:
 
 def wanted(path: Path) -> tuple[list[str], list[str]]:
     """The metrics, and those read by instance, that are found in the first launch of ``path``."""
-    from roofline.measure import measure
+    from roofline.counters.measure import measure
     from roofline.reader import read
     from roofline.reader.action import ActionMetrics
 

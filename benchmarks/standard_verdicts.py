@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from roofline.analysis import Judge
 from roofline.capture.chips import chip_of, choose, table
 from roofline.capture.levels import SAMPLING, Level, base_name
-from roofline.launch import Launch, Metrics
-from roofline.measure import measure
-from roofline.model import Note, Result
+from roofline.counters.measure import measure
+from roofline.model import Launch, Metrics, Note, Result
 from roofline.reader import read
-from roofline.registry import load
+from roofline.specs import load
 
 THROUGHPUT = "breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 # What ncu notes with every launch, asked or not.

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from roofline.analysis import analyze
     from roofline.errors import RooflineError
     from roofline.frame import to_frame
-    from roofline.launch import Launch
-    from roofline.model import Analysis, Bound, Group, Measurement, PeakSet, Result, Verdict
+    from roofline.model import Analysis, Bound, Group, Launch, Measurement, PeakSet, Result, Verdict
     from roofline.reader import read
 
 # Name -> module, so that importing the package costs nothing until a name is used.
@@ -20,7 +19,7 @@ _HOMES = {
     "Analysis": "roofline.model",
     "Bound": "roofline.model",
     "Group": "roofline.model",
-    "Launch": "roofline.launch",
+    "Launch": "roofline.model",
     "Measurement": "roofline.model",
     "PeakSet": "roofline.model",
     "Result": "roofline.model",

@@ -7,16 +7,15 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from roofline.achieved import Ceilings
+from roofline.counters.measure import measure
 from roofline.errors import InputError, UsageError
 from roofline.fold import Key, fold, key_of, mixed_note
-from roofline.launch import Launch
-from roofline.measure import measure
-from roofline.model import Analysis, Group, Measurement, Note, Result, Source
-from roofline.peaks import peak_set
+from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Source
 from roofline.reader import Measured, OnProgress, Refused, survey
-from roofline.registry import Registry, load
 from roofline.reports import OnError, label_of, report_or_raise
+from roofline.specs import Registry, load
+from roofline.specs.achieved import Ceilings
+from roofline.specs.peaks import peak_set
 from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
 from roofline.verdict.utilization import all_uses
 
@@ -74,7 +73,7 @@ def analyze(
     Args:
         paths: ``.ncu-rep`` files, folders and glob patterns.
         specs: a folder with further hardware specs.
-        achieved: measured ceilings, as ``roofline.achieved.load_achieved`` reads them; each
+        achieved: measured ceilings, as ``roofline.specs.achieved.load_achieved`` reads them; each
             launch takes those of its own device.
         latency_threshold: percent of peak under which nothing limits but latency.
         balance: points within which both families are said to limit.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal
 
-from roofline.choose import Chosen
 from roofline.model import PRECISIONS, Group, Peaks, Result
-from roofline.render.names import last_part
+from roofline.text.names import last_part
+from roofline.view import Chosen
 
 Cell = str | int | float | bool | None
 Type = Literal["text", "integer", "number", "flag"]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofline.choose import Chosen, whole
 from roofline.columns import Cell, Type, columns, rows
 from roofline.errors import UsageError
 from roofline.model import Analysis
+from roofline.view import Chosen, whole
 
 if TYPE_CHECKING:
     import pandas as pd

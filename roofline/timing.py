@@ -15,7 +15,7 @@ from typing import Any
 from roofline import __version__
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
-from roofline.render.numbers import duration
+from roofline.text.numbers import duration
 from roofline.typed import Typed
 
 SCHEMA = "roofline.time/1"

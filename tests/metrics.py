@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roofline.counters.units import ELAPSED
-from roofline.launch import Launch
-from roofline.model import Kind, Note
+from roofline.model import Kind, Launch, Note
 
 Value = float | str | None
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.choose import SORT_KEYS, Choice, choose, gain_s, matching, speedup, whole
 from roofline.errors import UsageError
 from roofline.model import Device, Group
+from roofline.view import SORT_KEYS, Choice, choose, gain_s, matching, speedup, whole
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
 
 

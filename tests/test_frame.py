@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import roofline
-from roofline.choose import Choice, choose
 from roofline.columns import columns
 from roofline.errors import UsageError
 from roofline.frame import to_frame, write_parquet
+from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result
 
 

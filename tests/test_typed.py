@@ -8,11 +8,11 @@ import time
 import pytest
 
 from roofline import typed
-from roofline.choose import Choice, choose, matching
 from roofline.compare.names import select
 from roofline.errors import UsageError
 from roofline.timing import find_figure
 from roofline.typed import Typed
+from roofline.view import Choice, choose, matching
 from tests.makers import analysis, measurement, result
 
 RUNAWAY = "(.*)*x"

@@ -18,7 +18,7 @@ from roofline.capture.output import check_output, keep_log, log_path, settle
 from roofline.capture.progress import Progress, Watch
 from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError
-from roofline.launch import Launch
+from roofline.model import Launch
 from roofline.process import Ended, run_through
 from roofline.reader import read
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from roofline.choose import Choice, Chosen, choose, matching
 from roofline.cli import terminal
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.model import Analysis
+from roofline.view import Choice, Chosen, choose, matching
 
 if TYPE_CHECKING:
     from roofline.timeline.join import Joined

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from roofline.choose import SORT_KEYS, Choice
+from roofline.view import SORT_KEYS, Choice
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Option = Callable[[Decorated], Decorated]

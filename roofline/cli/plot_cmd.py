@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from roofline.choose import choose
 from roofline.cli import options
 from roofline.cli.answer import nothing_left
 from roofline.cli.reports import analyze_reports, judging
 from roofline.errors import InputError
+from roofline.view import choose
 
 _output = click.option(
     "-o",

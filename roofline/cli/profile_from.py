@@ -27,8 +27,8 @@ from roofline.cli.profile_setting import (
     say,
 )
 from roofline.errors import InputError, RooflineError, UsageError
-from roofline.render import names, numbers
 from roofline.render import selection_text as text
+from roofline.text import names, numbers
 from roofline.timeline import load_timeline, select
 from roofline.timeline.selection import Basis, ProfileRequest, Selection
 from roofline.timeline.wanted import Wanted

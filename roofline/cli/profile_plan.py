@@ -92,7 +92,7 @@ def chips_here() -> tuple[str, ...]:
     if not names:
         return ()
     from roofline.model import Device
-    from roofline.registry import load
+    from roofline.specs import load
 
     registry = load()
     specs = [registry.find(Device(name=name)).spec for name in names]

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from roofline.achieved import Ceilings
 from roofline.cli.progress import reading
 from roofline.errors import InputError
 from roofline.model import Analysis
+from roofline.specs.achieved import Ceilings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ def analyze_reports(reports: tuple[Path, ...], how: Judging) -> tuple[Analysis |
 
     The analysis is ``None`` where nothing could be read.
     """
-    from roofline.achieved import load_achieved, load_folder
     from roofline.analysis import analyze
+    from roofline.specs.achieved import load_achieved, load_folder
 
     achieved: tuple[Ceilings, ...] = ()
     if how.peaks is not None:

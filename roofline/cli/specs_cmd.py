@@ -77,7 +77,7 @@ def list_command(words: tuple[str, ...], *, as_json: bool, folder: Path | None) 
       roofline specs list geforce 8.9
       roofline specs list blackwell --json
     """
-    from roofline.registry import load
+    from roofline.specs import load
 
     registry = load(folder)
     chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in words)]
@@ -111,7 +111,7 @@ def show_command(name: str, *, as_json: bool, folder: Path | None) -> None:
       roofline specs show "RTX 4090"
       roofline specs show "NVIDIA H100 80GB HBM3" --json
     """
-    from roofline.registry import load
+    from roofline.specs import load
 
     registry = load(folder)
     spec = registry.named(name)
@@ -144,14 +144,14 @@ def check_command(
       roofline specs check report.ncu-rep
       roofline specs check --specs my-gpus/
     """
-    from roofline.registry import load
+    from roofline.specs import load
 
     registry = load(folder)
     if not reports:
         _check_files(registry)
         return
     from roofline.cli.progress import reading
-    from roofline.registry.devices import check_reports
+    from roofline.specs.devices import check_reports
 
     failures: list[InputError] = []
     with reading("reports", percent=True) as tell:
@@ -172,7 +172,7 @@ def check_command(
 
 
 def _check_files(registry: Any) -> None:
-    from roofline.registry.audit import compare, problems
+    from roofline.specs.audit import compare, problems
 
     chosen = tuple(registry.specs.values())
     found = problems(chosen)
@@ -214,10 +214,10 @@ def measure_command(
       roofline specs measure --only tensor_bf16 --only dram_copy
     """
     from roofline.files import refuse_overwrite
-    from roofline.registry import load
-    from roofline.registry.bench import bench_on, open_torch, run_plans
-    from roofline.registry.ceilings import Achieved, save
-    from roofline.registry.plan import choose, plan
+    from roofline.specs import load
+    from roofline.specs.bench import bench_on, open_torch, run_plans
+    from roofline.specs.ceilings import Achieved, save
+    from roofline.specs.plan import choose, plan
 
     if output is not None:
         refuse_overwrite(output, force=force)
@@ -249,7 +249,7 @@ def measure_command(
 
 def _kept(name: str | None) -> Path:
     """The file in which this device's ceilings are kept."""
-    from roofline.achieved import kept_folder
+    from roofline.specs.achieved import kept_folder
 
     folder = kept_folder()
     try:

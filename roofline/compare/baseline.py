@@ -16,7 +16,7 @@ from roofline.compare.codec import decode, encode
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, write_text
 from roofline.model import Analysis, Measurement, Result
-from roofline.render.names import last_part
+from roofline.text.names import last_part
 
 SCHEMA = "roofline.baseline/1"
 

@@ -9,8 +9,8 @@ from roofline.compare.model import Pair, Side
 from roofline.compare.promise import UNCHANGED
 from roofline.compare.words import less, named
 from roofline.model import Bound, Family
-from roofline.render.names import operation
-from roofline.render.numbers import percent, plain, si, size
+from roofline.text.names import operation
+from roofline.text.numbers import percent, plain, si, size
 
 # Points by which occupancy must rise to count as the cause claimed.
 _POINTS = 5.0

@@ -13,7 +13,7 @@ from math import log
 
 from roofline.compare.model import Change, Outcome, Side, Timing
 from roofline.compare.timing import SM_UNITS
-from roofline.render.names import operation
+from roofline.text.names import operation
 
 # Changes of work, bytes or operations within this are "the same".
 SAME = 0.03

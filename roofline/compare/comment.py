@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from roofline.choose import Chosen
 from roofline.compare.model import Comparison
 from roofline.model import Analysis
 from roofline.render import compare_markdown, markdown
+from roofline.view import Chosen
 
 # What GitHub takes for one comment, in characters, with room for an edit by hand.
 LIMIT = 65_536 - 1_000

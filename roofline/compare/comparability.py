@@ -8,7 +8,7 @@ from roofline.compare.model import Check, Level
 from roofline.compare.side import SETTINGS
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement
-from roofline.render.numbers import clock, percent
+from roofline.text.numbers import clock, percent
 
 CLOCK_TOLERANCE = 0.03
 # Refusals: what makes a verdict meaningless. --allow takes these.

@@ -30,8 +30,8 @@ from roofline.compare.words import times
 from roofline.compare.work import work_of
 from roofline.errors import UsageError
 from roofline.model import Analysis, Note
-from roofline.render.names import unit
-from roofline.render.numbers import percent
+from roofline.text.names import unit
+from roofline.text.numbers import percent
 
 _CLOCK_SAID = 0.03
 _NO_CAUSE = Cause(code="unexplained")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from roofline.compare.model import Correctness
 from roofline.errors import UsageError
 from roofline.process import run_quietly
-from roofline.render.names import last_part
+from roofline.text.names import last_part
 
 TIMEOUT_S = 3600.0
 _ABSOLUTE = re.compile(r"(?:^|(?<==))(?:/|~|[A-Za-z]:[\\/]).+")

@@ -11,8 +11,8 @@ from roofline.compare.model import Judgement, Outcome, Pair, Prediction
 from roofline.compare.names import select
 from roofline.compare.words import times
 from roofline.errors import UsageError
-from roofline.render.names import UNITS
-from roofline.render.numbers import percent
+from roofline.text.names import UNITS
+from roofline.text.numbers import percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

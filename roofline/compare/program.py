@@ -13,7 +13,7 @@ from roofline.compare.timing import outcome_of
 from roofline.compare.words import times
 from roofline.errors import InputError, one_line
 from roofline.files import read_text
-from roofline.render.numbers import duration, percent
+from roofline.text.numbers import duration, percent
 
 SCHEMA = "roofline.time/1"
 # The spread of few runs can be 0 by chance; timings of processes scatter by this at least.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from roofline.compare.cause import busy_ratio
 from roofline.compare.model import Judgement, Outcome, Pair, Prediction
 from roofline.compare.words import less, named, times
-from roofline.render.numbers import percent
+from roofline.text.numbers import percent
 
 # A unit's work within this is unchanged, so that its floor still stands.
 UNCHANGED = 0.05

@@ -12,7 +12,8 @@ from roofline import __version__
 from roofline.compare.model import Comparison, Level, Pair
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, write_text
-from roofline.render import compare_words, names, numbers
+from roofline.render import compare_words
+from roofline.text import names, numbers
 
 SCHEMA = "roofline.experiment/1"
 NOT_STATED = "not stated"

@@ -8,8 +8,8 @@ from roofline.compare.cause import Cause, pipe_of, precisions_gone, same
 from roofline.compare.model import Outcome, Side, Timing, Work
 from roofline.compare.words import less, named, times
 from roofline.model import Bound, Family
-from roofline.render.names import operation, unit
-from roofline.render.numbers import clock, percent, plain, si, size
+from roofline.text.names import operation, unit
+from roofline.text.numbers import clock, percent, plain, si, size
 
 _MEASURES = {"operations": "operations", "dram_bytes": "DRAM bytes"}
 # Points of occupancy that are worth a word.

@@ -7,7 +7,7 @@ from math import isfinite, prod
 
 from roofline.compare.model import Capture, Lone, Side
 from roofline.model import Analysis, Family, Group, Measurement
-from roofline.render.names import last_part
+from roofline.text.names import last_part
 from roofline.verdict.utilization import COMPUTED
 
 # What ncu was told that decides whether captures compare, where files record it.

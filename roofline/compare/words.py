@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roofline.render.names import unit
-from roofline.render.numbers import ratio
+from roofline.text.names import unit
+from roofline.text.numbers import ratio
 
 
 def times(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roofline.compare.cause import busy_ratio
 from roofline.compare.model import Side, Timing, Work
-from roofline.render.numbers import plain
+from roofline.text.numbers import plain
 
 # Counts of operations are exact; predicated tails move them by a little.
 SAME_OPERATIONS = 0.02

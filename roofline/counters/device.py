@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from roofline.launch import Metrics
-from roofline.model import Device
+from roofline.model import Device, Metrics
 
 _A = "device__attribute_"
 _T = TypeVar("_T")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from roofline.launch import Metrics
-from roofline.model import Note
+from roofline.model import Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
 SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"

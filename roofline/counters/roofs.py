@@ -6,8 +6,7 @@ from functools import cache
 
 from roofline.counters.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
 from roofline.counters.tensor import TensorWork
-from roofline.launch import Metrics
-from roofline.model import Device, Note, Peaks
+from roofline.model import Device, Metrics, Note, Peaks
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
 _VECTOR = (

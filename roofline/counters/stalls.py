@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from roofline.launch import Metrics
-from roofline.model import Stall
+from roofline.model import Metrics, Stall
 
 # "selected" and "not_selected" are warps that issued or could have: no stalls.
 REASONS = (

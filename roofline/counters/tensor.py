@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
 from roofline.counters.tensor_path import PathCounts, path_counts
-from roofline.launch import Metrics
-from roofline.model import NOTHING, Note
+from roofline.model import NOTHING, Metrics, Note
 from roofline.verdict.phrases import percent
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from roofline.launch import Metrics
+from roofline.model import Metrics
 
 _PATH = "sm__ops_path_tensor_"
 # Source and destination types in a counter's name -> (operation key, accumulator, kinds of MMA

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from roofline.launch import Metrics
-from roofline.model import Family, UnitUse
+from roofline.model import Family, Metrics, UnitUse
 from roofline.units import MEMORY_THROUGHPUT, SM_THROUGHPUT, rank
 
 ELAPSED = ".avg.pct_of_peak_sustained_elapsed"

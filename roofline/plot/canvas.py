@@ -21,8 +21,8 @@ from matplotlib.transforms import Affine2D
 from roofline.model import Bound
 from roofline.plot.labels import Box
 from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX, Theme
-from roofline.render import names
-from roofline.render.cpp import ELLIPSIS
+from roofline.text import names
+from roofline.text.cpp import ELLIPSIS
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from roofline.plot.labels import Box
 from roofline.plot.picture import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, compose, place_of
 from roofline.plot.style import HEADING_PX, SMALL_PX, TEXT_PX
-from roofline.render import names, numbers, sentences
+from roofline.render import sentences
+from roofline.text import names, numbers
 
 _ROW, _HEAD, _AXIS, _PAD = 24.0, 40.0, 26.0, 14.0
 

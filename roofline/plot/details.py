@@ -5,7 +5,7 @@ from __future__ import annotations
 from roofline.plot import words
 from roofline.plot.picture import Table
 from roofline.plot.scene import Mark, Scene, mark_id
-from roofline.render import names, numbers
+from roofline.text import names, numbers
 
 COLUMNS = ("#", "Kernel", "Time", "Share", "Verdict", "Confidence", "Op/B", "Rate", "DRAM")
 _NAME_WIDTH = 110

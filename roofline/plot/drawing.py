@@ -13,7 +13,7 @@ from roofline.plot.chart import BOTTOM, DETAIL_PX, LABEL_PX, OWN_MARKS, Chart, S
 from roofline.plot.labels import Box
 from roofline.plot.scene import mark_id
 from roofline.plot.style import SMALL_PX, TEXT_PX
-from roofline.render import numbers
+from roofline.text import numbers
 
 
 def draw(canvas: Canvas, chart: Chart, panel_number: int) -> None:

@@ -13,7 +13,7 @@ from roofline.plot.canvas import Block, Canvas, Ruler
 from roofline.plot.labels import Box
 from roofline.plot.scene import Mark, Panel, Place, mark_id
 from roofline.plot.style import HEADING_PX, SMALL_PX, TEXT_PX
-from roofline.render import names
+from roofline.text import names
 from roofline.units import named
 
 ROWS = 30

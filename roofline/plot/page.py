@@ -8,7 +8,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from roofline.choose import Chosen
 from roofline.model import Analysis, Bound
 from roofline.plot import chart, details, drawing, margin, words
 from roofline.plot.canvas import Block, Canvas, Ruler, styled
@@ -16,6 +15,7 @@ from roofline.plot.chart import Chart
 from roofline.plot.picture import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, Scene, compose
 from roofline.plot.style import KINDS, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
+from roofline.view import Chosen
 
 CHART_PX, LEAST_CHART_PX = 470.0, 300.0
 _PAD = 14.0

@@ -13,7 +13,7 @@ from roofline.plot.labels import Box
 from roofline.plot.scale import Limits, Scale, ceiling_line, memory_line
 from roofline.plot.scene import Panel
 from roofline.plot.style import KINDS, SMALL_PX
-from roofline.render import names, numbers
+from roofline.text import names, numbers
 
 _LINE_PX = 13.0  # height of a label's line
 _STEP_PX = 18.0  # between two places tried along a roof

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roofline.choose import Chosen, chosen
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Result
 from roofline.plot.ceilings import Roof, ceilings, memory_roofs
 from roofline.plot.style import THEMES
-from roofline.render import names, sentences, summary
+from roofline.render import sentences, summary
+from roofline.text import names
+from roofline.view import Chosen, chosen
 
 LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
 WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room

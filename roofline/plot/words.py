@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from roofline.model import Bound, Result, Verdict
-from roofline.render import names, numbers, sentences
+from roofline.render import sentences
+from roofline.text import names, numbers
 
 LEVELS: Mapping[str, str] = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from roofline.counters.measure import measure
 from roofline.errors import InputError
-from roofline.measure import measure
 from roofline.model import Measurement
 from roofline.reader.report import Part, read_part, whole
 from roofline.reports import label_of

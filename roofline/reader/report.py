@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
-from roofline.launch import Launch
-from roofline.model import Kind
+from roofline.model import Kind, Launch
 from roofline.reader.action import ActionMetrics
 from roofline.repfile import Found, Summary, Workload, require_whole
 from roofline.reports import OnError, expand, report_or_raise

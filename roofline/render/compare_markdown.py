@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from roofline.compare.model import Comparison, Level, Pair
-from roofline.render import compare_words, names, numbers
+from roofline.render import compare_words
 from roofline.render.markdown import ROWS, code, escaped
+from roofline.text import names, numbers
 
 _HEADER = ("#", "kernel", "before", "after", "change", "bytes", "limited by before", "after")
 _ALIGN = ("--:", "---", "--:", "--:", "---", "--:", "---", "---")

@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from roofline.compare.model import Comparison, Level, Outcome, Pair
-from roofline.render import compare_words, names, numbers
-from roofline.render.console import NARROWEST, hanging, to_text
+from roofline.render import compare_words
+from roofline.text import names, numbers
+from roofline.text.console import NARROWEST, hanging, to_text
 
 ROWS = 10
 _STYLES = {Outcome.FASTER: "bright_blue", Outcome.SLOWER: "yellow", Outcome.UNKNOWN: "dim"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from roofline.compare.model import Capture, Comparison, GateResult, Outcome, Pair, Side
 from roofline.compare.words import times
 from roofline.model import Bound
-from roofline.render import names, numbers
 from roofline.render.sentences import plural
+from roofline.text import names, numbers
 
 FOOT = (
     "Times are under the profiler (its clocks, its cache flushes); a change within the noise or "

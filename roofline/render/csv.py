@@ -6,9 +6,9 @@ import csv
 import io
 import math
 
-from roofline.choose import Chosen, chosen
 from roofline.columns import Cell, columns, rows
 from roofline.model import Analysis
+from roofline.view import Chosen, chosen
 
 _FORMULA = ("=", "+", "-", "@")
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Measurement, Result
-from roofline.render import names, numbers
-from roofline.render.console import INDENT, bar, bullet, lines
+from roofline.text import names, numbers
+from roofline.text.console import INDENT, bar, bullet, lines
 
 ELAPSED = ".avg.pct_of_peak_sustained_elapsed"  # said once, not behind every metric
 _BAR = 10

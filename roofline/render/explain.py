@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline.model import Bound, Group, Measurement, Result, Verdict
-from roofline.render import evidence, names, numbers, sentences, summary
-from roofline.render.console import (
+from roofline.render import evidence, sentences, summary
+from roofline.text import names, numbers
+from roofline.text.console import (
     INDENT,
     NARROWEST,
     bound,

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Group
-from roofline.render import names, numbers
 from roofline.render import selection_text as text
-from roofline.render.console import NARROWEST, hanging, to_text
 from roofline.render.markdown import code, escaped
 from roofline.render.selection_json import share as share_json
 from roofline.render.sentences import limited_by, plural
+from roofline.text import names, numbers
+from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.timeline.join import Joined, JoinedKernel
 
 ROWS = 10

@@ -9,7 +9,6 @@ from dataclasses import fields
 from typing import Any
 
 from roofline import __version__
-from roofline.choose import Chosen, chosen
 from roofline.model import (
     Analysis,
     Device,
@@ -22,8 +21,9 @@ from roofline.model import (
     Source,
     Stall,
 )
-from roofline.render.names import last_part
 from roofline.render.summary import missing_of
+from roofline.text.names import last_part
+from roofline.view import Chosen, chosen
 
 SCHEMA = "roofline.analysis/1"
 # How the capture was told to work; other settings could say more about a person than is needed.

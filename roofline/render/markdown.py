@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roofline.choose import Chosen, chosen
 from roofline.columns import Row, rows
 from roofline.model import Analysis, Result
-from roofline.render import names, numbers, sentences
+from roofline.render import sentences
 from roofline.render.summary import busiest
+from roofline.text import names, numbers
+from roofline.view import Chosen, chosen
 
 ROWS = 10  # more than that nobody reads in a pull request
 _HEADER = ("#", "kernel", "count", "time", "share", "limited by", "busiest units", "FLOP/B", "sure")

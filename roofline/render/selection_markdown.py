@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from roofline.render import names, numbers
 from roofline.render import selection_text as text
 from roofline.render.markdown import code, escaped
+from roofline.text import names, numbers
 from roofline.timeline.selection import Selection
 
 _NAME = 60

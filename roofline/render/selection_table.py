@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from roofline.render import names, numbers
 from roofline.render import selection_text as text
-from roofline.render.console import NARROWEST, hanging, to_text
+from roofline.text import names, numbers
+from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.timeline.selection import DeviceUse, KernelShare, Selection
 
 _Justify = Literal["left", "right"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from roofline.render import names, numbers
 from roofline.render.sentences import plural
+from roofline.text import names, numbers
 from roofline.timeline.handover import command
 from roofline.timeline.selection import (
     Apart,

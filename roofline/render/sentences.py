@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roofline.choose import Chosen, speedup
 from roofline.model import Bound, Kind, Measurement, Result, Verdict
-from roofline.render import names, numbers, summary
+from roofline.render import summary
 from roofline.render.summary import DeviceUse, Remark, Span, devices
+from roofline.text import names, numbers
+from roofline.view import Chosen, speedup
 
 UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
 _NO_CEILING = 10.0  # further away than that a ceiling says nothing about what a fix buys

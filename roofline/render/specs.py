@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from roofline.registry import Source, Spec
-from roofline.registry.table import PeakRow, bandwidth, parameters, peak_rows, used_sources
-from roofline.render.console import INDENT, to_text
-from roofline.render.numbers import ABSENT, plain, rate, si
+from roofline.specs import Source, Spec
+from roofline.specs.table import PeakRow, bandwidth, parameters, peak_rows, used_sources
+from roofline.text.console import INDENT, to_text
+from roofline.text.numbers import ABSENT, plain, rate, si
 
 # Field of an entry -> what people call it, unit, digits.
 FIELDS = {

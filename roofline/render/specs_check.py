@@ -8,12 +8,12 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from roofline.registry import Spec
-from roofline.registry.ceilings import DRAM, L2, Achieved, Ceiling
-from roofline.registry.check import Checked
-from roofline.render.console import INDENT, to_text
-from roofline.render.numbers import percent, si
 from roofline.render.specs import INTEGER, amount, indented, plain_table
+from roofline.specs import Spec
+from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
+from roofline.specs.check import Checked
+from roofline.text.console import INDENT, to_text
+from roofline.text.numbers import percent, si
 
 
 def checks(devices: Sequence[Checked], *, width: int, color: bool) -> str:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roofline.registry import Source, Spec
-from roofline.registry.table import PeakRow, parameters, peak_rows, used_sources
+from roofline.specs import Source, Spec
+from roofline.specs.table import PeakRow, parameters, peak_rows, used_sources
 
 SCHEMA = "roofline.specs/1"
 

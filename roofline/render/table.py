@@ -10,12 +10,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from roofline.choose import Chosen, chosen
 from roofline.columns import Row, rows
 from roofline.model import Analysis, Bound, UnitUse
-from roofline.render import names, numbers, sentences
-from roofline.render.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
+from roofline.render import sentences
 from roofline.render.summary import busiest
+from roofline.text import names, numbers
+from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
+from roofline.view import Chosen, chosen
 
 ROWS = 20  # shown where the caller does not say how many
 TIMES = "\N{MULTIPLICATION SIGN}"

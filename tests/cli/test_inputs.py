@@ -13,8 +13,8 @@ import pytest
 
 import roofline
 from roofline.errors import InputError, RooflineWarning
-from roofline.registry import load
 from roofline.repfile import wire
+from roofline.specs import load
 from tests.cli.reports import kernel, report
 from tests.cli.running import ROOT, SAMPLE, run, shell, without_rights
 

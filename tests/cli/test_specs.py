@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from roofline.achieved import load_achieved
 from roofline.cli import cli
-from roofline.registry import load
-from roofline.registry.bench import Bench
-from tests.registry.test_parse import TOY
+from roofline.specs import load
+from roofline.specs.achieved import load_achieved
+from roofline.specs.bench import Bench
+from tests.specs.test_parse import TOY
 from tests.shared import SHARED
 
 
@@ -223,7 +223,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda: None
 
     bench = Bench(build=build, time=lambda _: [1e-3], watch=lambda *_: [])
-    monkeypatch.setattr("roofline.registry.bench.bench_on", lambda *_: bench)
+    monkeypatch.setattr("roofline.specs.bench.bench_on", lambda *_: bench)
 
 
 @pytest.mark.usefixtures("gpu")

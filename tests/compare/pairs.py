@@ -8,7 +8,7 @@ from roofline.analysis import Judge, group
 from roofline.compare.core import Options, compare
 from roofline.compare.model import Comparison, Pair
 from roofline.model import Analysis, Measurement, Source
-from roofline.registry import Registry
+from roofline.specs import Registry
 from tests.makers import measurement, unit
 
 # No device is known here: the peaks are the reports' own.

@@ -1,6 +1,6 @@
 import pytest
 
-from roofline.measure import FLAGS, measure
+from roofline.counters.measure import FLAGS, measure
 from roofline.model import Kind
 from tests.metrics import breakdown, launch
 

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from roofline.counters.measure import measure
 from roofline.errors import InputError
-from roofline.measure import measure
 from roofline.model import Kind
 from roofline.reader import read, report
 from roofline.reports import expand

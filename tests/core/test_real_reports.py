@@ -5,15 +5,14 @@ import math
 import pytest
 
 from roofline.analysis import Judge, analyze_launches
+from roofline.counters.measure import measure
 from roofline.counters.opcodes import plain_mix
 from roofline.counters.units import ELAPSED
 from roofline.errors import InputError
 from roofline.fold import fold
-from roofline.launch import Launch
-from roofline.measure import measure
-from roofline.model import Bound
+from roofline.model import Bound, Launch
 from roofline.reader import read
-from roofline.registry import load
+from roofline.specs import load
 from tests.shared import REPORTS
 
 pytestmark = pytest.mark.skipif(not REPORTS, reason="no public reports beside the repository")

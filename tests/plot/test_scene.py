@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.choose import Choice, choose
 from roofline.errors import UsageError
 from roofline.model import Device, Note, PeakSet, Result, Source
 from roofline.plot import Options, chart, levels
@@ -12,6 +11,7 @@ from roofline.plot.canvas import Ruler
 from roofline.plot.labels import Box
 from roofline.plot.scale import Limits, Scale
 from roofline.plot.scene import Place, compose, place_of
+from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement
 from tests.plot.values import ACHIEVED, DATASHEET, kernel, mixed
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.choose import Choice, choose
 from roofline.columns import columns
 from roofline.model import Missing, Note, Stall
 from roofline.render.csv import render
+from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result, unit, verdict
 
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import roofline
-from roofline.choose import Choice, choose
 from roofline.model import (
     PRECISIONS,
     Bound,
@@ -28,6 +27,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render.json import render
+from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement, result, unit, verdict
 
 SCHEMA = json.loads(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.render import names
+from roofline.text import names
 
 TORCH = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "

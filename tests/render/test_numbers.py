@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.render import numbers
+from roofline.text import numbers
 
 FACTORS = {
     "P": 1e15,

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.choose import Choice, choose, whole
 from roofline.model import (
     Bound,
     Confidence,
@@ -18,6 +17,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render import markdown, sentences, summary, table
+from roofline.view import Choice, choose, whole
 from tests.makers import analysis, group, measurement, result, unit, verdict
 
 GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from roofline.model import NOTHING, Device, Note, Peaks
-from roofline.registry.fit import MEMORY_TOLERANCE
-from roofline.registry.spec import Spec
+from roofline.specs.fit import MEMORY_TOLERANCE
+from roofline.specs.spec import Spec
 
 TOLERANCE = 0.02
 MEASURED_CLOCK = "SM clock while profiled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roofline.model import Device
-from roofline.registry import Spec, load
+from roofline.specs import Spec, load
 
 REGISTRY = load()
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from roofline.model import Device, Measurement
 from roofline.reader import OnProgress, Refused, survey
-from roofline.registry.check import Checked, Difference, check, compared
-from roofline.registry.store import Registry
 from roofline.reports import OnError, report_or_raise
+from roofline.specs.check import Checked, Difference, check, compared
+from roofline.specs.store import Registry
 
 
 def check_reports(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from roofline.errors import UsageError
 from roofline.model import Device
-from roofline.registry.spec import Spec
+from roofline.specs.spec import Spec
 
 # Torch's name of the type -> operation key, and the capability from which cuBLAS has it.
 GEMMS = (

@@ -12,7 +12,7 @@ from typing import Any
 from roofline.errors import InputError
 from roofline.files import read_text, unreadable
 from roofline.model import PRECISIONS, Peaks
-from roofline.registry.names import exact
+from roofline.specs.names import exact
 
 _HOW = "roofline specs measure -o FILE.toml makes such a file"
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roofline.registry.lookup import Found
-from roofline.registry.spec import Architecture, Source, Spec
-from roofline.registry.store import Registry, load
+from roofline.specs.lookup import Found
+from roofline.specs.spec import Architecture, Source, Spec
+from roofline.specs.store import Registry, load
 
 __all__ = ["Architecture", "Found", "Registry", "Source", "Spec", "load"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from roofline.achieved import Ceilings, of_device
 from roofline.model import Device, Measurement, Note, Peaks, PeakSet
-from roofline.registry import Registry
+from roofline.specs import Registry
+from roofline.specs.achieved import Ceilings, of_device
 
 _OTHER_DEVICE = Note(
     code="achieved_other_device",

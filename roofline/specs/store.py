@@ -12,10 +12,10 @@ from pathlib import Path
 from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, unreadable
 from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS, Device
-from roofline.registry.lookup import Found, find, find_identified, matching
-from roofline.registry.names import base_name, near, pattern
-from roofline.registry.parse import parse_architectures, parse_family, parse_sources
-from roofline.registry.spec import Architecture, Source, Spec
+from roofline.specs.lookup import Found, find, find_identified, matching
+from roofline.specs.names import base_name, near, pattern
+from roofline.specs.parse import parse_architectures, parse_family, parse_sources
+from roofline.specs.spec import Architecture, Source, Spec
 
 OPERATIONS = PLAIN_PRECISIONS + TENSOR_PRECISIONS
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from roofline.model import PRECISIONS
-from roofline.registry import Spec, load
-from roofline.registry.audit import compare, problems
-from roofline.registry.parse import GPU_NUMBERS
+from roofline.specs import Spec, load
+from roofline.specs.audit import compare, problems
+from roofline.specs.parse import GPU_NUMBERS
 
 REGISTRY = load()
 SPECS = tuple(REGISTRY.specs.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from roofline.model import Device, Note
-from roofline.registry.spec import Spec
+from roofline.specs.spec import Spec
 
 # How far a report's own clocks and memory size may lie from the entry's.
 CLOCK_TOLERANCE = 0.02

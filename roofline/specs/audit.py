@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from roofline.registry.names import exact
-from roofline.registry.spec import FP16_ACCUMULATE, SPARSE, Spec
+from roofline.specs.names import exact
+from roofline.specs.spec import FP16_ACCUMULATE, SPARSE, Spec
 
 TOLERANCE = 0.02
 BANDWIDTH = "bandwidth"

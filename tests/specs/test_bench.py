@@ -12,10 +12,10 @@ import pytest
 
 from roofline.errors import UsageError
 from roofline.model import Device
-from roofline.registry import load
-from roofline.registry.bench import Bench, Run, Skipped, build, open_torch, parse_smi, run_plans
-from roofline.registry.ceilings import Sample
-from roofline.registry.plan import Plan, plan
+from roofline.specs import load
+from roofline.specs.bench import Bench, Run, Skipped, build, open_torch, parse_smi, run_plans
+from roofline.specs.ceilings import Sample
+from roofline.specs.plan import Plan, plan
 
 REGISTRY = load()
 H100 = Device(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from roofline.model import Device, Note
-from roofline.registry.fit import fitting, has_memory_clock, has_pci, has_shape, unanimous
-from roofline.registry.names import exact, loose, mig_slice, near, squeezed
-from roofline.registry.spec import Spec
+from roofline.specs.fit import fitting, has_memory_clock, has_pci, has_shape, unanimous
+from roofline.specs.names import exact, loose, mig_slice, near, squeezed
+from roofline.specs.spec import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

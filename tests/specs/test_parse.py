@@ -10,9 +10,9 @@ import pytest
 
 from roofline.errors import InputError, UsageError
 from roofline.model import Device
-from roofline.registry import load
-from roofline.registry.audit import problems
-from roofline.registry.store import builtin_folder, user_folder
+from roofline.specs import load
+from roofline.specs.audit import problems
+from roofline.specs.store import builtin_folder, user_folder
 
 TOY = """\
 read = 2026-11-29
@@ -93,7 +93,7 @@ def test_a_folder_may_bring_sources_and_architectures(folder: Path) -> None:
 def test_the_users_folder_is_read_without_being_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roofline.registry.store.user_folder", lambda: folder)
+    monkeypatch.setattr("roofline.specs.store.user_folder", lambda: folder)
 
     assert "toy" in load().specs
     assert load().folders == (builtin_folder(), folder)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from roofline.counters.measure import measure
 from roofline.errors import RooflineError
-from roofline.measure import measure
 from roofline.model import Measurement
 from roofline.reader import read
-from roofline.registry import load
-from roofline.registry.check import check
+from roofline.specs import load
+from roofline.specs.check import check
 from tests.shared import SHARED
 
 pytestmark = pytest.mark.skipif(SHARED is None, reason="there are no shared reports here")

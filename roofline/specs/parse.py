@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from roofline.registry.entries import Table, tables
-from roofline.registry.spec import FP16_ACCUMULATE, Architecture, Source, Spec
+from roofline.specs.entries import Table, tables
+from roofline.specs.spec import FP16_ACCUMULATE, Architecture, Source, Spec
 
 KINDS = ("vendor", "quoted", "measured", "derived", "unverified")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from roofline.kernel_names import printable as printable  # renderers say names.printable
 from roofline.model import Dim3
-from roofline.render.cpp import ELLIPSIS as ELLIPSIS
-from roofline.render.cpp import Name, parse
-from roofline.render.numbers import ABSENT
+from roofline.text.cpp import ELLIPSIS as ELLIPSIS
+from roofline.text.cpp import Name, parse
+from roofline.text.numbers import ABSENT
 
 # Unit key of the JSON -> what people call it. A key that is not here is shown as it is.
 UNITS = {

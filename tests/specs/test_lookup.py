@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from roofline.errors import UsageError
 from roofline.model import Device
-from roofline.registry import Found, load
-from roofline.registry.lookup import find
-from roofline.registry.names import exact, loose, mig_slice
+from roofline.specs import Found, load
+from roofline.specs.lookup import find
+from roofline.specs.names import exact, loose, mig_slice
 
 REGISTRY = load()
 SPECS = tuple(REGISTRY.specs.values())

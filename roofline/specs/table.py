@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from roofline.registry.audit import BANDWIDTH, Comparison, compare
-from roofline.registry.parse import GPU_NUMBERS
-from roofline.registry.spec import FP16_ACCUMULATE, SPARSE, Spec
+from roofline.specs.audit import BANDWIDTH, Comparison, compare
+from roofline.specs.parse import GPU_NUMBERS
+from roofline.specs.spec import FP16_ACCUMULATE, SPARSE, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

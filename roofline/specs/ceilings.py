@@ -88,7 +88,7 @@ def ceiling(
 
 
 def save(achieved: Achieved, path: Path, *, force: bool = False) -> None:
-    """Write the file that ``roofline.achieved.load_achieved`` reads.
+    """Write the file that ``roofline.specs.achieved.load_achieved`` reads.
 
     Raises:
         UsageError: ``path`` exists (without ``force``) or cannot be written.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
-from roofline.registry.spec import Source
+from roofline.specs.spec import Source
 
 # Entries that count something.
 WHOLE = {"sm_count", "memory_bus_bits", "mig_memory_slices"}

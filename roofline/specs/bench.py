@@ -10,8 +10,8 @@ from typing import Any
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.process import run_quietly
-from roofline.registry.ceilings import Ceiling, Sample, ceiling
-from roofline.registry.plan import Plan
+from roofline.specs.ceilings import Ceiling, Sample, ceiling
+from roofline.specs.plan import Plan
 
 WARM_UP = 3
 REPEATS = 15

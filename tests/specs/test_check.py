@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from roofline.model import Device, Peaks
-from roofline.registry import load
-from roofline.registry.check import MEASURED_CLOCK, Difference, check, compared
+from roofline.specs import load
+from roofline.specs.check import MEASURED_CLOCK, Difference, check, compared
 
 REGISTRY = load()
 A100 = REGISTRY.specs["a100-sxm4-40gb"]

@@ -9,19 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.achieved import load_achieved, load_folder, of_device
 from roofline.errors import InputError, UsageError
 from roofline.model import PRECISIONS
-from roofline.registry.ceilings import (
-    DRAM,
-    L2,
-    QUANTITIES,
-    Achieved,
-    Ceiling,
-    Sample,
-    ceiling,
-    save,
-)
+from roofline.specs.achieved import load_achieved, load_folder, of_device
+from roofline.specs.ceilings import DRAM, L2, QUANTITIES, Achieved, Ceiling, Sample, ceiling, save
 
 
 def achieved(*ceilings: Ceiling, device: str = "NVIDIA Toy") -> Achieved:

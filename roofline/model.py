@@ -1,0 +1,380 @@
+"""The values that cross the stages: one frozen type an arrow, SI floats, units in the names.
+
+Absent is ``None`` (or a key that is not there), never 0. Percentages are of peak over elapsed
+time, may exceed 100 and are never clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Protocol
+
+Dim3 = tuple[int, int, int]
+
+
+class Bound(StrEnum):
+    """What kind of ceiling a kernel runs against."""
+
+    BANDWIDTH = "bandwidth"
+    COMPUTE = "compute"
+    LATENCY = "latency"
+    UNKNOWN = "unknown"
+
+
+class Family(StrEnum):
+    """The side of the roofline that a hardware unit belongs to."""
+
+    BANDWIDTH = "bandwidth"
+    COMPUTE = "compute"
+
+
+class Confidence(StrEnum):
+    """How far a verdict may be leant on."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Kind(StrEnum):
+    """What one result of a report covers."""
+
+    KERNEL = "kernel"
+    RANGE = "range"
+    GRAPH = "graph"
+
+
+# Operation keys. An FMA is two operations. "_sparse" is appended for 2:4 structured sparsity.
+PLAIN_PRECISIONS = ("fp64", "fp32", "fp16", "bf16")
+TENSOR_PRECISIONS = (
+    "tensor_fp64",
+    "tensor_tf32",
+    "tensor_bf16",
+    "tensor_fp16",
+    "tensor_fp8",
+    "tensor_fp6",
+    "tensor_fp4",
+    "tensor_int8",
+    "tensor_int4",
+    "tensor_int1",
+)
+PRECISIONS = (
+    PLAIN_PRECISIONS + TENSOR_PRECISIONS + tuple(f"{name}_sparse" for name in TENSOR_PRECISIONS)
+)
+
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something a reader of the result must know; ``code`` is stable, ``text`` is for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A quantity that was not measured, and the ncu flag that would collect it."""
+
+    quantity: str
+    flag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """The GPU of a launch as the report describes it.
+
+    ``dram_clock_max_hz`` is CUDA's memory clock: two transfers a cycle, so the bandwidth is
+    ``2 * dram_clock_max_hz * dram_bus_bits / 8``. ``pci_device_id`` is four hex digits, "2331".
+    """
+
+    name: str | None = None
+    compute_capability: str | None = None
+    sm_count: int | None = None
+    index: int | None = None
+    pci_device_id: str | None = None
+    sm_clock_max_hz: float | None = None
+    dram_clock_max_hz: float | None = None
+    dram_bus_bits: int | None = None
+    l2_bytes: int | None = None
+    memory_bytes: int | None = None
+    max_warps_per_sm: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitUse:
+    """How busy one hardware unit was.
+
+    ``unit`` is a key of the JSON's ``utilization`` ("dram", "l1", "issue", ...), ``percent`` is
+    of peak over elapsed time, ``metric`` says what it was read from.
+    """
+
+    unit: str
+    family: Family
+    percent: float
+    metric: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """A warp-stall reason and its share of all stalled warp-cycles or samples (0 to 1)."""
+
+    reason: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peaks:
+    """What a device can do, of one kind: "report", "datasheet" or "achieved".
+
+    ``operations_per_s`` has the operation keys of ``PRECISIONS``; ``source`` says where the
+    numbers come from, ``how`` says it for single values ("dram", "l2", "l1", "fp32", ...).
+    """
+
+    kind: str
+    source: str
+    dram_bytes_per_s: float | None = None
+    l2_bytes_per_s: float | None = None
+    l1_bytes_per_s: float | None = None
+    operations_per_s: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    how: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What one launch did (or several of one kernel, summed). Nothing past it knows a counter.
+
+    ``operations`` maps operation keys to counts; empty means not measured. ``accumulate`` maps a
+    tensor key to the accumulator of most of its operations ("fp32", "fp16"), ``tensor_path`` to
+    "mma_sync" or "wgmma" where the opcodes tell. ``unmeasured`` names operations that did run but
+    were not counted ("tensor", "fp16"): then no total exists. ``stalls`` are largest first;
+    ``provenance`` says for each quantity how it was read. ``ncu_version`` is of the ncu that
+    captured, ``settings`` what it was told ("clock_control", "cache_control", "replay_mode", ...)
+    where the file says so.
+    """
+
+    source: str
+    range: int
+    index: int
+    kind: Kind
+    name: str
+    demangled: str
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
+    device: Device = field(default_factory=Device)
+    count: int = 1
+    duration_s: float | None = None
+    dram_bytes: float | None = None
+    dram_read_bytes: float | None = None
+    dram_write_bytes: float | None = None
+    l2_bytes: float | None = None
+    l1_bytes: float | None = None
+    operations: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    accumulate: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    tensor_path: str | None = None
+    unmeasured: tuple[str, ...] = ()
+    sm_clock_hz: float | None = None
+    dram_clock_hz: float | None = None
+    units: tuple[UnitUse, ...] = ()
+    waves: float | None = None
+    occupancy_percent: float | None = None
+    theoretical_occupancy_percent: float | None = None
+    occupancy_limiter: str | None = None
+    registers_per_thread: float | None = None
+    shared_memory_bytes: float | None = None
+    sm_active_percent: float | None = None
+    stalls: tuple[Stall, ...] = ()
+    passes: float | None = None
+    nvtx: tuple[str, ...] = ()
+    process: int | None = None
+    ncu_version: str | None = None
+    settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    peaks: Peaks = field(default_factory=lambda: Peaks(kind="report", source="none"))
+    provenance: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    missing: tuple[Missing, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def total_operations(self) -> float | None:
+        """All operations of all precisions; ``None`` where some that ran were not counted."""
+        if not self.operations or self.unmeasured:
+            return None
+        return sum(self.operations.values())
+
+    @property
+    def arithmetic_intensity(self) -> float | None:
+        """Operations per DRAM byte; ``None`` where either is missing or the bytes are 0."""
+        if self.total_operations is None or not self.dram_bytes:
+            return None
+        return self.total_operations / self.dram_bytes
+
+    @property
+    def dram_bytes_per_s(self) -> float | None:
+        """Achieved DRAM bandwidth."""
+        return _rate(self.dram_bytes, self.duration_s)
+
+    @property
+    def operations_per_s(self) -> float | None:
+        """Achieved rate of all operations."""
+        return _rate(self.total_operations, self.duration_s)
+
+
+def _rate(amount: float | None, duration_s: float | None) -> float | None:
+    return None if amount is None or not duration_s else amount / duration_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakSet:
+    """The three kinds of peaks of one launch, never mixed.
+
+    ``spec`` is the key of the registry entry that ``datasheet`` comes from.
+    """
+
+    report: Peaks
+    datasheet: Peaks | None = None
+    achieved: Peaks | None = None
+    spec: str | None = None
+
+    def of_kind(self) -> tuple[Peaks, ...]:
+        """All kinds that are known, the report's own first."""
+        return tuple(p for p in (self.report, self.datasheet, self.achieved) if p is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What limits a kernel, how sure that is, and what relieving it could buy at most.
+
+    ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
+    busiest unit whatever the bound. ``floor_s`` is the duration at the nearest ceiling,
+    ``next_floor_s`` what the unit that limits next would leave. All times are under the profiler.
+    ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
+    operations per byte for ``dominant``, the operation key that takes most time at peak.
+    """
+
+    bound: Bound
+    limiter: str | None = None
+    limiter_percent: float | None = None
+    nearest: str | None = None
+    co_limited: bool = False
+    cause: str | None = None
+    cause_text: str | None = None
+    confidence: Confidence = Confidence.LOW
+    confidence_reasons: tuple[str, ...] = ()
+    floor_s: float | None = None
+    next_limiter: str | None = None
+    next_floor_s: float | None = None
+    dominant: str | None = None
+    ridge: float | None = None
+    ridge_side: str | None = None
+    roof_percent: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    context: str | None = None
+    claim: str = ""
+    hint: str = ""
+    refute: str = ""
+    try_first: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One launch, measured and judged: all that a renderer gets."""
+
+    measurement: Measurement
+    peaks: PeakSet
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The launches of one kernel: same name, grid, block and device.
+
+    ``result`` is computed from sums over the launches that have a duration, ``launches`` are the
+    positions of all in ``Analysis.results``, ``share`` is of all profiled time, ``bounds`` counts
+    the launches' own verdicts.
+    """
+
+    result: Result
+    launches: tuple[int, ...]
+    total_s: float | None
+    min_s: float | None
+    max_s: float | None
+    share: float | None
+    bounds: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file that was read; ``path`` is its last part."""
+
+    path: str
+    launches: int
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """Everything that was found in one set of reports; ``results`` are in file order."""
+
+    sources: tuple[Source, ...]
+    results: tuple[Result, ...]
+    groups: tuple[Group, ...]
+
+
+class Metrics(Protocol):
+    """The metrics of a launch by name, numbers in SI units (percentages stay percentages)."""
+
+    def number(self, name: str) -> float | None:
+        """The value, or ``None`` where it is absent, NaN, infinite, or not a number."""
+
+    def text(self, name: str) -> str | None:
+        """The value of a string metric, or ``None``."""
+
+    def has(self, name: str) -> bool:
+        """Whether the report holds ``name`` at all, be its value NaN."""
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether the report holds any of ``names``: one question instead of many."""
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        """Instance values by correlation id (an opcode, an address); empty where there are none."""
+
+    def sass(self, address: str) -> str | None:
+        """The instruction at an address of ``instances``, where the report holds the code."""
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        """NVIDIA's own stored verdicts, rule identifier -> title."""
+
+    def names(self) -> Collection[str]:
+        """All metric names."""
+
+    def notes(self) -> tuple[Note, ...]:
+        """What was found wrong while reading so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A kernel launch, range or graph of a report.
+
+    ``source`` is the file as the user named it, ``origin`` what the file says of itself where it
+    was computed and not captured.
+    """
+
+    source: str
+    range: int
+    index: int
+    kind: Kind
+    name: str
+    demangled: str
+    metrics: Metrics
+    nvtx: tuple[str, ...] = ()
+    process: int | None = None
+    ncu_version: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    origin: str | None = None
