@@ -71,10 +71,15 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something a reader of the result must know; ``code`` is stable, ``text`` is for people."""
+    """Something a reader of the result must know; ``code`` is stable.
+
+    ``facts`` are the numbers and names that its sentence tells: ``roofline.text.notes`` has the
+    sentence of each code. (``text`` is a sentence made where the note was; it goes.)
+    """
 
     code: str
-    text: str
+    text: str = ""
+    facts: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

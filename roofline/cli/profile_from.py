@@ -29,6 +29,7 @@ from roofline.cli.profile_setting import (
 from roofline.errors import InputError, RooflineError, UsageError
 from roofline.render import selection_text as text
 from roofline.text import names, numbers
+from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
 from roofline.timeline.selection import Basis, ProfileRequest, Selection
 from roofline.timeline.wanted import Wanted
@@ -157,7 +158,7 @@ def remarks_on(planned: Iterable[ProfileRequest], outcome: Outcome) -> Iterator[
         yield f"Partial: no report of {kernels_of(one)}: {error.what}{code}"
     for one in outcome.unstarted:
         yield f"Partial: {kernels_of(one)} was not started"
-    noted = dict.fromkeys(note.text for one in planned for note in one.notes)
+    noted = dict.fromkeys(note_text(note) for one in planned for note in one.notes)
     yield from (f"Note: {names.printable(line)}" for line in noted)
 
 

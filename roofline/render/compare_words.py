@@ -9,6 +9,7 @@ from roofline.compare.words import times
 from roofline.model import Bound
 from roofline.render.sentences import plural
 from roofline.text import names, numbers
+from roofline.text.notes import note_text
 
 FOOT = (
     "Times are under the profiler (its clocks, its cache flushes); a change within the noise or "
@@ -81,7 +82,7 @@ def details(pair: Pair) -> Iterator[str]:
     if spread:
         yield spread
     for note in pair.notes:
-        yield note.text
+        yield note_text(note)
     for prediction in pair.predictions:
         who = "predicted" if prediction.by == "floor" else "expected"
         judged = names.words(prediction.judgement)
@@ -152,7 +153,7 @@ def extras(comparison: Comparison) -> Iterator[str]:
     if comparison.program is not None:
         yield comparison.program.text
     for note in comparison.notes:
-        yield note.text
+        yield note_text(note)
 
 
 def _code(code: int | None) -> str:

@@ -21,6 +21,7 @@ from roofline.text.console import (
     lines,
     to_text,
 )
+from roofline.text.notes import note_text
 
 _SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
 
@@ -56,7 +57,7 @@ def render(
         ("Not worth the time", bullets(result.verdict.avoid)),
         ("How sure", _sure(result.verdict)),
         ("Not measured", _gaps(result)),
-        ("Notes", bullets([n.text for n in result.measurement.notes])),
+        ("Notes", bullets([note_text(n) for n in result.measurement.notes])),
         ("Matching kernels too", _others(others)),
     )
     parts: list[RenderableType] = list(_title(group))

@@ -23,13 +23,14 @@ from roofline.model import (
 )
 from roofline.render.summary import missing_of
 from roofline.text.names import last_part
+from roofline.text.notes import note_text
 from roofline.view import Chosen, chosen
 
 SCHEMA = "roofline.analysis/1"
 # How the capture was told to work; other settings could say more about a person than is needed.
 _SETTINGS = ("clock_control", "cache_control", "replay_mode")
-_DEVICE, _MISSING, _NOTE, _STALL = (
-    tuple(field.name for field in fields(kind)) for kind in (Device, Missing, Note, Stall)
+_DEVICE, _MISSING, _STALL = (
+    tuple(field.name for field in fields(kind)) for kind in (Device, Missing, Stall)
 )
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
@@ -136,7 +137,7 @@ def _measured(m: Measurement) -> dict[str, Any]:
         "stalls": [_flat(s, _STALL) for s in m.stalls],
         "passes": m.passes,
         "provenance": dict(m.provenance) | metrics,
-        "notes": [_flat(n, _NOTE) for n in m.notes],
+        "notes": [_note(n) for n in m.notes],
     }
 
 
@@ -191,11 +192,15 @@ def _flat(value: object, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
+def _note(note: Note) -> dict[str, Any]:
+    return {"code": note.code, "text": note_text(note)}
+
+
 def _source(source: Source) -> dict[str, Any]:
     return {
         "path": last_part(source.path),
         "launches": source.launches,
-        "notes": [_flat(n, _NOTE) for n in source.notes],
+        "notes": [_note(n) for n in source.notes],
     }
 
 

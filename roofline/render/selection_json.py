@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from roofline import __version__
+from roofline.text.notes import note_text
 from roofline.timeline.handover import command
 from roofline.timeline.selection import DeviceUse, KernelShare, ProfileRequest, Selection, Use
 
@@ -30,7 +31,7 @@ def document(selection: Selection) -> dict[str, Any]:
         "device": selection.device,
         "devices": [_device(device) for device in selection.devices],
         "requests": [_request(request) for request in selection.requests],
-        "notes": [asdict(note) for note in selection.notes],
+        "notes": [{"code": n.code, "text": note_text(n)} for n in selection.notes],
     }
 
 
@@ -106,5 +107,5 @@ def _request(request: ProfileRequest) -> dict[str, Any]:
         "launch_count": request.launch_count,
         "per_config": request.per_config,
         "basis": request.basis,
-        "notes": [asdict(note) for note in request.notes],
+        "notes": [{"code": n.code, "text": note_text(n)} for n in request.notes],
     }

@@ -7,6 +7,7 @@ from itertools import islice
 
 from roofline.render.sentences import plural
 from roofline.text import names, numbers
+from roofline.text.notes import note_text
 from roofline.timeline.handover import command
 from roofline.timeline.selection import (
     Apart,
@@ -175,7 +176,7 @@ def met(request: ProfileRequest) -> str:
 def notes(selection: Selection) -> Iterator[str]:
     """Every note once."""
     found = [*selection.notes, *(n for r in selection.requests for n in r.notes)]
-    yield from dict.fromkeys(names.printable(n.text) for n in found)
+    yield from dict.fromkeys(names.printable(note_text(n)) for n in found)
 
 
 def gain(share: KernelShare) -> str:

@@ -8,6 +8,7 @@ from roofline.model import Bound, Kind, Measurement, Result, Verdict
 from roofline.render import summary
 from roofline.render.summary import DeviceUse, Remark, Span, devices
 from roofline.text import names, numbers
+from roofline.text.notes import note_text
 from roofline.view import Chosen, speedup
 
 UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
@@ -121,7 +122,7 @@ def source_notes(part: Chosen) -> Iterator[str]:
     carriers: dict[str, list[str]] = {}
     for source in sources:
         for note in source.notes:
-            carriers.setdefault(names.printable(note.text), []).append(source.path)
+            carriers.setdefault(names.printable(note_text(note)), []).append(source.path)
     for text, paths in carriers.items():
         where = names.printable(names.last_part(paths[0]))
         if len(paths) > 1:

@@ -13,6 +13,7 @@ from roofline.specs import Spec
 from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
 from roofline.specs.check import Checked
 from roofline.text.console import INDENT, to_text
+from roofline.text.notes import note_text
 from roofline.text.numbers import percent, si
 
 
@@ -27,7 +28,7 @@ def _checked(checked: Checked) -> Iterator[RenderableType]:
     yield Text.assemble((checked.device, "bold"), f" [{key}]")
     found, compared, notes = checked.differences, checked.compared, checked.notes
     for note in notes:
-        yield indented(note.text)
+        yield indented(note_text(note))
     if compared:
         differ = "differs" if len(found) == 1 else "differ"
         apart = f"{len(found)} of {compared} quantities {differ} by more than 2 %"

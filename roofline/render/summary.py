@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from roofline.model import Analysis, Device, Missing, Result, UnitUse
+from roofline.text.notes import note_text
 from roofline.units import GENERIC
 
 Span = tuple[float, float]
@@ -83,7 +84,7 @@ def gaps(results: Sequence[Result]) -> tuple[Remark, ...]:
 def notes(results: Sequence[Result]) -> tuple[Remark, ...]:
     """Notes of the results, one a code."""
     return _once(
-        (place, note.code, note.text)
+        (place, note.code, note_text(note))
         for place, result in enumerate(results)
         for note in result.measurement.notes
     )

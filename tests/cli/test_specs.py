@@ -15,8 +15,8 @@ from roofline.cli import cli
 from roofline.specs import load
 from roofline.specs.achieved import load_achieved
 from roofline.specs.bench import Bench
-from tests.specs.test_parse import TOY
 from tests.shared import SHARED
+from tests.specs.test_parse import TOY
 
 
 def run(*argv: str) -> Result:
