@@ -2,36 +2,50 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types unit samples clean
+.PHONY: help demo test quick lint types unit mutants samples clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-$(VENV)/.installed: pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("roofline needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+
+# A user's installation is enough for the demonstration; the developers' tools take four times as long.
+$(VENV)/.user: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[plot]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## analyse a sample report and leave a roofline picture in demo/
+$(VENV)/.developer: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/.user
+
+demo: $(VENV)/.user  ## analyse a sample report and leave a roofline picture in demo/
 	@mkdir -p demo
 	$(BIN)/roofline analyze sample_reports/h100_mix.ncu-rep --plot demo/roofline.png --force
 	@echo "The picture is demo/roofline.png"
 
 test: lint types unit  ## all that decides whether a change is good
 
-lint: $(VENV)/.installed  ## style
+quick: lint  ## style, and the tests that last failed or are fast: for the loop while one works
+	$(BIN)/python -m pytest --numprocesses auto --failed-first --maxfail 5 -m 'not slow'
+
+lint: $(VENV)/.developer  ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed  ## types
+types: $(VENV)/.developer  ## types
 	$(BIN)/mypy
 
-unit: $(VENV)/.installed  ## tests
-	$(BIN)/python -m pytest
+unit: $(VENV)/.developer  ## tests, on all cores
+	$(BIN)/python -m pytest --numprocesses auto
 
-samples: $(VENV)/.installed  ## write the sample reports again
+mutants: $(VENV)/.developer  ## change counters, verdict and fold a line at a time: which tests notice
+	$(BIN)/python scripts/mutants.py
+
+samples: $(VENV)/.developer  ## write the sample reports again
 	$(BIN)/python -m sample_reports.generate
 	$(BIN)/python -m sample_reports.timeline
 

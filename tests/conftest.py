@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,12 @@ def kept_ceilings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration folder of the test's own; where its ceilings are kept."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
     return tmp_path / "configuration" / "roofline" / "achieved"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """All skips in one line: how many for want of what."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    wants = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if wants:
+        said = ", ".join(f"{count} ({want})" for want, count in wants.most_common())
+        terminalreporter.write_line(f"skipped {len(skipped)}: {said}")
