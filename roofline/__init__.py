@@ -10,9 +10,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from roofline.analysis import analyze
     from roofline.errors import RooflineError
-    from roofline.frame import to_frame
     from roofline.model import Analysis, Bound, Group, Launch, Measurement, PeakSet, Result, Verdict
     from roofline.reader import read
+    from roofline.render.flat import to_frame
 
 # Name -> module, so that importing the package costs nothing until a name is used.
 _HOMES = {
@@ -27,7 +27,7 @@ _HOMES = {
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
     "read": "roofline.reader",
-    "to_frame": "roofline.frame",
+    "to_frame": "roofline.render.flat",
 }
 
 __all__ = [

@@ -14,7 +14,7 @@ OWNERS = {
     "subprocess": ("process.py",),
     "ncu_report": ("reader/",),
     "matplotlib": ("plot/",),
-    "pandas": ("frame.py",),
+    "pandas": ("render/",),
     "click": ("cli/",),
     "rich": ("text/", "render/", "cli/"),
     "sqlite3": ("timeline/",),

@@ -129,7 +129,7 @@ def answer(analysis: Analysis, request: Request) -> None:
         raise nothing_left(analysis, request.choice)
     joined = _joined(part.analysis, request)
     if request.format == "parquet" and request.file is not None:
-        from roofline.frame import write_parquet
+        from roofline.render.flat import write_parquet
 
         with whole_file(request.file, force=request.force) as temporary:
             write_parquet(part, temporary, launches=request.choice.launches)
@@ -157,9 +157,9 @@ def _text(part: Chosen, request: Request, joined: Joined | None) -> Iterable[str
 
         return json.chunks(part, timeline=None if joined is None else _document(joined))
     if request.format == "csv":
-        from roofline.render import csv
+        from roofline.render.flat import to_csv
 
-        return iter([csv.render(part, launches=launches)])
+        return iter([to_csv(part, launches=launches)])
     top = request.choice.top
     if request.format == "markdown":
         from roofline.render import markdown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from roofline.columns import Row, rows
 from roofline.model import Analysis, Result
 from roofline.render import sentences
+from roofline.render.flat import Row, rows
 from roofline.render.summary import busiest
 from roofline.text import names, numbers
 from roofline.view import Chosen, chosen

@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from roofline.columns import Row, rows
 from roofline.model import Analysis, Bound, UnitUse
 from roofline.render import sentences
+from roofline.render.flat import Row, rows
 from roofline.render.summary import busiest
 from roofline.text import names, numbers
 from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.columns import columns
 from roofline.model import Missing, Note, Stall
-from roofline.render.csv import render
+from roofline.render.flat import columns, to_csv
 from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result, unit, verdict
 
 
 def parsed(view, *, launches: bool = False) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(render(view, launches=launches))))
+    return list(csv.DictReader(io.StringIO(to_csv(view, launches=launches))))
 
 
 def test_a_kernel_is_a_row_with_si_values():

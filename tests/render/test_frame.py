@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 import roofline
-from roofline.columns import columns
 from roofline.errors import UsageError
-from roofline.frame import to_frame, write_parquet
+from roofline.render.flat import columns, to_frame, write_parquet
 from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result
 

@@ -1,15 +1,24 @@
-"""The flat columns of CSV, Parquet and data frames: one table, names with units, never moved."""
+"""Flat tables: CSV, Parquet and data frames of one list of columns, units in their names."""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from roofline.model import PRECISIONS, Group, Peaks, Result
+from roofline.errors import UsageError
+from roofline.model import PRECISIONS, Analysis, Group, Peaks, Result
 from roofline.text.names import last_part
-from roofline.view import Chosen
+from roofline.view import Chosen, chosen, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Cell = str | int | float | bool | None
 Type = Literal["text", "integer", "number", "flag"]
@@ -191,3 +200,101 @@ NUMBERS = (
     Column("missing", "text", _gaps),
     _judged("hint", "text"),
 )
+
+
+# --- CSV --------------------------------------------------------------------------------------
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def to_csv(view: Analysis | Chosen, *, launches: bool = False) -> str:
+    """``view`` as CSV with a header: a line a kernel or launch; not measured is an empty cell."""
+    table = columns(launches=launches)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(column.name for column in table)
+    for row in rows(chosen(view), launches=launches):
+        writer.writerow(_text(column.cell(row)) for column in table)
+    return out.getvalue()
+
+
+def _text(value: Cell) -> str:
+    """One line, and nothing that a spreadsheet would run as a formula."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        line = " ".join(value.split())
+        return f"'{line}" if line.startswith(_FORMULA) else line
+    return repr(value)
+
+
+# --- data frames ------------------------------------------------------------------------------
+
+_DTYPES: dict[Type, Any] = {
+    "text": "string",
+    "integer": "Int64",
+    "number": "float64",
+    "flag": "boolean",
+}
+
+
+def to_frame(view: Analysis | Chosen, *, launches: bool = True) -> pd.DataFrame:
+    """``view`` as a data frame: a row a launch in file order, or a row a kernel.
+
+    Columns are those of the CSV, SI units in their names; not measured is NA.
+
+    Raises:
+        UsageError: pandas is not installed.
+
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise UsageError(
+            "data frames need pandas", why=str(error), hint="pip install pandas"
+        ) from error
+    table = columns(launches=launches)
+    lines = list(rows(_part(view), launches=launches))
+    return pd.DataFrame(
+        {
+            column.name: pd.array(
+                [_na(column.cell(line), column.type) for line in lines],
+                dtype=_DTYPES[column.type],
+            )
+            for column in table
+        }
+    )
+
+
+def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> None:
+    """Write ``to_frame`` to ``path``.
+
+    Raises:
+        UsageError: pandas or pyarrow is not installed.
+
+    """
+    frame = to_frame(view, launches=launches)
+    try:
+        frame.to_parquet(path, index=False)
+    except ImportError as error:
+        raise UsageError(
+            "Parquet needs pyarrow",
+            why="it is not installed",
+            hint="pip install pandas pyarrow",
+        ) from error
+
+
+def _part(view: Analysis | Chosen) -> Chosen:
+    """An analysis in file order: a frame's rows are ``Analysis.results``, position by position."""
+    if isinstance(view, Chosen):
+        return view
+    part = whole(view)
+    return replace(part, order=tuple(range(len(part.order))))
+
+
+def _na(value: Cell, kind: Type) -> Any:
+    if value is None:
+        return float("nan") if kind == "number" else None
+    return value
