@@ -10,7 +10,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from roofline.analysis import analyze
     from roofline.errors import RooflineError
-    from roofline.model import Analysis, Bound, Group, Launch, Measurement, PeakSet, Result, Verdict
+    from roofline.model import (
+        Analysis,
+        Bound,
+        Group,
+        Launch,
+        Measurement,
+        PeakSet,
+        Result,
+        Rule,
+        Verdict,
+    )
     from roofline.reader import read
     from roofline.render.flat import to_frame
 
@@ -23,6 +33,7 @@ _HOMES = {
     "Measurement": "roofline.model",
     "PeakSet": "roofline.model",
     "Result": "roofline.model",
+    "Rule": "roofline.model",
     "RooflineError": "roofline.errors",
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
@@ -39,6 +50,7 @@ __all__ = [
     "PeakSet",
     "Result",
     "RooflineError",
+    "Rule",
     "Verdict",
     "__version__",
     "analyze",

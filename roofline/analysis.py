@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.counters.measure import measure
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError
 from roofline.fold import Key, fold, key_of, mixed_note
-from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Source
+from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.reader import Measured, OnProgress, Refused, survey
 from roofline.reports import OnError, label_of, report_or_raise
 from roofline.specs import Registry, load
 from roofline.specs.achieved import Ceilings
 from roofline.specs.peaks import peak_set
-from roofline.verdict.classify import BALANCE, LATENCY_THRESHOLD, judge
+from roofline.verdict.classify import judge
 from roofline.verdict.utilization import all_uses
 
 
@@ -26,32 +26,13 @@ class Judge:
 
     registry: Registry
     achieved: Sequence[Ceilings] = ()
-    latency_threshold: float = LATENCY_THRESHOLD
-    balance: float = BALANCE
-
-    def __post_init__(self) -> None:
-        """Refuse thresholds that no percentage can be held against.
-
-        Raises:
-            UsageError: one is not from 0 to 100.
-
-        """
-        for name in ("latency_threshold", "balance"):
-            value = getattr(self, name)
-            if not 0 <= value <= 100:  # nor is nan
-                raise UsageError(f"{name} is {value}", why="it is from 0 to 100 %")
+    rule: Rule = field(default_factory=Rule)
 
     def __call__(self, measurement: Measurement) -> Result:
         """Judge one measurement."""
         peaks, notes = peak_set(measurement, self.registry, self.achieved)
         units = all_uses(measurement, peaks)  # the computed ones too: the limiter may be one
-        verdict = judge(
-            measurement,
-            peaks,
-            latency_threshold=self.latency_threshold,
-            balance=self.balance,
-            uses=units,
-        )
+        verdict = judge(measurement, peaks, self.rule, units)
         notes = tuple(dict.fromkeys((*measurement.notes, *notes)))
         if units != measurement.units or notes != measurement.notes:
             measurement = replace(measurement, units=units, notes=notes)
@@ -62,8 +43,7 @@ def analyze(
     *paths: str | Path,
     specs: Path | None = None,
     achieved: Sequence[Ceilings] = (),
-    latency_threshold: float = LATENCY_THRESHOLD,
-    balance: float = BALANCE,
+    rule: Rule | None = None,
     jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
@@ -75,8 +55,7 @@ def analyze(
         specs: a folder with further hardware specs.
         achieved: measured ceilings, as ``roofline.specs.achieved.load_achieved`` reads them; each
             launch takes those of its own device.
-        latency_threshold: percent of peak under which nothing limits but latency.
-        balance: points within which both families are said to limit.
+        rule: the numbers to judge by; without it NVIDIA's own.
         jobs: processes that may read at once where there is much to read; without it as many as
             there are CPUs, at most eight.
         on_error: called with each file that cannot be read; without it the first one raises.
@@ -84,31 +63,26 @@ def analyze(
 
     Raises:
         InputError: a file cannot be read, or no file held a kernel.
-        UsageError: a threshold is not from 0 to 100, or ``jobs`` not from 1 to 1024.
+        UsageError: ``jobs`` is not from 1 to 1024.
 
     """
-    rule = Judge(
-        registry=load(specs),
-        achieved=achieved,
-        latency_threshold=latency_threshold,
-        balance=balance,
-    )
+    to_result = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
     # Closed, it ends the processes that still read for it, whatever has come between.
     with closing(survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress)) as events:
-        return _analysis(events, rule, on_error)
+        return _analysis(events, to_result, on_error)
 
 
-def analyze_launches(launches: Iterable[Launch], rule: Judge) -> Analysis:
+def analyze_launches(launches: Iterable[Launch], judge: Judge) -> Analysis:
     """Analyse launches from anywhere."""
     measured = (
         Measured(path=Path(launch.source), origin=launch.origin, measurement=measure(launch))
         for launch in launches
     )
-    return _analysis(measured, rule)
+    return _analysis(measured, judge)
 
 
 def _analysis(
-    events: Iterable[Measured | Refused], rule: Judge, on_error: OnError | None = None
+    events: Iterable[Measured | Refused], judge: Judge, on_error: OnError | None = None
 ) -> Analysis:
     results: list[Result] = []
     sources: dict[Path, Source] = {}
@@ -125,13 +99,14 @@ def _analysis(
         measurement = event.measurement
         if measurement.source != source.path:
             measurement = replace(measurement, source=source.path)
-        results.append(rule(measurement))
+        results.append(judge(measurement))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
         sources=tuple(sources.values()),
         results=tuple(results),
-        groups=group(results, rule),
+        groups=group(results, judge),
+        rule=judge.rule,
     )
 
 
@@ -146,12 +121,12 @@ def _partial(source: Source, results: int) -> Source:
     return replace(source, notes=(*source.notes, Note(code="partial", text=text)))
 
 
-def group(results: Sequence[Result], rule: Judge) -> tuple[Group, ...]:
+def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
     """Group launches by kernel, most time first; a group without a duration comes last."""
     members: dict[Key, list[int]] = {}
     for position, result in enumerate(results):
         members.setdefault(key_of(result.measurement), []).append(position)
-    groups = [_group(results, positions, rule) for positions in members.values()]
+    groups = [_group(results, positions, judge) for positions in members.values()]
     total = sum(g.total_s or 0.0 for g in groups)
     shared = [
         replace(g, share=None if g.total_s is None or not total else g.total_s / total)
@@ -160,7 +135,7 @@ def group(results: Sequence[Result], rule: Judge) -> tuple[Group, ...]:
     return tuple(sorted(shared, key=lambda g: -(g.total_s or 0.0)))
 
 
-def _group(results: Sequence[Result], positions: list[int], rule: Judge) -> Group:
+def _group(results: Sequence[Result], positions: list[int], judge: Judge) -> Group:
     members = [results[i] for i in positions]
     durations = [d for r in members if (d := r.measurement.duration_s) is not None]
     bounds: dict[str, int] = {}
@@ -168,7 +143,7 @@ def _group(results: Sequence[Result], positions: list[int], rule: Judge) -> Grou
         bound = result.verdict.bound.value
         bounds[bound] = bounds.get(bound, 0) + 1
     return Group(
-        result=members[0] if len(members) == 1 else rule(_whole(members, bounds)),
+        result=members[0] if len(members) == 1 else judge(_whole(members, bounds)),
         launches=tuple(positions),
         total_s=sum(durations) if durations else None,
         min_s=min(durations, default=None),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from roofline.model import Measurement, Note, Peaks, Stall, UnitUse
-from roofline.units import rank
+from roofline.units import ranked
 
 Key = tuple[object, ...]
 _T = TypeVar("_T")
@@ -118,7 +118,7 @@ def _units(launches: Sequence[Measurement]) -> tuple[UnitUse, ...]:
         value = _over_time(launches, percent)
         if value is not None:
             folded.append(replace(use, percent=value))
-    return tuple(sorted(folded, key=rank))
+    return ranked(folded)
 
 
 def _stalls(launches: Sequence[Measurement]) -> tuple[Stall, ...]:

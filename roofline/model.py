@@ -12,6 +12,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from roofline.errors import UsageError
+
 Dim3 = tuple[int, int, int]
 
 
@@ -251,6 +253,34 @@ class PeakSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """The numbers of the named-limiter rule, by default NVIDIA's own.
+
+    They are those of SpeedOfLight.py of Nsight Compute, so that nobody sees two truths.
+
+    Attributes:
+        latency: percent of peak under which the busiest unit limits nothing.
+        balance: points within which both families are said to limit.
+        waves: under so many a grid is too small.
+
+    Raises:
+        UsageError: one is out of range.
+
+    """
+
+    latency: float = 60.0
+    balance: float = 10.0
+    waves: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, most in (("latency", 100), ("balance", 100), ("waves", float("inf"))):
+            value = getattr(self, name)
+            if not 0 <= value <= most:  # nor is nan
+                why = "it is from 0 to 100 %" if most == 100 else "it is at least 0"
+                raise UsageError(f"the rule's {name} is {value}", why=why)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What limits a kernel, how sure that is, and what relieving it could buy at most.
 
@@ -324,11 +354,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Everything that was found in one set of reports; ``results`` are in file order."""
+    """Everything that was found in one set of reports; ``results`` are in file order.
+
+    ``rule`` is what the verdicts were made by.
+    """
 
     sources: tuple[Source, ...]
     results: tuple[Result, ...]
     groups: tuple[Group, ...]
+    rule: Rule = field(default_factory=Rule)
 
 
 class Metrics(Protocol):

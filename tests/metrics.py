@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from roofline.counters.units import ELAPSED
 from roofline.model import Kind, Launch, Note
+from roofline.units import ELAPSED
 
 Value = float | str | None
 

@@ -41,7 +41,7 @@ _ASCII = str.maketrans(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be shown and where; the thresholds are those of the verdicts.
+    """What is to be shown and where.
 
     ``selection`` is what was chosen from ``timeline`` before, where that was read already.
     """
@@ -55,8 +55,6 @@ class Request:
     timeline: Path | None = None
     step: str | None = None
     selection: Selection | None = None
-    latency_threshold: float = 60.0
-    balance: float = 10.0
 
     @property
     def format(self) -> str:
@@ -79,8 +77,6 @@ def request_of(given: Mapping[str, Any]) -> Request:
         explain=given["explain"],
         timeline=given["timeline"],
         step=given["step"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
     )
 
 
@@ -214,8 +210,7 @@ def _explanation(part: Chosen, wanted: str, request: Request) -> str:
     return explain.render(
         found[0],
         others=found[1:],
-        latency_threshold=request.latency_threshold,
-        balance=request.balance,
+        rule=part.analysis.rule,
         width=width(request),
         color=color(request),
     )
@@ -252,8 +247,7 @@ def _nearest(analysis: Analysis, wanted: str) -> str:
 def _draw(part: Chosen, path: Path, request: Request) -> None:
     from roofline.plot import Options, picture, save
 
-    drawing = Options(launches=request.choice.launches, latency_threshold=request.latency_threshold)
-    save(picture(part, drawing), path, force=request.force)
+    save(picture(part, Options(launches=request.choice.launches)), path, force=request.force)
 
 
 # --- where it goes ----------------------------------------------------------------------------

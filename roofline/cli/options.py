@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from roofline.model import Rule
 from roofline.view import SORT_KEYS, Choice
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -95,7 +96,7 @@ latency_threshold = click.option(
     "--latency-threshold",
     metavar="PERCENT",
     type=Number(0, 100),
-    default=60.0,
+    default=Rule().latency,
     show_default=True,
     help="Below this utilisation of its busiest unit a kernel is latency-bound.",
 )
@@ -103,7 +104,7 @@ balance = click.option(
     "--balance",
     metavar="POINTS",
     type=Number(0, 100),
-    default=10.0,
+    default=Rule().balance,
     show_default=True,
     help="Memory and compute this close together are called co-limited.",
 )

@@ -109,7 +109,6 @@ def command(ctx: click.Context, /, reports: tuple[Path, ...], **given: Any) -> N
             launches=given["launches"],
             levels=given["levels"],
             datasheet=not given["no_datasheet"],
-            latency_threshold=given["latency_threshold"],
         )
         save(
             picture(part, drawing),

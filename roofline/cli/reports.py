@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 
 from roofline.cli.progress import reading
 from roofline.errors import InputError
-from roofline.model import Analysis
+from roofline.model import Analysis, Rule
 from roofline.specs.achieved import Ceilings
 
 
@@ -21,8 +21,7 @@ class Judging:
 
     specs: Path | None = None
     peaks: str | None = None
-    latency_threshold: float = 60.0
-    balance: float = 10.0
+    rule: Rule = field(default_factory=Rule)
     jobs: int | None = None
 
 
@@ -31,8 +30,7 @@ def judging(given: Mapping[str, Any]) -> Judging:
     return Judging(
         specs=given["specs"],
         peaks=given["peaks"],
-        latency_threshold=given["latency_threshold"],
-        balance=given["balance"],
+        rule=Rule(latency=given["latency_threshold"], balance=given["balance"]),
         jobs=given["jobs"],
     )
 
@@ -57,8 +55,7 @@ def analyze_reports(reports: tuple[Path, ...], how: Judging) -> tuple[Analysis |
                 *reports,
                 specs=how.specs,
                 achieved=achieved,
-                latency_threshold=how.latency_threshold,
-                balance=how.balance,
+                rule=how.rule,
                 jobs=how.jobs,
                 on_error=failures.append,
                 on_progress=tell,

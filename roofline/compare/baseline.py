@@ -72,7 +72,8 @@ def save_baseline(path: Path, analysis: Analysis) -> None:
 
 def without_personal(analysis: Analysis) -> Analysis:
     """``analysis`` with paths cut to their last part, and without process ids and NVTX texts."""
-    return Analysis(
+    return replace(
+        analysis,
         sources=tuple(replace(s, path=last_part(s.path)) for s in analysis.sources),
         results=tuple(_clean(r) for r in analysis.results),
         groups=tuple(replace(g, result=_clean(g.result)) for g in analysis.groups),

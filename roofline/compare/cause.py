@@ -17,7 +17,6 @@ from roofline.text.names import operation
 
 # Changes of work, bytes or operations within this are "the same".
 SAME = 0.03
-_PIPES = {"fp32": "fma", "bf16": "fma"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +109,6 @@ def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:
         if count > 0 and after.operations.get(key, 0.0) <= 0.1 * count
     ]
     return tuple(sorted(gone, key=lambda key: -before.operations[key]))
-
-
-def pipe_of(precision: str) -> str:
-    """The unit that executes operations of ``precision``."""
-    return "tensor" if precision.startswith("tensor_") else _PIPES.get(precision, precision)
 
 
 def changes_of(before: Side, after: Side) -> tuple[Change, ...]:

@@ -76,7 +76,7 @@ def compare(before: Analysis, after: Analysis, options: Options | None = None) -
             hint="--map OLD=NEW names what became what",
         )
     judged = [_pair(before, after, match, options) for match in matches]
-    said = expected(judged, options.expectations)
+    said = expected(judged, options.expectations, before.rule)
     judged = [
         replace(p, predictions=(*p.predictions, *said.get(i, ()))) for i, p in enumerate(judged)
     ]

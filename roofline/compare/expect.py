@@ -11,8 +11,9 @@ from roofline.compare.model import Judgement, Outcome, Pair, Prediction
 from roofline.compare.names import select
 from roofline.compare.words import times
 from roofline.errors import UsageError
-from roofline.text.names import UNITS
+from roofline.model import Rule
 from roofline.text.numbers import percent
+from roofline.units import UNITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +63,13 @@ def parse_because(text: str) -> Expectation:
     return Expectation(pattern=pattern if sign else None, text=text, because=cause)
 
 
-def expected(pairs: Sequence[Pair], wanted: Sequence[Expectation]) -> dict[int, list[Prediction]]:
-    """The user's expectations judged, by position of the pair; -1 holds those without a kernel."""
+def expected(
+    pairs: Sequence[Pair], wanted: Sequence[Expectation], rule: Rule
+) -> dict[int, list[Prediction]]:
+    """The user's expectations judged, by position of the pair; -1 holds those without a kernel.
+
+    ``rule`` is what BEFORE was judged by.
+    """
     names = [(p.before.name, p.before.demangled) for p in pairs]
     names_after = [(p.after.name, p.after.demangled) for p in pairs]
     found: dict[int, list[Prediction]] = {}
@@ -73,7 +79,7 @@ def expected(pairs: Sequence[Pair], wanted: Sequence[Expectation]) -> dict[int, 
         else:
             positions = select(item.pattern, names) or select(item.pattern, names_after)
         for position in positions:
-            found.setdefault(position, []).append(_judge(pairs[position], item))
+            found.setdefault(position, []).append(_judge(pairs[position], item, rule))
         if not positions:
             reason = "no paired kernel has that name" if item.pattern else "nothing got faster"
             found.setdefault(-1, []).append(_said(item, Judgement.NOT_TESTABLE, reason))
@@ -87,13 +93,13 @@ def _said(item: Expectation, judgement: Judgement, reason: str) -> Prediction:
     )
 
 
-def _judge(pair: Pair, item: Expectation) -> Prediction:
+def _judge(pair: Pair, item: Expectation, rule: Rule) -> Prediction:
     if pair.timing is None:
         return _said(item, Judgement.NOT_TESTABLE, "no duration was measured on both sides")
     if pair.work.status == "different":
         return _said(item, Judgement.NOT_TESTABLE, "the problem size differs")
     if item.because is not None:
-        return _judge_cause(pair, item)
+        return _judge_cause(pair, item, rule)
     if item.same:
         held = pair.outcome is Outcome.NO_CHANGE
         return _said(
@@ -112,11 +118,11 @@ def _judge(pair: Pair, item: Expectation) -> Prediction:
     return _said(item, Judgement.NOT_TESTABLE, f"{came} came; the clocks leave it open")
 
 
-def _judge_cause(pair: Pair, item: Expectation) -> Prediction:
+def _judge_cause(pair: Pair, item: Expectation, rule: Rule) -> Prediction:
     if pair.outcome is not Outcome.FASTER:
         reason = f"there is no speed-up to explain ({str(pair.outcome).replace('_', ' ')})"
         return _said(item, Judgement.NOT_TESTABLE, reason)
-    held, reason = cause_held(pair, item.because or "")
+    held, reason = cause_held(pair, item.because or "", rule)
     if held is None:
         return _said(item, Judgement.NOT_TESTABLE, reason)
     if held:

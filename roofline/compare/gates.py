@@ -11,8 +11,8 @@ from roofline.compare.names import select
 from roofline.compare.words import times
 from roofline.errors import UsageError
 from roofline.model import Bound
-from roofline.text.names import UNITS
 from roofline.text.numbers import duration, percent, plain, size
+from roofline.units import UNITS
 
 FORMS = "regression=5%, 'gemm: time>120us', 'dram<70%', bound=latency, gone"
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from roofline.compare.cause import Cause, pipe_of, precisions_gone, same
+from roofline.compare.cause import Cause, precisions_gone, same
 from roofline.compare.model import Outcome, Side, Timing, Work
 from roofline.compare.words import less, named, times
 from roofline.model import Bound, Family
 from roofline.text.names import operation, unit
 from roofline.text.numbers import clock, percent, plain, si, size
+from roofline.units import unit_of_precision
 
 _MEASURES = {"operations": "operations", "dram_bytes": "DRAM bytes"}
 # Points of occupancy that are worth a word.
@@ -56,7 +57,7 @@ def _headline(timing: Timing, outcome: Outcome, cause: Cause) -> str:
 
 def _amounts(before: Side, after: Side, cause: Cause) -> str:
     """The work in bytes; in operations where a compute unit is the cause or bytes are unknown."""
-    gone = [key for key in precisions_gone(before, after) if pipe_of(key) == cause.unit]
+    gone = [key for key in precisions_gone(before, after) if unit_of_precision(key) == cause.unit]
     if gone and cause.code == "less_work":
         counts = [si(side.operations.get(gone[0], 0.0), "OP") for side in (before, after)]
         return f"without its {operation(gone[0])} operations ({' to '.join(counts)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roofline.compare.model import Outcome, Side, Timing
+from roofline.units import UNITS
 
 # Where launches repeat, their spread is the noise, but never less than this.
 REPEATED_NOISE = 0.01
@@ -15,13 +16,8 @@ SINGLE_NOISE, SHORT_NOISE, SHORT_S = 0.03, 0.05, 20e-6
 # From so many launches on, the outer 5 % on each side are left out of the spread.
 MANY_LAUNCHES = 20
 
-# Units that run at the SM's clock. L2 and the links have clocks that reports do not name.
-SM_UNITS = frozenset(
-    (
-        *("l1", "lsu", "tex", "constant", "tma", "issue", "fma", "alu", "fp64", "fp16", "xu"),
-        *("tensor", "tensor_fp64", "uniform", "branch", "other_compute"),
-    )
-)
+# L2 and the links have clocks that reports do not name.
+SM_UNITS = frozenset(key for key, unit in UNITS.items() if unit.clock == "sm")
 
 
 def timing(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roofline.text.names import unit
 from roofline.text.numbers import ratio
+from roofline.units import the_unit
 
 
 def times(value: float) -> str:
@@ -18,5 +18,4 @@ def less(work: float) -> str:
 
 def named(key: str | None) -> str:
     """A unit within a sentence: "DRAM", "the FP64 pipe"; "nothing" for ``None``."""
-    text = unit(key)
-    return f"the {text}" if text.endswith(("pipe", "path", "slots")) else text or "nothing"
+    return "nothing" if key is None else the_unit(key)

@@ -32,7 +32,7 @@ from roofline.counters.recipes import (
 from roofline.counters.roofs import report_peaks
 from roofline.counters.stalls import stalls
 from roofline.counters.tensor import tensor_work
-from roofline.counters.units import unit_uses
+from roofline.counters.utilization import unit_uses
 from roofline.model import Device, Dim3, Kind, Launch, Measurement, Metrics, Missing, Note
 
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.

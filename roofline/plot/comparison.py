@@ -107,6 +107,7 @@ def _panel_blocks(
             memory=panel.memory,
             ceilings=panel.ceilings,
             levels=False,
+            rule=panel.rule,
         )
         starts = [_point(before[id(m.result)]) for m in arrows]
         height = float(options.height_px or page.CHART_PX)

@@ -14,7 +14,7 @@ from roofline.plot.labels import Box
 from roofline.plot.scene import Mark, Panel, Place, mark_id
 from roofline.plot.style import HEADING_PX, SMALL_PX, TEXT_PX
 from roofline.text import names
-from roofline.units import named
+from roofline.units import ranked
 
 ROWS = 30
 _ROW, _HEAD, _AXIS = 34.0, 30.0, 30.0
@@ -57,7 +57,7 @@ def busiest(result: Result) -> tuple[UnitUse | None, UnitUse | None]:
     for family in (Family.BANDWIDTH, Family.COMPUTE):
         uses = [use for use in result.measurement.units if use.family is family]
         nearest = [use for use in uses if use.unit == result.verdict.nearest]
-        found.append(named(nearest or uses) if uses else None)
+        found.append(ranked(nearest or uses)[0] if uses else None)
     return found[0], found[1]
 
 

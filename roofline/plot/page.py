@@ -87,9 +87,7 @@ def _panel_blocks(
         blocks.append(Block(chart_px, partial(_draw_chart, planned, number)))
         if planned.numbered:
             blocks.append(key_block(planned, width, ruler))
-    rows = margin.block(
-        panel, width, ruler, options.latency_threshold, number, alone=planned is None
-    )
+    rows = margin.block(panel, width, ruler, panel.rule.latency, number, alone=planned is None)
     return [*blocks, rows] if rows is not None else blocks
 
 

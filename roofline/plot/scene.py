@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roofline.errors import UsageError
-from roofline.model import Analysis, Measurement, Result
+from roofline.model import Analysis, Measurement, Result, Rule
 from roofline.plot.ceilings import Roof, ceilings, memory_roofs
 from roofline.plot.style import THEMES
 from roofline.render import sentences, summary
@@ -33,8 +33,7 @@ class Options:
 
     ``height_px`` is what the chart is stretched or (down to a readable height) shrunk for; rows
     and keys take what they need. ``levels`` adds the points of L2 and L1; ``None`` does so for up
-    to ``LEVELS_UP_TO`` kernels. ``datasheet`` draws the datasheet's roofs. ``latency_threshold``
-    is the line in the utilisation bars, in percent.
+    to ``LEVELS_UP_TO`` kernels. ``datasheet`` draws the datasheet's roofs.
 
     Raises:
         UsageError: the theme is not known, or a length is out of range.
@@ -48,7 +47,6 @@ class Options:
     launches: bool = False
     levels: bool | None = None
     datasheet: bool = True
-    latency_threshold: float = 60.0
 
     def __post_init__(self) -> None:
         if self.theme not in THEMES:
@@ -64,8 +62,6 @@ class Options:
                     f"a picture cannot be {value} pixels in {what}",
                     hint=f"a {what} from {least} to {most}",
                 )
-        if not 0 <= self.latency_threshold <= 100:  # nor is nan
-            raise UsageError(f"{self.latency_threshold} is no threshold", hint="0 to 100 %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +104,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One device with its kernels by time and the roofs that they run against."""
+    """One device with its kernels by time, the roofs that they run against, and the rule."""
 
     device: str
     marks: tuple[Mark, ...]
     memory: tuple[Roof, ...]
     ceilings: tuple[Roof, ...]
     levels: bool
+    rule: Rule
 
     def at(self, *places: Place) -> tuple[Mark, ...]:
         """The kernels that are shown at ``places``."""
@@ -138,7 +135,7 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
         device = mark.result.measurement.device
         key = device.name, device.compute_capability, device.sm_count
         by_device.setdefault(key, []).append(mark)
-    panels = tuple(_panel(marks, options) for marks in by_device.values())
+    panels = tuple(_panel(marks, options, part.analysis.rule) for marks in by_device.values())
     return Scene(
         title=names.printable(options.title or _title(part.analysis, panels)),
         panels=panels,
@@ -190,7 +187,7 @@ def _mark(result: Result, total_s: float | None, share: float | None, count: int
     )
 
 
-def _panel(marks: Sequence[Mark], options: Options) -> Panel:
+def _panel(marks: Sequence[Mark], options: Options, rule: Rule) -> Panel:
     details = tell_apart([m.name for m in marks], [m.result.measurement for m in marks])
     ranked = tuple(
         replace(mark, rank=rank, detail=detail)
@@ -206,6 +203,7 @@ def _panel(marks: Sequence[Mark], options: Options) -> Panel:
         memory=tuple(memory_roofs(on_chart, datasheet=options.datasheet)),
         ceilings=tuple(ceilings(on_chart, datasheet=options.datasheet)),
         levels=levels,
+        rule=rule,
     )
 
 

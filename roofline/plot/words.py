@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from roofline import units
 from roofline.model import Bound, Result, Verdict
 from roofline.render import sentences
 from roofline.text import names, numbers
+from roofline.units import unit_name
 
-LEVELS: Mapping[str, str] = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+LEVELS: Mapping[str, str] = {key: unit_name(key) for key in units.LEVELS}
 
 
 def rate(key: str, operations_per_s: float) -> str:

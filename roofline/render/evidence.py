@@ -12,6 +12,7 @@ from rich.text import Text
 from roofline.model import Measurement, Result
 from roofline.text import names, numbers
 from roofline.text.console import INDENT, bar, bullet, lines
+from roofline.units import LEVELS
 
 ELAPSED = ".avg.pct_of_peak_sustained_elapsed"  # said once, not behind every metric
 _BAR = 10
@@ -94,7 +95,7 @@ def peaks_table(result: Result) -> Iterator[RenderableType]:
     heads = ("", *(p.kind for p in kinds), "reached", "the report's comes from")
     table.add_row(*(Text(head, style="bold") for head in heads))
     how = result.peaks.report.how
-    for level in ("dram", "l2", "l1"):
+    for level in LEVELS:
         name = f"{level}_bytes_per_s"
         values = [getattr(p, name) for p in kinds]
         if any(value is not None for value in values):

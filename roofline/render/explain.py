@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import Bound, Group, Measurement, Result, Verdict
+from roofline.model import Bound, Group, Measurement, Result, Rule, Verdict
 from roofline.render import evidence, sentences, summary
 from roofline.text import names, numbers
 from roofline.text.console import (
@@ -30,20 +30,19 @@ def render(
     group: Group,
     *,
     others: Sequence[Group] = (),
-    latency_threshold: float = 60.0,
-    balance: float = 10.0,
+    rule: Rule | None = None,
     width: int = 120,
     color: bool = False,
 ) -> str:
     """Everything about ``group``; ``others`` are kernels that the same words meant too.
 
-    The thresholds are those that the verdict was made with.
+    ``rule`` is what the verdict was made by.
     """
     result = group.result
-    rule = _rule(result.verdict, result.measurement, latency_threshold, balance)
+    told = _rule(result.verdict, result.measurement, rule or Rule())
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
         ("Claim", _claim(result.verdict)),
-        ("Rule", iter([line(rule)])),
+        ("Rule", iter([line(told)])),
         (
             f"Utilisation in % of peak ({evidence.ELAPSED})",
             evidence.units_table(result.measurement),
@@ -103,7 +102,7 @@ def _claim(v: Verdict) -> Iterator[RenderableType]:
     yield from lines([v.claim, cause, v.context])
 
 
-def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
+def _rule(v: Verdict, m: Measurement, rule: Rule) -> str:
     """How the thresholds lead from the percentages to the word."""
     nearest = next((use for use in m.units if use.unit == v.nearest), None)
     if nearest is None:
@@ -112,7 +111,7 @@ def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
         )
     busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_exactly(nearest.percent)}"
     if v.bound is Bound.LATENCY:
-        return f"{busiest} is under {threshold:g} % (--latency-threshold): latency."
+        return f"{busiest} is under {rule.latency:g} % (--latency-threshold): latency."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     rival = max(
@@ -120,13 +119,13 @@ def _rule(v: Verdict, m: Measurement, threshold: float, balance: float) -> str:
         key=lambda use: use.percent,
         default=None,
     )
-    text = f"{busiest}, not under {threshold:g} % (--latency-threshold), is {nearest.family}"
+    text = f"{busiest}, not under {rule.latency:g} % (--latency-threshold), is {nearest.family}"
     if rival is None:
         return f"{text}; nothing of the other family was measured."
     near = "within" if v.co_limited else "not within"
     return (
         f"{text}. The busiest of {rival.family}, {names.unit(rival.unit)} at "
-        f"{_exactly(rival.percent)}, is {near} {balance:g} points of it (--balance)."
+        f"{_exactly(rival.percent)}, is {near} {rule.balance:g} points of it (--balance)."
     )
 
 

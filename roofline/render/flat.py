@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from roofline.errors import UsageError
 from roofline.model import PRECISIONS, Analysis, Group, Peaks, Result
 from roofline.text.names import last_part
+from roofline.units import UNITS
 from roofline.view import Chosen, chosen, whole
 
 if TYPE_CHECKING:
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
 Cell = str | int | float | bool | None
 Type = Literal["text", "integer", "number", "flag"]
 
-# Units that have a column each; the largest member of each unit, in percent of peak.
-UNIT_KEYS = (
-    *("dram", "l2", "l1", "lsu", "tex", "constant", "sysmem", "nvlink", "pcie", "c2c", "tma"),
-    *("tensor_memory", "other_memory", "issue", "fma", "alu", "fp64", "fp16", "xu", "tensor"),
-    *("tensor_fp64", "shared_pipe", "uniform", "branch", "other_compute"),
-)
 STALLS = 3  # how many stall reasons have columns
 
 
@@ -185,7 +180,7 @@ NUMBERS = (
     _measured("occupancy_limiter", "text"),
     *(_measured(name) for name in ("registers_per_thread", "shared_memory_bytes")),
     *(_measured(name) for name in ("sm_active_percent", "passes")),
-    *(_utilization(key) for key in UNIT_KEYS),
+    *(_utilization(key) for key in UNITS),
     *(_operations(key) for key in PRECISIONS),
     *(column for place in range(STALLS) for column in _stall(place)),
     *(

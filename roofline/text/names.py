@@ -10,35 +10,8 @@ from roofline.model import Dim3
 from roofline.text.cpp import ELLIPSIS as ELLIPSIS
 from roofline.text.cpp import Name, parse
 from roofline.text.numbers import ABSENT
+from roofline.units import unit_name
 
-# Unit key of the JSON -> what people call it. A key that is not here is shown as it is.
-UNITS = {
-    "dram": "DRAM",
-    "l2": "L2",
-    "l1": "L1/shared",
-    "lsu": "LSU path",
-    "tex": "texture",
-    "constant": "constants",
-    "sysmem": "system memory",
-    "nvlink": "NVLink",
-    "pcie": "PCIe",
-    "c2c": "C2C",
-    "tma": "TMA",
-    "tensor_memory": "tensor memory",
-    "other_memory": "other memory",
-    "issue": "issue slots",
-    "fma": "FMA pipe",
-    "alu": "ALU pipe",
-    "fp64": "FP64 pipe",
-    "fp16": "FP16 pipe",
-    "xu": "XU pipe",
-    "tensor": "tensor pipe",
-    "tensor_fp64": "FP64 tensor pipe",
-    "shared_pipe": "shared pipe",
-    "uniform": "uniform pipe",
-    "branch": "branches",
-    "other_compute": "other compute",
-}
 # What quantities are called; an ending that is a unit (_s, _hz, _percent, ...) is not repeated.
 QUANTITIES = {
     "dram_bytes": "DRAM bytes",
@@ -69,7 +42,7 @@ _INTEGER = re.compile(r"int\d")
 
 def unit(key: str | None) -> str:
     """The name of a hardware unit: "issue" is "issue slots"; ``None`` is the empty text."""
-    return "" if key is None else UNITS.get(key, key.replace("_", " "))
+    return "" if key is None else unit_name(key)
 
 
 def operation(key: str) -> str:

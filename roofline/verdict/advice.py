@@ -92,8 +92,8 @@ def _far_from_limits(uses: Sequence[UnitUse]) -> Iterator[str]:
     for family, what in ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes")):
         busiest = next((use for use in uses if use.family is family), None)
         if busiest is not None and busiest.percent < _FAR:
-            name = unit_name(busiest.unit)
-            yield f"fewer {what}: the {name}, the busiest, is at {percent(busiest.percent)}"
+            name = the_unit(busiest.unit)
+            yield f"fewer {what}: {name}, the busiest, is at {percent(busiest.percent)}"
 
 
 def _rate(measurement: Measurement, peaks: PeakSet, unit: str) -> str:

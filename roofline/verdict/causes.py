@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from roofline.model import Measurement
+from roofline.model import Measurement, Rule
 from roofline.verdict.phrases import count, percent, waves
 
 _WARP = 32
@@ -47,20 +47,21 @@ class Cause:
     text: str
 
 
-def latency_cause(m: Measurement, nearest: float, threshold: float) -> Cause | None:
+def latency_cause(m: Measurement, nearest: float, rule: Rule) -> Cause | None:
     """The first cause that the evidence supports, or ``None`` where nothing would tell.
 
     A tail or uneven work is the cause only where the busiest unit, at ``nearest`` percent of the
-    whole time, would reach ``threshold`` in the time that is not idle; else it comes last.
+    whole time, would reach ``rule.latency`` in the time that is not idle; else it comes last.
     """
     idle = [found for found in (_tail(m), _imbalance(m)) if found is not None]
-    enough = [cause for part, cause in idle if nearest >= threshold * (1 - part)]
-    first = (_small_grid(m), _partial_warps(m), *enough, _occupancy(m), _stall(m), _idle_warps(m))
+    enough = [cause for part, cause in idle if nearest >= rule.latency * (1 - part)]
+    first = (_small_grid(m, rule), _partial_warps(m), *enough)
+    first += (_occupancy(m), _stall(m), _idle_warps(m))
     return next((c for c in (*first, *(cause for _, cause in idle)) if c is not None), None)
 
 
-def _small_grid(m: Measurement) -> Cause | None:
-    if m.waves is None or m.waves >= 1:
+def _small_grid(m: Measurement, rule: Rule) -> Cause | None:
+    if m.waves is None or m.waves >= rule.waves:
         return None
     text = "the grid is too small: "
     if m.grid is not None:

@@ -11,20 +11,18 @@ from roofline.model import (
     Measurement,
     Missing,
     PeakSet,
+    Rule,
     UnitUse,
     Verdict,
 )
-from roofline.units import GENERIC, SM_THROUGHPUT, as_busy, the_unit
+from roofline.units import SM_THROUGHPUT, same_pipe, the_unit
 from roofline.verdict.advice import advise
 from roofline.verdict.causes import Cause, latency_cause, ruled_out
 from roofline.verdict.context import Roofs, explain_disagreement, roofs_of
 from roofline.verdict.phrases import percent
 from roofline.verdict.utilization import COMPUTED, Sides, all_uses
 
-# NVIDIA's own numbers (SpeedOfLight.py of Nsight Compute), so that nobody sees two truths.
-LATENCY_THRESHOLD = 60.0
-BALANCE = 10.0
-
+_NEAR = 10.0  # points from the threshold at which a verdict could be the other
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
 
@@ -32,35 +30,34 @@ _SHORT_S = 10e-6
 def judge(
     measurement: Measurement,
     peaks: PeakSet,
-    *,
-    latency_threshold: float = LATENCY_THRESHOLD,
-    balance: float = BALANCE,
+    rule: Rule | None = None,
     uses: Sequence[UnitUse] | None = None,
 ) -> Verdict:
     """Name the ceiling that a kernel runs closest to, if it is close to any.
 
-    The busiest unit limits where it is busy for at least ``latency_threshold`` percent of the
+    The busiest unit limits where it is busy for at least ``rule.latency`` percent of the
     elapsed time; below that the kernel waits, and the verdict is latency with its cause. Families
-    within ``balance`` points of each other are co-limited. Without enough to judge by: unknown.
-    ``uses`` is what ``all_uses`` says of the two, where that is known already.
+    within ``rule.balance`` points of each other are co-limited. Without enough to judge by:
+    unknown. ``uses`` is what ``all_uses`` says of the two, where that is known already.
     """
+    rule = rule or Rule()
     roofs = roofs_of(measurement, peaks)
     if uses is None:
         uses = all_uses(measurement, peaks)
     sides = Sides.of(uses)
     busiest = max((use.percent for use in uses), default=0.0)
     # Whatever runs does something: all zeros are no measurement.
-    if busiest == 0.0 or (busiest < latency_threshold and not sides.complete):
+    if busiest == 0.0 or (busiest < rule.latency and not sides.complete):
         return _unknown(measurement, uses, roofs)
     top = uses[0]
     following = _following(uses, top)
-    if busiest < latency_threshold:
-        cause = latency_cause(measurement, busiest, latency_threshold)
+    if busiest < rule.latency:
+        cause = latency_cause(measurement, busiest, rule)
         bound = Bound.LATENCY
     else:
         bound, cause = Bound(top.family.value), None
-    co_limited = bound is not Bound.LATENCY and sides.margin <= balance
-    reasons = _doubts(measurement, uses, sides, latency_threshold, co_limited=co_limited)
+    co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
+    reasons = _doubts(measurement, uses, sides, rule.latency, co_limited=co_limited)
     words = advise(
         measurement,
         peaks,
@@ -68,7 +65,7 @@ def judge(
         top=top,
         uses=uses,
         cause=cause,
-        threshold=latency_threshold,
+        threshold=rule.latency,
     )
     return Verdict(
         bound=bound,
@@ -104,12 +101,8 @@ def _cause_text(bound: Bound, cause: Cause | None, measurement: Measurement) -> 
 
 
 def _following(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
-    """The unit that limits next; a generic one as busy as ``top`` is ``top`` itself."""
-    for use in uses:
-        same = use.unit in GENERIC and as_busy(use, top)
-        if use.unit != top.unit and not same:
-            return use
-    return None
+    """The unit that limits next: never the pipe that ``top`` is, by another name."""
+    return next((use for use in uses if use.unit != top.unit and not same_pipe(use, top)), None)
 
 
 def _at(duration_s: float | None, busy: float) -> float | None:
@@ -128,7 +121,7 @@ def _doubts(
     """Reasons not to be sure, each with whether it is grave."""
     top = uses[0].percent
     found = []
-    if abs(top - threshold) < BALANCE:
+    if abs(top - threshold) < _NEAR:
         found.append(
             (False, f"{percent(top)} is within 10 points of the threshold {percent(threshold)}")
         )

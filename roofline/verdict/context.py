@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from roofline.model import Bound, Measurement, PeakSet, UnitUse
-from roofline.units import the_unit
+from roofline.model import PLAIN_PRECISIONS, Bound, Measurement, PeakSet, UnitUse
+from roofline.units import the_unit, unit_of_precision
 from roofline.verdict.phrases import percent
 
 # Where unit and roof of one precision differ by this many points, the mix of operations is why.
 _GAP = 15.0
-_PIPE_PRECISION = {"fp64": "fp64", "fma": "fp32", "tensor_fp64": "tensor_fp64"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +48,13 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
 def explain_disagreement(bound: Bound, top: UnitUse, m: Measurement, roofs: Roofs) -> str | None:
     """One sentence where the classic roofline would say something else; else ``None``."""
     name = the_unit(top.unit)
-    precision = _PIPE_PRECISION.get(top.unit)
-    roof = roofs.percent.get(precision) if precision else None
+    served = [key for key in PLAIN_PRECISIONS if unit_of_precision(key) == top.unit]
+    precision = max(served, key=lambda key: roofs.percent.get(key, 0.0), default="")
+    roof = roofs.percent.get(precision)
     if bound is Bound.COMPUTE and roof is not None and top.percent - roof > _GAP:
         return (
             f"{name[0].upper()}{name[1:]} is busy {percent(top.percent)} of the time at "
-            f"{percent(roof)} of the {label(precision or '')} roof: not every instruction is an "
+            f"{percent(roof)} of the {label(precision)} roof: not every instruction is an "
             "FMA of a full warp, which counts most."
         )
     if roofs.side is None or m.arithmetic_intensity is None or roofs.dominant is None:

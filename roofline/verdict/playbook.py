@@ -185,6 +185,16 @@ UNITS: dict[str, Play] = {
         ),
         avoid=(_BYTES_ARE_FREE, "tuning memory access: the tensor pipe is fed"),
     ),
+    "tensor_fp64": Play(
+        short="FP32 or TF32 where the accuracy allows",
+        refute="Run a product of half the size: time must fall in proportion.",
+        try_first=(
+            "FP32 on the FMA pipe, or TF32 on the tensor cores, where the accuracy allows",
+            "lower precision with iterative refinement to keep the accuracy of the result",
+            "skip what is masked or padded",
+        ),
+        avoid=(_BYTES_ARE_FREE, "tuning memory access: the tensor pipe is fed"),
+    ),
     "uniform": Play(
         short="less uniform arithmetic",
         refute="Take loop control and address arithmetic out: time must fall.",

@@ -6,18 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from roofline.model import Family, Measurement, PeakSet, UnitUse
-from roofline.units import MEMORY_THROUGHPUT, SM_THROUGHPUT, rank
+from roofline.units import (
+    MEMORY_THROUGHPUT,
+    ROUNDING,
+    SM_THROUGHPUT,
+    UNITS,
+    ranked,
+    unit_of_precision,
+)
 
 COMPUTED = " over time and peak"
-_ROUNDING = 3.0
-# A family is measured where its throughput is (the largest of all members), or where all of these
-# units are: any of them may be the limit, and a quiet one says nothing of the others.
+# A family is measured where its throughput is (the largest of all members), or where all units are
+# that it needs: any of them may be the limit, and a quiet one says nothing of the others.
 _THROUGHPUTS = {Family.BANDWIDTH: MEMORY_THROUGHPUT, Family.COMPUTE: SM_THROUGHPUT}
 _NEEDED = {
-    Family.BANDWIDTH: frozenset({"dram", "l2", "l1"}),
-    Family.COMPUTE: frozenset({"issue", "fma", "alu", "fp64", "tensor"}),
+    family: {unit.key for unit in UNITS.values() if unit.needed and unit.family is family}
+    for family in Family
 }
-_VECTOR_UNITS = {"fp32": "fma", "fp64": "fp64", "fp16": "fp16"}
 
 
 def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
@@ -30,10 +35,10 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
     for use in _computed(measurement, peaks):
         known = by_unit.get(use.unit)
         # A little above the counter is rounding; far above, the counter does not see it all.
-        misled = use.unit == "tensor" and known and use.percent > known.percent + _ROUNDING
+        misled = use.unit == "tensor" and known and use.percent > known.percent + ROUNDING
         if known is None or misled:
             by_unit[use.unit] = use
-    return tuple(sorted(by_unit.values(), key=rank))
+    return ranked(by_unit.values())
 
 
 def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
@@ -43,26 +48,22 @@ def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
     found = []
     if measurement.dram_bytes is not None and report.dram_bytes_per_s:
         percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
-        found.append(_use("dram", Family.BANDWIDTH, percent, f"DRAM bytes{COMPUTED}"))
-    tensor = 0.0
+        found.append(_use("dram", percent, "DRAM bytes"))
+    by_unit: dict[str, tuple[float, str]] = {}
     for key, count in measurement.operations.items():
         peak = report.operations_per_s.get(key)
-        if not peak:
-            continue
-        percent = 100.0 * count / duration / peak
-        if key.startswith("tensor_"):
-            tensor += percent
-        elif key in _VECTOR_UNITS:
-            metric = f"{key} operations{COMPUTED}"
-            found.append(_use(_VECTOR_UNITS[key], Family.COMPUTE, percent, metric))
-    if tensor:
-        metric = f"tensor operations{COMPUTED}"
-        found.append(_use("tensor", Family.COMPUTE, tensor, metric))
+        if peak:
+            unit = unit_of_precision(key)
+            percent, said = by_unit.get(unit, (0.0, "tensor" if unit == "tensor" else key))
+            by_unit[unit] = (percent + 100.0 * count / duration / peak, said)
+    for unit, (percent, said) in by_unit.items():
+        found.append(_use(unit, percent, f"{said} operations"))
     return found
 
 
-def _use(unit: str, family: Family, percent: float, metric: str) -> UnitUse:
-    return UnitUse(unit=unit, family=family, percent=percent, metric=metric)
+def _use(unit: str, percent: float, what: str) -> UnitUse:
+    family = UNITS[unit].family
+    return UnitUse(unit=unit, family=family, percent=percent, metric=what + COMPUTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

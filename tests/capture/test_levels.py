@@ -29,8 +29,9 @@ from roofline.capture.levels import (
     software,
     without,
 )
-from roofline.counters.units import ELAPSED, unit_uses
+from roofline.counters.utilization import unit_uses
 from roofline.process import run_quietly
+from roofline.units import ELAPSED
 from tests.metrics import PlainMetrics
 from tests.shared import SHARED
 

@@ -187,11 +187,11 @@ def test_every_option_that_takes_a_float_refuses_nan():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, 100.5])
-@pytest.mark.parametrize("name", ["latency_threshold", "balance"])
+@pytest.mark.parametrize("name", ["latency", "balance"])
 def test_a_threshold_that_is_no_percentage(name: str, value: float):
     settings: dict[str, Any] = {name: value}
     with pytest.raises(UsageError, match=name):
-        roofline.analyze(SAMPLE, **settings)
+        roofline.Rule(**settings)
 
 
 def test_what_leaves_nothing_out_is_not_told():

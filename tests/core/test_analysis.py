@@ -4,7 +4,7 @@ import pytest
 
 import roofline
 from roofline.errors import InputError
-from roofline.model import Bound
+from roofline.model import Bound, Rule
 from tests import strange
 
 
@@ -56,7 +56,8 @@ def test_thresholds_reach_the_rule(tmp_path):
     path = strange.write(tmp_path, "two launches")
 
     assert roofline.analyze(path).results[0].verdict.bound is not Bound.LATENCY
-    strict = roofline.analyze(path, latency_threshold=99.9)
+    strict = roofline.analyze(path, rule=Rule(latency=99.9))
+    assert strict.rule == Rule(latency=99.9)
     assert strict.results[0].verdict.bound is Bound.LATENCY
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from roofline.model import Stall
+from roofline.model import Rule, Stall
 from roofline.verdict.causes import latency_cause, ruled_out
 from roofline.verdict.phrases import count, percent, waves
 from tests.makers import measurement
@@ -9,7 +9,7 @@ WAITS = (Stall(reason="lg_throttle", share=0.63),)
 
 
 def cause(nearest: float = 30.0, **values):
-    return latency_cause(measurement(**values), nearest, 60.0)
+    return latency_cause(measurement(**values), nearest, Rule())
 
 
 def test_a_small_grid_says_how_small():

@@ -4,20 +4,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.model import Bound, Confidence, Device, Family, Note, Peaks, PeakSet, Stall, UnitUse
+from roofline.model import (
+    Bound,
+    Confidence,
+    Device,
+    Family,
+    Note,
+    Peaks,
+    PeakSet,
+    Rule,
+    Stall,
+    UnitUse,
+)
 from roofline.verdict.classify import judge
 from tests.makers import TOY_PEAKS, measurement, unit, with_rest
 
 TOY = PeakSet(report=TOY_PEAKS)
 
 
-def judged(*units: UnitUse, peaks: PeakSet = TOY, options=None, **values):
+def judged(*units: UnitUse, peaks: PeakSet = TOY, rule: Rule | None = None, **values):
     """The verdict on ``units``; where issue slots are among them the report is a full one."""
     units = units or values.pop("units", measurement().units)
     if any(use.unit == "issue" for use in units):
         units = with_rest(*units)
     given_values = {"operations": {}, "dram_bytes": None, "units": units} | values
-    return judge(measurement(**given_values), peaks, **(options or {}))
+    return judge(measurement(**given_values), peaks, rule)
 
 
 def test_a_busy_memory_unit_limits_by_bandwidth():
@@ -57,7 +68,7 @@ def test_the_threshold_is_an_option(threshold, bound):
         unit("dram", 60.0),
         unit("l2", 1.0),
         unit("issue", 1.0),
-        options={"latency_threshold": threshold},
+        rule=Rule(latency=threshold),
     )
 
     assert verdict.bound == bound
@@ -69,7 +80,7 @@ def test_the_threshold_is_an_option(threshold, bound):
 )
 def test_families_within_ten_points_are_co_limited(issue, balance, co_limited):
     verdict = judged(
-        unit("dram", 90.0), unit("l2", 1.0), unit("issue", issue), options={"balance": balance}
+        unit("dram", 90.0), unit("l2", 1.0), unit("issue", issue), rule=Rule(balance=balance)
     )
 
     assert verdict.co_limited is co_limited
@@ -187,7 +198,7 @@ def test_a_gpu_without_dram_counters_is_asked_for_nothing_that_ncu_cannot_do():
     [
         ("dram", "Limited by DRAM: busy 80 %"),
         ("issue", "Limited by the issue slots: busy 80 %"),
-        ("l1", "Limited by L1 and shared memory: busy 80 %"),
+        ("l1", "Limited by L1/shared: busy 80 %"),
         ("warp9", "Limited by warp9: busy 80 %"),
     ],
 )
@@ -392,3 +403,43 @@ def test_a_waiting_kernel_is_not_told_off_a_unit_that_is_half_busy():
 
     assert not any("bytes" in line for line in verdict.avoid)
     assert any("operations" in line for line in verdict.avoid)
+
+
+def test_an_fp64_tensor_gemm_is_limited_by_its_own_pipe():
+    # A100: a DMMA mix at 92 % of 19.5 TFLOP/s, its pipe busy for 90 %, L1 for 30 %
+    peaks = PeakSet(
+        report=Peaks(kind="report", source="", operations_per_s={"tensor_fp64": 19.5e12})
+    )
+    verdict = judged(
+        unit("tensor_fp64", 90.0),
+        unit("tensor", 90.0),
+        unit("l1", 30.0),
+        unit("issue", 10.0),
+        operations={"tensor_fp64": 0.92 * 19.5e12 * 1e-3},
+        peaks=peaks,
+    )
+
+    assert (verdict.limiter, verdict.limiter_percent) == ("tensor_fp64", 90.0)
+    assert verdict.next_limiter == "l1"
+    assert 1e-3 / (verdict.next_floor_s or 0.0) == pytest.approx(3.33, abs=0.01)
+    assert "FP32" in " ".join(verdict.try_first)
+    assert "TF32" in " ".join(verdict.try_first)
+    assert "accura" in " ".join(verdict.try_first)
+    assert "FP8" not in " ".join(verdict.try_first)
+
+
+def test_without_a_counter_of_its_own_the_fp64_tensor_pipe_is_computed():
+    peaks = PeakSet(
+        report=Peaks(kind="report", source="", operations_per_s={"tensor_fp64": 19.5e12})
+    )
+    verdict = judged(
+        unit("tensor", 90.0),
+        unit("l1", 30.0),
+        unit("issue", 10.0),
+        operations={"tensor_fp64": 0.92 * 19.5e12 * 1e-3},
+        peaks=peaks,
+    )
+
+    assert verdict.limiter == "tensor_fp64"
+    assert verdict.limiter_percent == pytest.approx(92.0)
+    assert verdict.next_limiter == "l1"

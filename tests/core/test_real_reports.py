@@ -7,12 +7,12 @@ import pytest
 from roofline.analysis import Judge, analyze_launches
 from roofline.counters.measure import measure
 from roofline.counters.opcodes import plain_mix
-from roofline.counters.units import ELAPSED
 from roofline.errors import InputError
 from roofline.fold import fold
 from roofline.model import Bound, Launch
 from roofline.reader import read
 from roofline.specs import load
+from roofline.units import ELAPSED
 from tests.shared import REPORTS
 
 pytestmark = pytest.mark.skipif(not REPORTS, reason="no public reports beside the repository")

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from roofline.model import Bound
+from roofline.model import Bound, Rule
 from roofline.plot import Options, draw, words
 from roofline.plot.margin import ROWS, busiest
 from tests.makers import analysis, measurement, result, unit, verdict
@@ -75,7 +75,7 @@ def test_percentages_over_100_are_shown_as_they_are():
 
 
 def test_the_threshold_is_the_one_that_the_verdicts_used():
-    words = texts(draw(mixed(), Options(latency_threshold=75.0)))
+    words = texts(draw(replace(mixed(), rule=Rule(latency=75.0))))
 
     assert "both under 75 %: latency" in words
 
@@ -107,7 +107,8 @@ def test_texts_of_rows_do_not_overlap(width, threshold):
     view = analysis(kernel("placed"), *rows)
     launches = (0,) * 12345
     view = replace(view, groups=tuple(replace(g, launches=launches) for g in view.groups))
-    figure = draw(view, Options(width_px=width, latency_threshold=threshold))
+    view = replace(view, rule=Rule(latency=threshold))
+    figure = draw(view, Options(width_px=width))
     figure.draw_without_rendering()
     level = [t for t in figure.texts if t.get_text() and not t.get_rotation()]
     boxes = [(t.get_text(), t.get_window_extent()) for t in level]

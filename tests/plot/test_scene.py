@@ -161,7 +161,6 @@ def test_without_a_chart_the_title_does_not_promise_a_roofline():
         ({"theme": "zzz"}, "no theme is called 'zzz'\n  try: one of: dark, light"),
         ({"width_px": 100}, "a picture cannot be 100 pixels in width"),
         ({"height_px": 10**6}, "a picture cannot be 1000000 pixels in height"),
-        ({"latency_threshold": float("nan")}, "nan is no threshold"),
     ],
 )
 def test_options_that_cannot_be_drawn_are_refused(values, text):

@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.model import Bound, Confidence, Group, Missing, Note, Peaks, PeakSet, Result, Stall
+from roofline.model import (
+    Bound,
+    Confidence,
+    Group,
+    Missing,
+    Note,
+    Peaks,
+    PeakSet,
+    Result,
+    Rule,
+    Stall,
+)
 from roofline.render import explain
 from tests.makers import TOY_PEAKS, analysis, group, measurement, result, unit, verdict
 
@@ -83,7 +94,7 @@ def test_all_the_evidence_is_there():
 
 
 def test_the_rule_is_told_with_its_thresholds():
-    text = explain.render(one(), latency_threshold=50, balance=5, width=200)
+    text = explain.render(one(), rule=Rule(latency=50, balance=5), width=200)
 
     rule = section(text, "Rule")
     assert "DRAM at 90.0 %, not under 50 % (--latency-threshold), is bandwidth" in rule

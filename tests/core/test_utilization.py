@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.counters.units import ELAPSED, unit_of, unit_uses
+from roofline.counters.utilization import unit_uses
 from roofline.model import Family
-from roofline.units import UNIT_NAMES
+from roofline.units import ELAPSED, unit_of_metric
 from tests.metrics import PlainMetrics, breakdown
 
 MEMORY = "gpu__compute_memory_throughput"
@@ -57,8 +57,10 @@ SM = "sm__throughput"
     ],
 )
 def test_a_metric_belongs_to_a_unit(metric, unit, family):
-    assert unit_of(metric + ELAPSED) == (unit, Family(family))
-    assert unit in UNIT_NAMES
+    found = unit_of_metric(metric + ELAPSED)
+
+    assert found is not None
+    assert (found.key, found.family) == (unit, Family(family))
 
 
 def test_the_largest_member_speaks_for_its_unit():
