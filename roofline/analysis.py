@@ -14,7 +14,7 @@ from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, R
 from roofline.reader import Measured, OnProgress, Refused, survey
 from roofline.reports import OnError, label_of, report_or_raise
 from roofline.specs import Registry, load
-from roofline.specs.achieved import Ceilings
+from roofline.specs.ceilings import Ceilings
 from roofline.specs.peaks import peak_set
 from roofline.verdict.classify import judge
 from roofline.verdict.utilization import all_uses
@@ -53,7 +53,7 @@ def analyze(
     Args:
         paths: ``.ncu-rep`` files, folders and glob patterns.
         specs: a folder with further hardware specs.
-        achieved: measured ceilings, as ``roofline.specs.achieved.load_achieved`` reads them; each
+        achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
             launch takes those of its own device.
         rule: the numbers to judge by; without it NVIDIA's own.
         jobs: processes that may read at once where there is much to read; without it as many as

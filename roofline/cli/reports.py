@@ -12,7 +12,7 @@ import click
 from roofline.cli.progress import reading
 from roofline.errors import InputError
 from roofline.model import Analysis, Rule
-from roofline.specs.achieved import Ceilings
+from roofline.specs.ceilings import Ceilings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def analyze_reports(reports: tuple[Path, ...], how: Judging) -> tuple[Analysis |
     The analysis is ``None`` where nothing could be read.
     """
     from roofline.analysis import analyze
-    from roofline.specs.achieved import load_achieved, load_folder
+    from roofline.specs.ceilings import load_achieved, load_folder
 
     achieved: tuple[Ceilings, ...] = ()
     if how.peaks is not None:

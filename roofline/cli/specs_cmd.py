@@ -84,7 +84,7 @@ def list_command(words: tuple[str, ...], *, as_json: bool, folder: Path | None) 
     if not chosen:
         raise UsageError(f"no GPU fits {' '.join(words)!r}", hint="roofline specs list")
     if as_json:
-        from roofline.render.specs_json import document
+        from roofline.render.specs import document
 
         click.echo(document(chosen, registry.sources))
     else:
@@ -116,7 +116,7 @@ def show_command(name: str, *, as_json: bool, folder: Path | None) -> None:
     registry = load(folder)
     spec = registry.named(name)
     if as_json:
-        from roofline.render.specs_json import document
+        from roofline.render.specs import document
 
         click.echo(document([spec], registry.sources))
     else:
@@ -151,20 +151,27 @@ def check_command(
         _check_files(registry)
         return
     from roofline.cli.progress import reading
-    from roofline.specs.devices import check_reports
+    from roofline.reader import Refused, survey
+    from roofline.reports import report_or_raise
+    from roofline.specs.audit import check_devices
 
     failures: list[InputError] = []
     with reading("reports", percent=True) as tell:
-        checked = check_reports(
-            reports, registry, jobs=jobs, on_error=failures.append, on_progress=tell
-        )
+        events = survey(*reports, jobs=jobs, on_error=failures.append, on_progress=tell)
+        measured = []
+        for event in events:
+            if isinstance(event, Refused):
+                report_or_raise(event.error, failures.append)
+            else:
+                measured.append(event.measurement)
+        checked = check_devices(measured, registry)
     for failure in failures:
         click.echo(f"roofline: {failure}", err=True)
     if checked:
-        from roofline.render.specs_check import checks
+        from roofline.render.specs import checks
 
         _print(checks, checked)
-    unexplained = sum(d.explanation is None for c in checked for d in c.differences)
+    unexplained = sum(d.cause is None for c in checked for d in c.differences)
     if unexplained:
         raise GateError(f"{unexplained} differences that nothing explains")
     if failures:
@@ -172,17 +179,18 @@ def check_command(
 
 
 def _check_files(registry: Any) -> None:
-    from roofline.specs.audit import compare, problems
+    from roofline.specs.audit import figures, problems
+    from roofline.text.notes import note_text
 
     chosen = tuple(registry.specs.values())
     found = problems(chosen)
     for problem in found:
-        click.echo(problem)
+        click.echo(note_text(problem))
     if found:
         from roofline.render.sentences import plural
 
         raise GateError(f"{plural(len(found), 'problem')} in the spec files")
-    rows = [row for spec in chosen for row in compare(spec)]
+    rows = [row for spec in chosen for row in figures(spec)]
     apart = sum(not row.agrees for row in rows)
     where = ", ".join(str(folder) for folder in registry.folders)
     click.echo(
@@ -215,9 +223,8 @@ def measure_command(
     """
     from roofline.files import refuse_overwrite
     from roofline.specs import load
-    from roofline.specs.bench import bench_on, open_torch, run_plans
     from roofline.specs.ceilings import Achieved, save
-    from roofline.specs.plan import choose, plan
+    from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
 
     if output is not None:
         refuse_overwrite(output, force=force)
@@ -239,7 +246,7 @@ def measure_command(
         made_with=made_with,
         ceilings=done,
     )
-    from roofline.render.specs_check import ceilings
+    from roofline.render.specs import ceilings
 
     _print(ceilings, achieved, spec)
     save(achieved, target, force=force)
@@ -249,7 +256,7 @@ def measure_command(
 
 def _kept(name: str | None) -> Path:
     """The file in which this device's ceilings are kept."""
-    from roofline.specs.achieved import kept_folder
+    from roofline.specs.ceilings import kept_folder
 
     folder = kept_folder()
     try:

@@ -1,39 +1,31 @@
-"""The hardware registry as text and JSON."""
+"""The hardware registry, checks of it, and measured ceilings, as text and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import msgspec
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from roofline.specs import Source, Spec
-from roofline.specs.table import PeakRow, bandwidth, parameters, peak_rows, used_sources
+from roofline.specs.audit import BANDWIDTH, Checked, PeakRow, figures, peak_rows, used_sources
+from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
+from roofline.specs.spec import quantities
 from roofline.text.console import INDENT, to_text
-from roofline.text.numbers import ABSENT, plain, rate, si
+from roofline.text.names import operation_unit
+from roofline.text.notes import note_text
+from roofline.text.numbers import ABSENT, percent, plain, rate, si
 
-# Field of an entry -> what people call it, unit, digits.
-FIELDS = {
-    "sm_count": ("SMs", "", 6),
-    "base_clock_hz": ("base clock", "Hz", 4),
-    "boost_clock_hz": ("boost clock", "Hz", 4),
-    "tensor_clock_hz": ("tensor clock", "Hz", 4),
-    "memory_bytes": ("memory", "B", 4),
-    "memory_clock_hz": ("memory clock", "Hz", 5),
-    "memory_bus_bits": ("memory bus", "bit", 5),
-    "bandwidth_bytes_per_s": ("DRAM bandwidth, published", "B/s", 4),
-    "l2_bytes": ("L2", "MiB", 4),
-    "power_w": ("power", "W", 4),
-    "mig_memory_slices": ("MIG memory slices", "", 4),
-}
-INTEGER = "_int"  # what the keys of integer operations hold
+SCHEMA = "roofline.specs/1"
 
 
 def listing(specs: Sequence[Spec], *, width: int, color: bool) -> str:
     """One line a GPU: shape, clock, bandwidth and the peaks that people ask for."""
-    table = plain_table("key", "name", "cc", "-SMs", "-boost", "-DRAM", "-FP32", "-tensor FP16")
+    table = _table("key", "name", "cc", "-SMs", "-boost", "-DRAM", "-FP32", "-tensor FP16")
     for spec in specs:
         peaks = spec.peaks()
         table.add_row(
@@ -50,6 +42,9 @@ def listing(specs: Sequence[Spec], *, width: int, color: bool) -> str:
     return to_text([table, Text(count)], width=width, color=color)
 
 
+# --- one GPU --------------------------------------------------------------------------------------
+
+
 def page(spec: Spec, sources: Mapping[str, Source], *, width: int, color: bool) -> str:
     """Everything about one GPU: parameters, peaks, ridge points, aliases and sources."""
     return to_text(_page(spec, sources), width=width, color=color)
@@ -57,82 +52,74 @@ def page(spec: Spec, sources: Mapping[str, Source], *, width: int, color: bool) 
 
 def _page(spec: Spec, sources: Mapping[str, Source]) -> Iterator[RenderableType]:
     yield Text(spec.name, style="bold")
-    yield from (indented(line) for line in _identity(spec))
-    table = plain_table("parameter", "-value", "source")
-    for row in parameters(spec):
-        name, unit, digits = FIELDS[row.field]
-        table.add_row(name, amount(row.value, unit, digits), row.source)
-    yield table
-    yield Text("")
-    yield indented(_bandwidth(spec))
-    yield Text("")
+    yield from map(_indented, _identity(spec))
+    table = _table("parameter", "-value", "source")
+    for field, quantity in quantities(Spec).items():
+        if (value := getattr(spec, field)) is not None:
+            written = _amount(value, quantity.unit, quantity.digits)
+            table.add_row(quantity.label, written, spec.sources.get(field, ""))
+    yield from (table, Text(""), _indented(_bandwidth(spec)), Text(""))
     if spec.sm_count is None or spec.boost_clock_hz is None:
-        yield indented("SMs or clock are not known: these are the vendor's figures as they are.")
-        yield _published_table(spec)
+        yield _indented("SMs or clock are not known: these are the vendor's figures as they are.")
+        table = _table("operation", "-published", "source")
+        for key, figure in spec.published.items():
+            table.add_row(key, rate(figure), spec.sources[f"published.{key}"])
+        yield table
     else:
         yield _peak_table(peak_rows(spec))
     for what, keys in (("Not on this part", spec.lacks), ("Not known", spec.unknown)):
         if keys:
-            yield indented(f"{what}: {', '.join(keys)}.")
-    for key, reason in spec.known_differences.items():
-        yield indented(f"{key}: {reason}")
+            yield _indented(f"{what}: {', '.join(keys)}.")
+    yield from (_indented(f"{key}: {why}") for key, why in spec.known_differences.items())
     yield Text("")
-    yield _source_table(used_sources(spec), sources)
+    table = _table("source", "kind", "what, and when it was read")
+    for key in used_sources(spec):
+        source = sources[key]
+        where = f" {source.url}" if source.url else ""
+        table.add_row(key, source.kind, f"{source.title}, {source.read}.{where}")
+    yield table
 
 
 def _identity(spec: Spec) -> Iterator[str]:
     part = spec.architecture
     yield f"{spec.key}, in {spec.file}, read {spec.read}"
-    others = ", ".join(spec.names[1:])
-    ids = ", ".join(spec.pci_ids) or "not known"
+    others, ids = ", ".join(spec.names[1:]), ", ".join(spec.pci_ids) or "not known"
     yield f"Also known as: {others}; PCI ids: {ids}." if others else f"PCI ids: {ids}."
     what = "laptop part" if spec.laptop else "part"
     memory = f", {spec.memory_type}" if spec.memory_type else ""
     yield f"{part.title} {what}, chip {spec.chip}, capability {spec.compute_capability}{memory}."
-    if spec.architecture.dense.keys() & spec.architecture.half_rate.keys():
+    if part.dense.keys() & part.half_rate.keys():
         source = spec.sources.get("accumulate_rate", "no source")
-        if spec.accumulate_rate == "half":
-            yield f"Tensor operations that accumulate in FP32 run at half rate ({source})."
-        else:
-            yield f"Tensor operations that accumulate in FP32 run at full rate ({source})."
-    if spec.note:
-        yield spec.note
-    if part.note:
-        yield part.note
+        yield (
+            f"Tensor operations that accumulate in FP32 run at {spec.accumulate_rate} rate "
+            f"({source})."
+        )
+    yield from (note for note in (spec.note, part.note) if note)
 
 
 def _bandwidth(spec: Spec) -> str:
     derived = si(spec.dram_bytes_per_s, "B/s", digits=4)
     if spec.memory_clock_hz is None or spec.memory_bus_bits is None:
         return f"DRAM bandwidth: {derived}, as published."
-    text = (
-        f"DRAM bandwidth: {derived} = 2 x {spec.memory_clock_hz / 1e6:.0f} MHz x "
-        f"{spec.memory_bus_bits} bit / 8"
-    )
-    row = bandwidth(spec)
-    if row is None or row.difference is None:
-        return f"{text}."
-    return f"{text}; {100 * row.difference:+.1f} % from the published figure."
+    clock, bus = f"{spec.memory_clock_hz / 1e6:.0f} MHz", f"{spec.memory_bus_bits} bit"
+    text = f"DRAM bandwidth: {derived} = 2 x {clock} x {bus} / 8"
+    for figure in figures(spec):
+        if figure.key == BANDWIDTH and figure.difference is not None:
+            return f"{text}; {100 * figure.difference:+.1f} % from the published figure."
+    return f"{text}."
 
 
 def _peak_table(rows: Iterable[PeakRow]) -> Table:
-    table = plain_table(
-        "operation",
-        "-a clock and SM",
-        "source",
-        "-clock",
-        "-peak",
-        "-ridge",
-        "-published",
-        "source",
+    table = _table(
+        *("operation", "-a clock and SM", "source", "-clock", "-peak", "-ridge"),
+        *("-published", "source"),
     )
     for row in rows:
-        unit = "OP" if INTEGER in row.key else "FLOP"
-        printed, by = ABSENT, ""
-        if row.published is not None:
-            printed, by = rate(row.published.published, unit), row.published.source
-            if row.published.difference is not None:
-                printed += f" ({100 * row.published.difference:+.1f} %)"
+        unit, figure, printed = operation_unit(row.key), row.figure, ABSENT
+        if figure is not None:
+            printed = rate(figure.published, unit)
+            if figure.difference is not None:
+                printed += f" ({100 * figure.difference:+.1f} %)"
         table.add_row(
             f"{row.key}, {row.variant}" if row.variant else row.key,
             _whole(row.per_clock, 6),
@@ -141,28 +128,118 @@ def _peak_table(rows: Iterable[PeakRow]) -> Table:
             rate(row.peak, unit),
             ABSENT if row.ridge is None else f"{plain(row.ridge)} {unit}/B",
             printed,
-            by,
+            "" if figure is None else figure.source,
         )
     return table
 
 
-def _published_table(spec: Spec) -> Table:
-    table = plain_table("operation", "-published", "source")
-    for key, value in spec.published.items():
-        table.add_row(key, rate(value), spec.sources[f"published.{key}"])
-    return table
+def document(specs: Sequence[Spec], sources: Mapping[str, Source]) -> str:
+    """The same as JSON: parameters and peaks in SI, each with its source key."""
+    used = dict.fromkeys(key for spec in specs for key in used_sources(spec))
+    content = {
+        "schema": SCHEMA,
+        "gpus": [_gpu(spec) for spec in specs],
+        "sources": {key: sources[key] for key in used},
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
 
 
-def _source_table(keys: Iterable[str], sources: Mapping[str, Source]) -> Table:
-    table = plain_table("source", "kind", "what, and when it was read")
-    for key in keys:
-        source = sources[key]
-        where = f" {source.url}" if source.url else ""
-        table.add_row(key, source.kind, f"{source.title}, {source.read}.{where}")
-    return table
+def _gpu(spec: Spec) -> dict[str, Any]:
+    identity = ("key", "names", "pci_ids", "family", "chip", "compute_capability", "laptop")
+    return {
+        **{name: getattr(spec, name) for name in (*identity, "memory_type", "read")},
+        "parameters": {
+            field: {"value": value, "source": spec.sources.get(field, "")}
+            for field in quantities(Spec)
+            if (value := getattr(spec, field)) is not None
+        },
+        "dram_bytes_per_s": spec.dram_bytes_per_s,
+        "operations": [
+            {
+                "operation": row.key,
+                "variant": row.variant or None,
+                "per_clock_and_sm": row.per_clock,
+                "source": row.source,
+                "clock_hz": row.clock_hz,
+                "operations_per_s": row.peak,
+                "ridge": row.ridge,
+                "published": None if row.figure is None else row.figure.published,
+                "published_source": None if row.figure is None else row.figure.source,
+            }
+            for row in peak_rows(spec)
+        ],
+        "published": {
+            key: {"value": value, "source": spec.sources[f"published.{key}"]}
+            for key, value in spec.published.items()
+        },
+        **{name: getattr(spec, name) for name in ("lacks", "unknown", "known_differences", "note")},
+    }
 
 
-def amount(value: float, unit: str, digits: int) -> str:
+# --- reports and measured ceilings ----------------------------------------------------------------
+
+
+def checks(devices: Sequence[Checked], *, width: int, color: bool) -> str:
+    """What registry and reports disagree on, device by device."""
+    parts = [part for device in devices for part in (*_checked(device), Text(""))]
+    return to_text(parts[:-1], width=width, color=color)
+
+
+def _checked(checked: Checked) -> Iterator[RenderableType]:
+    name = checked.device or "a GPU that the report does not name"
+    yield Text.assemble((name, "bold"), f" [{checked.spec or 'not in the registry'}]")
+    found, compared = checked.differences, checked.compared
+    yield from (_indented(note_text(note)) for note in checked.notes)
+    if compared:
+        differ = "differs" if len(found) == 1 else "differ"
+        apart = f"{len(found)} of {compared} quantities {differ} by more than 2 %"
+        yield _indented(apart if found else f"All {compared} quantities agree within 2 %.")
+    if checked.suggestions:
+        yield _indented(f"Near it are {', '.join(checked.suggestions)}.")
+    if not found:
+        return
+    table = _table("quantity", "-registry", "-report", "-difference", "cause")
+    unknown = Text("not known: one of the two is wrong", style="bold red")
+    for row in found:
+        unit = "MiB" if row.quantity == "L2" else row.unit
+        table.add_row(
+            row.quantity,
+            _amount(row.registry, unit, 4),
+            _amount(row.report, unit, 4),
+            f"{row.percent:+.1f} %",
+            unknown if row.cause is None else note_text(row.cause),
+        )
+    yield Padding(table, (0, 0, 0, INDENT))
+
+
+def ceilings(achieved: Achieved, spec: Spec | None, *, width: int, color: bool) -> str:
+    """Measured ceilings beside what the datasheet says, with clocks and power meanwhile."""
+    table = _table("ceiling", "-best", "-median", "-of datasheet", "-SM clock", "-power")
+    for one in achieved.ceilings:
+        unit = "B/s" if one.quantity in (*DRAM, *L2) else f"{operation_unit(one.quantity)}/s"
+        sheet = _datasheet(one, spec)
+        table.add_row(
+            one.quantity,
+            si(one.per_s, unit, digits=4),
+            si(one.median_per_s, unit, digits=4),
+            percent(None if sheet is None else 100 * one.per_s / sheet),
+            si(one.sm_clock_hz, "Hz", digits=4),
+            si(one.power_w, "W"),
+        )
+    heading = f"{achieved.device}, {achieved.date}, {achieved.made_with}"
+    return to_text([Text(heading, style="bold"), table], width=width, color=color)
+
+
+def _datasheet(one: Ceiling, spec: Spec | None) -> float | None:
+    if spec is None or one.quantity in DRAM:
+        return None if spec is None else spec.dram_bytes_per_s
+    return spec.peaks().operations_per_s.get(one.quantity)
+
+
+# --- cells ----------------------------------------------------------------------------------------
+
+
+def _amount(value: float, unit: str, digits: int) -> str:
     """A value with its unit; counts, bits, MiB and rates a clock in full."""
     if unit == "MiB":
         value /= 2**20
@@ -176,12 +253,11 @@ def _whole(value: float, digits: int) -> str:
     return str(int(value)) if float(value).is_integer() else plain(value, digits=digits)
 
 
-def indented(text: str) -> Padding:
-    """A line under a heading."""
+def _indented(text: str) -> Padding:
     return Padding(Text(text), (0, 0, 0, INDENT))
 
 
-def plain_table(*columns: str) -> Table:
+def _table(*columns: str) -> Table:
     """A plain table; a column whose title begins with "-" is aligned right."""
     table = Table(box=None, padding=(0, INDENT, 0, 0), header_style="bold", pad_edge=False)
     for title in columns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from roofline.specs.lookup import Found
+from roofline.specs.registry import Registry, load
 from roofline.specs.spec import Architecture, Source, Spec
-from roofline.specs.store import Registry, load
 
 __all__ = ["Architecture", "Found", "Registry", "Source", "Spec", "load"]

@@ -1,4 +1,4 @@
-"""Ceilings measured on a device: the arithmetic, and the file that ``--peaks`` reads."""
+"""Ceilings measured on devices by microbenchmarks: the values, and the TOML file of each device."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roofline import __version__
-from roofline.files import write_text
-from roofline.model import PRECISIONS
+from roofline.errors import InputError
+from roofline.files import read_text, unreadable, write_text
+from roofline.model import PRECISIONS, Peaks
+from roofline.specs.lookup import exact
+from roofline.specs.tables import DATE, POSITIVE, TABLE, TABLES, TEXT, WHOLE, Table, read_tables
 
 DRAM = ("dram_copy", "dram_read", "dram_write")
 L2 = ("l2_copy", "l2_write")
 QUANTITIES = (*DRAM, *L2, *PRECISIONS)
+_LEVELS = dict.fromkeys(DRAM, "dram") | dict.fromkeys(L2, "l2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +54,13 @@ class Achieved:
     made_with: str
     ceilings: tuple[Ceiling, ...]
 
-    def best_of(self, quantities: Sequence[str]) -> Ceiling | None:
-        """The highest ceiling among several access patterns."""
-        there = [c for c in self.ceilings if c.quantity in quantities]
-        return max(there, key=lambda c: c.per_s, default=None)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """Measured ceilings, and the device that they were measured on, where the file says."""
+
+    device: str | None
+    peaks: Peaks
 
 
 def ceiling(
@@ -87,8 +94,32 @@ def ceiling(
     )
 
 
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) / len(known) if known else None
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+_HOW = "roofline specs measure -o FILE.toml makes such a file"
+_READ_BACK = ("sm_clock_hz", "dram_clock_hz", "power_w")
+_RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
+_FILE = {
+    **dict.fromkeys(_RATES, POSITIVE),
+    **dict.fromkeys(("device", "made_with"), TEXT),
+    "date": DATE,
+    "operations_per_s": TABLE,
+    "ceiling": TABLES,
+}
+_CEILING = {
+    "quantity": TEXT,
+    "repeats": WHOLE,
+    **dict.fromkeys(("per_s", "median_per_s", *_READ_BACK), POSITIVE),
+}
+
+
 def save(achieved: Achieved, path: Path, *, force: bool = False) -> None:
-    """Write the file that ``roofline.specs.achieved.load_achieved`` reads.
+    """Write the file that ``load_achieved`` reads.
 
     Raises:
         UsageError: ``path`` exists (without ``force``) or cannot be written.
@@ -103,8 +134,9 @@ def _lines(achieved: Achieved) -> Iterator[str]:
     yield f"date = {achieved.date}"
     yield f"made_with = {_text(achieved.made_with)}"
     for name, patterns in (("dram_bytes_per_s", DRAM), ("l2_bytes_per_s", L2)):
-        best = achieved.best_of(patterns)
-        if best is not None:
+        there = [c for c in achieved.ceilings if c.quantity in patterns]
+        if there:
+            best = max(there, key=lambda c: c.per_s)
             yield f"{name} = {best.per_s!r}  # {best.quantity}"
     operations = [c for c in achieved.ceilings if c.quantity in PRECISIONS]
     if operations:
@@ -113,12 +145,9 @@ def _lines(achieved: Achieved) -> Iterator[str]:
     yield from ("", "# Bytes or operations a second in the fastest and in the middle run, and the")
     yield "# clocks and power while the runs were queued."
     for one in achieved.ceilings:
-        yield from ("[[ceiling]]", f"quantity = {_text(one.quantity)}", f"per_s = {one.per_s!r}")
-        yield f"median_per_s = {one.median_per_s!r}"
-        yield f"repeats = {one.repeats}"
-        for name in ("sm_clock_hz", "dram_clock_hz", "power_w"):
-            value = getattr(one, name)
-            if value is not None:
+        yield from ("[[ceiling]]", f"quantity = {_text(one.quantity)}")
+        for name in ("per_s", "median_per_s", "repeats", *_READ_BACK):
+            if (value := getattr(one, name)) is not None:
                 yield f"{name} = {value!r}"
         yield ""
 
@@ -128,6 +157,91 @@ def _text(words: str) -> str:
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else " " for c in words) + '"'
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if known else None
+def load_achieved(path: Path) -> Ceilings:
+    """Read measured ceilings: bytes per second, and operations per second by operation key.
+
+    ```toml
+    device = "NVIDIA H200"
+    dram_bytes_per_s = 4.2e12
+    [operations_per_s]
+    tensor_bf16 = 6.9e14
+    ```
+
+    The clocks and the power that ``roofline specs measure`` records beside each ceiling are told
+    in ``Peaks.how``.
+
+    Raises:
+        InputError: the file cannot be read, is not TOML, or holds something else.
+
+    """
+    table = Table(place=f"{path} holds no measured ceilings:", hint=_HOW)
+    data = table.entries(read_tables(path, read_text(path), hint=_HOW), _FILE)
+    operations = table.entries(
+        data.get("operations_per_s", {}), dict.fromkeys(PRECISIONS, POSITIVE)
+    )
+    if not operations and not any(name in data for name in _RATES):
+        raise table.wrong("", "there are none", hint="dram_bytes_per_s = 1.0e12, for example")
+    entries = [
+        table.entries(entry, _CEILING, ("quantity", "per_s")) for entry in data.get("ceiling", ())
+    ]
+    device = data.get("device")
+    peaks = Peaks(
+        kind="achieved",
+        source=f"measured on {device} ({path.name})" if device else path.name,
+        operations_per_s=operations,
+        how={  # the best pattern of a level last
+            _LEVELS.get(entry["quantity"], entry["quantity"]): _how(**entry)
+            for entry in sorted(entries, key=lambda entry: entry["per_s"])
+        },
+        **{name: data.get(name) for name in _RATES},
+    )
+    return Ceilings(device=device, peaks=peaks)
+
+
+def _how(
+    *,
+    quantity: str,
+    repeats: int | None = None,
+    sm_clock_hz: float | None = None,
+    power_w: float | None = None,
+    **_: float,
+) -> str:
+    text = f"{quantity}, best of {repeats}"
+    if sm_clock_hz is not None:
+        text += f", SM clock {sm_clock_hz / 1e6:.0f} MHz"
+    return text if power_w is None else f"{text}, {power_w:.0f} W"
+
+
+def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:
+    """Read all measured ceilings that ``roofline specs measure`` has kept.
+
+    Raises:
+        InputError: there are none, or one cannot be read.
+
+    """
+    place = kept_folder() if folder is None else folder
+    try:
+        paths = sorted(p for p in place.iterdir() if p.suffix == ".toml")
+    except (FileNotFoundError, NotADirectoryError):
+        paths = []
+    except OSError as error:
+        raise unreadable(place, error) from error
+    if not paths:
+        hint = "roofline specs measure, on the machine with the GPU"
+        raise InputError("no measured ceilings are kept here", why=f"{place} is empty", hint=hint)
+    return tuple(load_achieved(path) for path in paths)
+
+
+def kept_folder() -> Path:
+    """Where ``roofline specs measure`` keeps what it measured; it need not exist."""
+    from platformdirs import user_config_path
+
+    return user_config_path("roofline", appauthor=False) / "achieved"
+
+
+def of_device(kept: Sequence[Ceilings], name: str | None) -> Peaks | None:
+    """The ceilings of the device of that name; those that name no device fit any."""
+    for ceilings in kept:
+        if ceilings.device is None or (name and exact(name) == exact(ceilings.device)):
+            return ceilings.peaks
+    return None

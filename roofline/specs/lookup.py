@@ -2,13 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.model import Device, Note
-from roofline.specs.fit import fitting, has_memory_clock, has_pci, has_shape, unanimous
-from roofline.specs.names import exact, loose, mig_slice, near, squeezed
 from roofline.specs.spec import Spec
+
+# How far a report's own clocks and memory size may lie from the entry's.
+CLOCK_TOLERANCE = 0.02
+MEMORY_TOLERANCE = 0.12  # CUDA sees less than the nameplate: 94.5 GiB of 96 GB, 7.6 of 8
+LAPTOP_WORDS = ("Laptop", "Max-Q", "Mobile")
+
+# "NVIDIA A100-PCIE-40GB MIG 1g.5gb", "..., MIG 1g.5gb", "NVIDIA-H100-NVL-MIG-1g.12gb".
+_MIG = re.compile(r"^(?P<base>.+?),?[\s-]+MIG[\s-]+(?:\d+c\.)?\d+g\.(?P<memory>\d+)gb\b.*$", re.I)
+_NEAR = 0.6  # of SequenceMatcher's ratio: one or two letters off in a short name
+_BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|gpu)\b")
+
+
+# --- names as drivers print them and as people type them ------------------------------------------
+
+
+def exact(name: str) -> str:
+    """The form in which two names of a device are equal.
+
+    Drivers before R470 omit "NVIDIA ", and some tools print dashes for spaces. Case is kept:
+    "RTX 2070 SUPER" is a card, "RTX 2070 Super" a laptop.
+    """
+    spaced = " ".join(re.split(r"[\s-]+", name.strip()))
+    return spaced.removeprefix("NVIDIA ")
+
+
+def loose(text: str) -> str:
+    """What is left of a name that a person typed: no brand, no case, no punctuation."""
+    return " ".join(_BRANDS.sub(" ", re.sub(r"[\s_-]+", " ", text.casefold())).split())
+
+
+def squeezed(text: str) -> str:
+    """``loose`` without blanks: "rtx4090" is what some people type."""
+    return loose(text).replace(" ", "")
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Finds a name in a text in any spelling that ``exact`` takes for the same."""
+    return re.compile(r"[\s-]+".join(re.escape(word) for word in exact(name).split(" ")))
+
+
+def base_name(name: str) -> str:
+    """The name of the whole GPU, where a name is that of a MIG instance."""
+    part = mig_slice(name)
+    return name if part is None else part[0]
+
+
+def mig_slice(name: str) -> tuple[str, int] | None:
+    """The whole GPU's name and the nominal gigabytes, where a name is that of a MIG instance."""
+    match = _MIG.match(name.strip())
+    return None if match is None else (match["base"], int(match["memory"]))
+
+
+def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
+    """Names that ``text`` may have been meant for, best first."""
+    from difflib import SequenceMatcher  # only needed once something is already wrong
+
+    typed, wanted = text.casefold(), loose(text)
+    if not wanted:
+        return ()
+    scored = []
+    for name in names:
+        have = loose(name)
+        score = max(
+            SequenceMatcher(None, wanted, have).ratio(),
+            SequenceMatcher(None, typed, name.casefold()).ratio(),
+        )
+        if set(wanted.split()) <= set(have.split()) or have.startswith(wanted):
+            score += 1
+        if score >= _NEAR:
+            scored.append((-score, len(have), name))
+    return tuple(dict.fromkeys(name for _, _, name in sorted(scored)))[:limit]
+
+
+def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
+    """Entries that a typed name stands for: its exact spelling first, else without the brand."""
+    for form in (exact, loose, squeezed):
+        hits = tuple(s for s in specs if form(text) in {form(name) for name in s.names})
+        if hits:
+            return hits
+    return ()
+
+
+# --- devices ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,47 +113,29 @@ def find(device: Device, specs: Sequence[Spec]) -> Found:
     if part is None:
         return _find_whole(device, specs)
     # The slice's SMs, bus and memory are not those of the GPU that it is cut from.
-    base = replace(device, name=part.base, sm_count=None, dram_bus_bits=None, memory_bytes=None)
-    return _sliced(_find_whole(base, specs, by_shape=False), device, part.memory_gb)
-
-
-def find_identified(device: Device, specs: Sequence[Spec]) -> Found | None:
-    """Look a device up by name and PCI id alone; ``None`` where ``find`` has to go further.
-
-    ``specs`` need only hold the entries that have that name or id.
-    """
-    found = find(device, specs)
-    return found if found.spec is not None and found.how in ("name", "pci id") else None
-
-
-def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
-    """Entries that a typed name stands for: its exact spelling first, else without the brand."""
-    for form in (exact, loose, squeezed):
-        hits = tuple(s for s in specs if form(text) in {form(name) for name in s.names})
-        if hits:
-            return hits
-    return ()
+    base = replace(device, name=part[0], sm_count=None, dram_bus_bits=None, memory_bytes=None)
+    return _sliced(_find_whole(base, specs, by_shape=False), device, part[1])
 
 
 def _find_whole(device: Device, specs: Sequence[Spec], *, by_shape: bool = True) -> Found:
-    named = _last_layer([s for s in specs if device.name and _has_name(s, device.name)])
-    by_pci = _last_layer([s for s in specs if has_pci(s, device)])
+    named = [s for s in specs if device.name and exact(device.name) in map(exact, s.names)]
     refusals: list[Note] = []
-    for how, candidates in (("name", named), ("pci id", by_pci)):
-        answer = fitting(device, candidates) if candidates else None
+    for how, candidates in (("name", named), ("pci id", [s for s in specs if has_pci(s, device)])):
+        answer = _fitting(device, _last_layer(candidates)) if candidates else None
         if isinstance(answer, Spec):
             return Found(spec=answer, how=how, notes=_remarks(device, answer, how))
         if answer is not None:
             refusals.append(answer)
     if by_shape and not refusals:
-        spec = unanimous(device, _last_layer([s for s in specs if has_shape(s, device)]))
+        spec = _unanimous(device, _last_layer([s for s in specs if has_shape(s, device)]))
         if spec is not None:
             return Found(spec=spec, how="shape", notes=_remarks(device, spec, "shape"))
-    return _unknown(device, specs, refusals)
-
-
-def _has_name(spec: Spec, name: str) -> bool:
-    return exact(name) in {exact(known) for known in spec.names}
+    return Found(
+        spec=None,
+        how="unknown",
+        notes=(*refusals, Note(code="unknown_device", facts={"device": device.name})),
+        suggestions=near(device.name or "", (name for spec in specs for name in spec.names)),
+    )
 
 
 def _last_layer(specs: Sequence[Spec]) -> list[Spec]:
@@ -83,20 +147,12 @@ def _last_layer(specs: Sequence[Spec]) -> list[Spec]:
 def _remarks(device: Device, spec: Spec, how: str) -> tuple[Note, ...]:
     """What a reader should know about a successful look-up."""
     notes = []
-    name = device.name or "A device without a name"
-    if how == "shape":
-        text = f"{name} is not in the registry; {spec.name} has its capability, SMs and bus."
-        notes.append(Note(code="found_by_shape", text=text))
-    if how == "pci id":
-        text = f"{name} is not in the registry; its PCI id is that of {spec.name}."
-        notes.append(Note(code="found_by_pci_id", text=text))
+    if how != "name":
+        facts = {"device": device.name, "spec": spec.name}
+        notes.append(Note(code=f"found_by_{how.replace(' ', '_')}", facts=facts))
     if not has_memory_clock(spec, device):
-        seen, known = device.dram_clock_max_hz or 0, spec.memory_clock_hz or 0
-        text = (
-            f"The report's memory clock of {seen / 1e6:.0f} MHz is not the {known / 1e6:.0f} MHz "
-            f"of {spec.key}."
-        )
-        notes.append(Note(code="memory_clock_differs", text=text))
+        clocks = {"seen_hz": device.dram_clock_max_hz, "known_hz": spec.memory_clock_hz}
+        notes.append(Note(code="memory_clock_differs", facts={"spec": spec.key, **clocks}))
     return tuple(notes)
 
 
@@ -104,18 +160,12 @@ def _sliced(whole: Found, device: Device, memory_gb: int) -> Found:
     """The entry of a whole GPU cut down to a MIG slice, or a refusal."""
     spec = whole.spec
     if spec is None:
-        note = Note(code="mig_slice", text="It is a MIG slice.")
-        return replace(whole, notes=(*whole.notes, note))
+        return replace(whole, notes=(*whole.notes, Note(code="mig_slice")))
     slices, memory = spec.mig_memory_slices, spec.memory_bytes
     if device.sm_count is None or slices is None or memory is None:
-        text = f"It is a MIG slice of {spec.name} of a size that cannot be told."
-        note = Note(code="mig_slice", text=text)
+        note = Note(code="mig_slice", facts={"spec": spec.name})
         return Found(spec=None, how="unknown", notes=(*whole.notes, note))
     taken = min(slices, max(1, round(memory_gb * 1e9 / (memory / slices))))
-    text = (
-        f"A MIG slice of {spec.name}: {device.sm_count} of {spec.sm_count} SMs and {taken} of "
-        f"{slices} memory slices; peaks are those of the slice."
-    )
     cut = replace(
         spec,
         sm_count=device.sm_count,
@@ -125,15 +175,85 @@ def _sliced(whole: Found, device: Device, memory_gb: int) -> Found:
         published={},
         published_sparse={},
     )
-    return replace(whole, spec=cut, notes=(*whole.notes, Note(code="mig_slice", text=text)))
+    facts = {"spec": spec.name, "sms": device.sm_count, "of_sms": spec.sm_count}
+    note = Note(code="mig_slice", facts={**facts, "slices": taken, "of_slices": slices})
+    return replace(whole, spec=cut, notes=(*whole.notes, note))
 
 
-def _unknown(device: Device, specs: Sequence[Spec], refusals: Sequence[Note]) -> Found:
-    text = f"{device.name or 'The device'} is not in the registry; the report's own peaks are used."
-    names = (name for spec in specs for name in spec.names)
-    return Found(
-        spec=None,
-        how="unknown",
-        notes=(*refusals, Note(code="unknown_device", text=text)),
-        suggestions=near(device.name, names) if device.name else (),
+# --- which of several entries a device is ---------------------------------------------------------
+
+_Rule = Callable[[Spec, Device], bool]
+
+
+def has_pci(spec: Spec, device: Device) -> bool:
+    """Whether the device's PCI id is one of the entry's."""
+    return device.pci_device_id is not None and device.pci_device_id.upper() in spec.pci_ids
+
+
+def has_shape(spec: Spec, device: Device) -> bool:
+    """Whether capability, SMs and bus are all known and the same."""
+    shape = (device.compute_capability, device.sm_count, device.dram_bus_bits)
+    known = (spec.compute_capability, spec.sm_count, spec.memory_bus_bits)
+    return None not in shape and shape == known
+
+
+def close(known: float | None, seen: float | None, tolerance: float) -> bool:
+    """Whether two values agree, or one of them is not known."""
+    return known is None or seen is None or abs(seen / known - 1) <= tolerance
+
+
+def has_memory_clock(spec: Spec, device: Device) -> bool:
+    """Whether the memory clock is the entry's, or not known."""
+    return close(spec.memory_clock_hz, device.dram_clock_max_hz, CLOCK_TOLERANCE)
+
+
+# A different value means a different chip under the same name.
+_MUST: tuple[tuple[str, _Rule], ...] = (
+    ("compute capability", lambda s, d: d.compute_capability in (None, s.compute_capability)),
+    ("SM count", lambda s, d: close(s.sm_count, d.sm_count, 0)),
+    ("bus width", lambda s, d: close(s.memory_bus_bits, d.dram_bus_bits, 0)),
+)
+# Best evidence first. A rule that no candidate keeps says nothing: partner boards and laptops
+# have clocks of their own.
+_TELLS: tuple[_Rule, ...] = (
+    has_pci,
+    has_memory_clock,
+    lambda s, d: close(s.memory_bytes, d.memory_bytes, MEMORY_TOLERANCE),
+    lambda s, d: close(s.boost_clock_hz, d.sm_clock_max_hz, CLOCK_TOLERANCE),
+)
+
+
+def _fitting(device: Device, candidates: Sequence[Spec]) -> Spec | Note:
+    """The one candidate that fits the device, or why none does."""
+    keys = ", ".join(s.key for s in candidates)
+    for what, agrees in _MUST:
+        candidates = [s for s in candidates if agrees(s, device)]
+        if not candidates:
+            return Note(code="different_chip", facts={"specs": keys, "differs": what})
+    for tells in _TELLS:
+        candidates = [s for s in candidates if tells(s, device)] or candidates
+    pci = device.pci_device_id
+    if pci is not None and any(pci.upper() in s.laptop_pci_ids for s in candidates):
+        return Note(code="laptop_same_name", facts={"pci_id": pci})
+    if _same_peaks(candidates):
+        return candidates[0]
+    return Note(code="ambiguous", facts={"specs": ", ".join(s.key for s in candidates)})
+
+
+def _unanimous(device: Device, candidates: Sequence[Spec]) -> Spec | None:
+    """A candidate by shape, where all candidates of the device's class have the same peaks."""
+    candidates = [s for s in candidates if has_memory_clock(s, device)]
+    if device.name is not None:
+        laptop = any(word in device.name for word in LAPTOP_WORDS)
+        candidates = [s for s in candidates if s.laptop == laptop]
+    return candidates[0] if candidates and _same_peaks(candidates) else None
+
+
+def _same_peaks(specs: Sequence[Spec]) -> bool:
+    """Whether it makes no difference which of the entries is taken."""
+    first, *others = (s.peaks() for s in specs)
+    return all(
+        p.operations_per_s == first.operations_per_s
+        and p.dram_bytes_per_s == first.dram_bytes_per_s
+        for p in others
     )

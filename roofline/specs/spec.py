@@ -3,28 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
+from typing import Any, Literal
 
-from roofline.model import NOTHING, Peaks
+from roofline.model import Peaks
 
 FP16_ACCUMULATE = "_fp16acc"
 SPARSE = "_sparse"
+SourceKind = Literal["vendor", "quoted", "measured", "derived", "unverified"]
+AccumulateRate = Literal["full", "half"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a number comes from.
+    """Where a number comes from: "quoted" is somebody quoting the vendor; ``read`` is when."""
 
-    ``kind`` is "vendor", "quoted" (somebody quoting the vendor), "measured", "derived" or
-    "unverified"; ``read`` is the day on which the source was read.
+    kind: SourceKind
+    title: str
+    url: str | None = None
+    read: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number of an entry: ``key`` in the file, ``si`` what one of the file's units is in SI.
+
+    ``label``, ``unit`` and ``digits`` are for people.
     """
 
     key: str
-    kind: str
-    title: str
-    url: str | None
-    read: date
+    label: str
+    unit: str
+    si: float
+    digits: int
+
+
+def _quantity(key: str, label: str, unit: str = "", *, si: float = 1, digits: int = 4) -> Any:
+    quantity = Quantity(key=key, label=label, unit=unit, si=si, digits=digits)
+    return field(default=None, metadata={"quantity": quantity})
+
+
+def quantities(kind: type) -> dict[str, Quantity]:
+    """The numbers that a file may give for ``kind``, by field."""
+    return {f.name: f.metadata["quantity"] for f in fields(kind) if "quantity" in f.metadata}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +60,17 @@ class Architecture:
 
     compute_capability: str
     title: str
-    dense: Mapping[str, float]
-    half_rate: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    mma_sync: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    sparse: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    mma_sync_sparse: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    dense: dict[str, float] = field(default_factory=dict)
+    half_rate: dict[str, float] = field(default_factory=dict)
+    mma_sync: dict[str, float] = field(default_factory=dict)
+    sparse: dict[str, float] = field(default_factory=dict)
+    mma_sync_sparse: dict[str, float] = field(default_factory=dict)
     at_boost_clock: tuple[str, ...] = ()
-    l1_bytes_per_clock: float | None = None
-    l1_bytes_per_sm: float | None = None
-    shared_bytes_per_sm: float | None = None
+    l1_bytes_per_clock: float | None = _quantity("l1_bytes", "L1 bytes a clock and SM", "B")
+    l1_bytes_per_sm: float | None = _quantity("l1_kib_per_sm", "L1", "B", si=1024)
+    shared_bytes_per_sm: float | None = _quantity("shared_kib_per_sm", "shared", "B", si=1024)
     note: str | None = None
-    sources: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,25 +96,29 @@ class Spec:
     laptop_pci_ids: tuple[str, ...] = ()
     laptop: bool = False
     memory_type: str | None = None
-    mig_memory_slices: int | None = None
-    sm_count: int | None = None
-    base_clock_hz: float | None = None
-    boost_clock_hz: float | None = None
-    tensor_clock_hz: float | None = None
-    memory_bytes: float | None = None
-    memory_clock_hz: float | None = None
-    memory_bus_bits: int | None = None
-    bandwidth_bytes_per_s: float | None = None
-    l2_bytes: float | None = None
-    power_w: float | None = None
-    accumulate_rate: str = "full"
-    overrides: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    sm_count: int | None = _quantity("sm_count", "SMs", digits=6)
+    base_clock_hz: float | None = _quantity("base_clock_mhz", "base clock", "Hz", si=1e6)
+    boost_clock_hz: float | None = _quantity("boost_clock_mhz", "boost clock", "Hz", si=1e6)
+    tensor_clock_hz: float | None = _quantity("tensor_clock_mhz", "tensor clock", "Hz", si=1e6)
+    memory_bytes: float | None = _quantity("memory_gb", "memory", "B", si=1e9)
+    memory_clock_hz: float | None = _quantity(
+        "memory_clock_mhz", "memory clock", "Hz", si=1e6, digits=5
+    )
+    memory_bus_bits: int | None = _quantity("memory_bus_bits", "memory bus", "bit", digits=5)
+    bandwidth_bytes_per_s: float | None = _quantity(
+        "bandwidth_gbs", "DRAM bandwidth, published", "B/s", si=1e9
+    )
+    l2_bytes: float | None = _quantity("l2_mib", "L2", "MiB", si=2**20)
+    power_w: float | None = _quantity("tdp_w", "power", "W")
+    mig_memory_slices: int | None = _quantity("mig_memory_slices", "MIG memory slices")
+    accumulate_rate: AccumulateRate = "full"
+    overrides: dict[str, float] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    published: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    published_sparse: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    known_differences: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    sources: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    published: dict[str, float] = field(default_factory=dict)
+    published_sparse: dict[str, float] = field(default_factory=dict)
+    known_differences: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     checked_against: tuple[str, ...] = ()
     note: str | None = None
     layer: int = 0
@@ -110,10 +136,7 @@ class Spec:
 
     @property
     def dram_bytes_per_s(self) -> float | None:
-        """Theoretical DRAM bandwidth: two transfers a memory clock over the bus.
-
-        The published figure where clock or bus are not known.
-        """
+        """Theoretical DRAM bandwidth, the published one where clock or bus are not known."""
         if self.memory_clock_hz is None or self.memory_bus_bits is None:
             whole = self.bandwidth_bytes_per_s
         else:
@@ -129,8 +152,8 @@ class Spec:
         return {k: v for k, v in rates.items() if k not in self.lacks and k not in self.unknown}
 
     def rates(
-        self, accumulate: Mapping[str, str] = NOTHING, tensor_path: str | None = None
-    ) -> Mapping[str, float]:
+        self, accumulate: Mapping[str, str] | None = None, tensor_path: str | None = None
+    ) -> dict[str, float]:
         """Operations a clock and SM by operation key.
 
         Args:
@@ -139,13 +162,13 @@ class Spec:
                 rates that nobody has stated for that path are left out.
 
         """
-        return dict(self._rates(accumulate, tensor_path))
+        return dict(self._rates(accumulate or {}, tensor_path))
 
     def _rates(
         self, accumulate: Mapping[str, str], tensor_path: str | None
     ) -> Iterator[tuple[str, float]]:
         everything, part = self.all_rates(), self.architecture
-        slow = part.mma_sync if tensor_path == "mma_sync" else NOTHING
+        slow = part.mma_sync if tensor_path == "mma_sync" else {}
         for key, rate in everything.items():
             if key.endswith(FP16_ACCUMULATE):
                 continue
@@ -174,42 +197,33 @@ class Spec:
 
     def peaks(
         self,
-        accumulate: Mapping[str, str] = NOTHING,
+        accumulate: Mapping[str, str] | None = None,
         tensor_path: str | None = None,
         sm_count: int | None = None,
     ) -> Peaks:
         """The datasheet peaks in SI units: SMs x rate x clock, and memory clock x bus.
 
-        Args:
-            accumulate: as for ``rates``.
-            tensor_path: as for ``rates``.
-            sm_count: SMs in use instead of all of them.
-
+        ``sm_count`` is SMs in use instead of all of them; the rest is as for ``rates``.
         """
         sms = self.sm_count if sm_count is None else sm_count
         operations = {}
-        for key, rate in self._rates(accumulate, tensor_path):
+        for key, rate in self.rates(accumulate, tensor_path).items():
             clock = self.clock_hz(key)
             if sms is not None and clock is not None:
                 operations[key] = sms * rate * clock
-        l1_rate = self.architecture.l1_bytes_per_clock
-        known = l1_rate is not None and sms is not None and self.boost_clock_hz is not None
+        l1_rate, l1 = self.architecture.l1_bytes_per_clock, None
+        if l1_rate is not None and sms is not None and self.boost_clock_hz is not None:
+            l1 = l1_rate * sms * self.boost_clock_hz
         return Peaks(
             kind="datasheet",
-            source=self._describe(published=not operations),
+            source=f"{self.file} [{self.key}]"
+            + (f" at {self._clocks()}" if operations else ", published figures"),
             dram_bytes_per_s=self.dram_bytes_per_s,
-            l1_bytes_per_s=l1_rate * sms * self.boost_clock_hz if known else None,  # type: ignore[operator]
+            l1_bytes_per_s=l1,
             operations_per_s=operations or dict(self.published),
         )
 
-    def _describe(self, *, published: bool) -> str:
-        if published:
-            return f"{self.file} [{self.key}], published figures"
-        clocks = _megahertz(self.boost_clock_hz)
-        if self.tensor_clock_hz is not None:
-            clocks += f", tensor operations {_megahertz(self.tensor_clock_hz)}"
-        return f"{self.file} [{self.key}] at {clocks}"
-
-
-def _megahertz(clock_hz: float | None) -> str:
-    return "an unknown clock" if clock_hz is None else f"{clock_hz / 1e6:.0f} MHz"
+    def _clocks(self) -> str:
+        boost, tensor = self.boost_clock_hz, self.tensor_clock_hz
+        text = "an unknown clock" if boost is None else f"{boost / 1e6:.0f} MHz"
+        return text if tensor is None else f"{text}, tensor operations {tensor / 1e6:.0f} MHz"

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 
 from roofline.cli import cli
 from roofline.specs import load
-from roofline.specs.achieved import load_achieved
-from roofline.specs.bench import Bench
+from roofline.specs.ceilings import load_achieved
+from roofline.specs.measure import Bench
 from tests.shared import SHARED
-from tests.specs.test_parse import TOY
+from tests.specs.test_tables import TOY
 
 
 def run(*argv: str) -> Result:
@@ -223,7 +223,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda: None
 
     bench = Bench(build=build, time=lambda _: [1e-3], watch=lambda *_: [])
-    monkeypatch.setattr("roofline.specs.bench.bench_on", lambda *_: bench)
+    monkeypatch.setattr("roofline.specs.measure.bench_on", lambda *_: bench)
 
 
 @pytest.mark.usefixtures("gpu")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from roofline.model import Device, Peaks
-from roofline.specs import load
-from roofline.specs.check import MEASURED_CLOCK, Difference, check, compared
+from roofline.specs import Spec, load
+from roofline.specs.audit import MEASURED_CLOCK, Difference, check_devices, compared
+from roofline.text.notes import note_text
+from tests.makers import measurement
 
 REGISTRY = load()
 A100 = REGISTRY.specs["a100-sxm4-40gb"]
@@ -33,53 +36,67 @@ PEAKS = Peaks(
 )
 
 
-def by_quantity(found: tuple[Difference, ...]) -> dict[str, Difference]:
-    return {difference.quantity: difference for difference in found}
+NO_PEAKS = Peaks(kind="report", source="test")
+
+
+def check(
+    device: Device, peaks: Peaks, sm_clock_hz: float | None, spec: Spec, **values: Any
+) -> dict[str, Difference]:
+    """What a launch on ``device`` and ``spec`` disagree on, by quantity."""
+    launch = measurement(device=device, peaks=peaks, sm_clock_hz=sm_clock_hz, **values)
+    return {row.quantity: row for row in compared(launch, spec) if row.apart}
+
+
+def cause(row: Difference) -> str | None:
+    return None if row.cause is None else note_text(row.cause)
 
 
 def test_a_faithful_report_differs_in_nothing() -> None:
-    assert check(DEVICE, PEAKS, 1410e6, A100) == ()
-    assert len(compared(DEVICE, PEAKS, 1410e6, A100)) == 10
+    assert check(DEVICE, PEAKS, 1410e6, A100) == {}
+    launch = measurement(device=DEVICE, peaks=PEAKS, sm_clock_hz=1410e6)
+    assert len(compared(launch, A100)) == 10
 
 
 def test_what_the_report_does_not_say_is_not_compared() -> None:
-    assert compared(Device(), Peaks(kind="report", source="test"), None, A100) == ()
+    launch = measurement(device=Device(), peaks=NO_PEAKS, sm_clock_hz=None)
+
+    assert compared(launch, A100) == ()
 
 
 def test_a_rate_that_differs_has_no_explanation_and_is_shown_per_clock_and_sm() -> None:
     # A report that gives twice the rate: the sparse peak taken for the dense one.
     sparse = replace(PEAKS, operations_per_s={"tensor_bf16": 108 * 4096 * 1000e6})
 
-    (found,) = [d for d in check(DEVICE, sparse, 1000e6, A100) if d.quantity == "tensor_bf16"]
+    found = check(DEVICE, sparse, 1000e6, A100)["tensor_bf16"]
 
     assert (found.registry, found.report, found.unit) == (2048, 4096, "op/clk/SM")
     assert found.percent == 100
-    assert found.explanation is None
+    assert found.cause is None
 
 
 def test_base_clocks_are_explained() -> None:
     # The A100's base clock is 1095 MHz: 22 % under boost.
     slow = replace(PEAKS, operations_per_s={"fp32": 108 * 128 * 1096e6})
 
-    found = by_quantity(check(DEVICE, slow, 1096e6, A100))
+    found = check(DEVICE, slow, 1096e6, A100)
 
     assert set(found) == {MEASURED_CLOCK}
-    assert found[MEASURED_CLOCK].explanation == "ncu held the base clock"
+    assert cause(found[MEASURED_CLOCK]) == "ncu held the base clock"
     assert found[MEASURED_CLOCK].percent == pytest.approx(-22.3, abs=0.1)
 
 
 def test_other_low_clocks_are_explained_by_their_share_of_boost() -> None:
-    found = by_quantity(check(DEVICE, Peaks(kind="report", source="test"), 705e6, A100))
+    found = check(DEVICE, NO_PEAKS, 705e6, A100)
 
-    assert "50 % of boost" in (found[MEASURED_CLOCK].explanation or "")
+    assert "50 % of boost" in cause(found[MEASURED_CLOCK])
 
 
 def test_partner_boards_are_explained() -> None:
     board = Device(name="GeForce RTX 3080", sm_count=68, sm_clock_max_hz=1905e6)
 
-    found = by_quantity(check(board, Peaks(kind="report", source="test"), None, CARD))
+    found = check(board, NO_PEAKS, None, CARD)
 
-    assert found["SM clock"].explanation == "a partner board with a boost clock of its own"
+    assert cause(found["SM clock"]) == "a partner board with a boost clock of its own"
     assert found["SM clock"].percent == pytest.approx(11.4, abs=0.1)
 
 
@@ -87,30 +104,30 @@ def test_laptops_are_explained() -> None:
     laptop = REGISTRY.specs["rtx-4060-laptop"]
     device = Device(sm_clock_max_hz=2634e6)
 
-    (found,) = check(device, Peaks(kind="report", source="test"), None, laptop)
+    (found,) = check(device, NO_PEAKS, None, laptop).values()
 
-    assert "laptop" in (found.explanation or "")
+    assert "laptop" in (cause(found) or "")
 
 
 def test_a_memory_clock_under_its_maximum_is_explained() -> None:
     slow = replace(PEAKS, dram_bytes_per_s=0.9 * 1555.2e9)
 
-    (found,) = check(DEVICE, slow, 1410e6, A100)
+    (found,) = check(DEVICE, slow, 1410e6, A100).values()
 
     assert found.quantity == "DRAM bandwidth"
-    assert found.explanation == "the memory clock ran at 90 % of its maximum"
+    assert cause(found) == "the memory clock ran at 90 % of its maximum"
 
 
 def test_a_bandwidth_that_clock_and_bus_do_not_explain_stays_unexplained() -> None:
-    (found,) = check(DEVICE, replace(PEAKS, dram_bytes_per_s=2e12), 1410e6, A100)
+    (found,) = check(DEVICE, replace(PEAKS, dram_bytes_per_s=2e12), 1410e6, A100).values()
 
-    assert found.explanation is None
+    assert found.cause is None
 
 
 def test_a_data_centre_part_with_another_boost_clock_is_not_excused() -> None:
-    found = by_quantity(check(replace(DEVICE, sm_clock_max_hz=1600e6), PEAKS, None, A100))
+    found = check(replace(DEVICE, sm_clock_max_hz=1600e6), PEAKS, None, A100)
 
-    assert found["SM clock"].explanation is None
+    assert cause(found["SM clock"]) is None
 
 
 def test_a_mig_slice_is_compared_with_the_slice() -> None:
@@ -119,11 +136,11 @@ def test_a_mig_slice_is_compared_with_the_slice() -> None:
     spec = REGISTRY.find(device).spec
     assert spec is not None
 
-    found = by_quantity(check(device, replace(PEAKS, operations_per_s={}), 1410e6, spec))
+    found = check(device, replace(PEAKS, operations_per_s={}), 1410e6, spec)
 
     # 20 of 40 GB is half of the memory; the report still gives the bandwidth of the whole.
     assert set(found) == {"DRAM bandwidth"}
-    assert "MIG slice" in (found["DRAM bandwidth"].explanation or "")
+    assert "MIG slice" in cause(found["DRAM bandwidth"])
 
 
 def test_the_path_of_the_tensor_operations_is_heeded() -> None:
@@ -131,6 +148,28 @@ def test_the_path_of_the_tensor_operations_is_heeded() -> None:
     device = Device(sm_count=132)
     peaks = replace(PEAKS, operations_per_s={"tensor_bf16": 132 * 2730.67 * 1e9})
 
-    assert check(device, replace(peaks, dram_bytes_per_s=None), 1e9, h100) != ()
-    found = check(device, replace(peaks, dram_bytes_per_s=None), 1e9, h100, tensor_path="mma_sync")
-    assert "tensor_bf16" not in by_quantity(found)
+    peaks = replace(peaks, dram_bytes_per_s=None)
+
+    assert "tensor_bf16" in check(device, peaks, 1e9, h100)
+    assert "tensor_bf16" not in check(device, peaks, 1e9, h100, tensor_path="mma_sync")
+
+
+def test_a_device_is_checked_once_and_keeps_its_largest_difference() -> None:
+    launches = [
+        measurement(device=DEVICE, peaks=PEAKS, sm_clock_hz=clock) for clock in (1400e6, 705e6, 1e9)
+    ]
+
+    (checked,) = check_devices(launches, REGISTRY)
+
+    assert (checked.spec, checked.compared) == ("a100-sxm4-40gb", 10)
+    (clock,) = [d for d in checked.differences if d.quantity == MEASURED_CLOCK]
+    assert clock.report == 705e6
+
+
+def test_a_device_that_is_not_known_is_named_with_what_is_near() -> None:
+    device = Device(name="NVIDIA H100")
+
+    (checked,) = check_devices([measurement(device=device)], REGISTRY)
+
+    assert (checked.device, checked.spec, checked.compared) == ("NVIDIA H100", None, 0)
+    assert "NVIDIA H100 PCIe" in checked.suggestions

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.specs import Found, load
-from roofline.specs.lookup import find
-from roofline.specs.names import exact, loose, mig_slice
+from roofline.specs.lookup import exact, find, loose, mig_slice
+from roofline.text.notes import note_text
 
 REGISTRY = load()
 SPECS = tuple(REGISTRY.specs.values())
@@ -114,7 +114,7 @@ def test_one_name_on_several_chips_is_refused_where_nothing_tells() -> None:
 
     assert found.spec is None
     assert "ambiguous" in codes(found)
-    assert "rtx-3080-10gb" in found.notes[0].text
+    assert "rtx-3080-10gb" in note_text(found.notes[0])
 
 
 def test_variants_with_the_same_peaks_need_no_telling_apart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,17 @@ import pytest
 
 from roofline.model import PRECISIONS
 from roofline.specs import Spec, load
-from roofline.specs.audit import compare, problems
-from roofline.specs.parse import GPU_NUMBERS
+from roofline.specs.audit import figures
+from roofline.specs.audit import problems as problem_notes
+from roofline.specs.spec import quantities
+from roofline.text.notes import note_text
 
 REGISTRY = load()
 SPECS = tuple(REGISTRY.specs.values())
+
+
+def problems(specs: Iterable[Spec]) -> tuple[str, ...]:
+    return tuple(note_text(note) for note in problem_notes(specs))
 
 
 def test_the_registry_has_no_problems() -> None:
@@ -29,7 +36,7 @@ def test_it_holds_all_the_gpus_of_the_facts_and_those_read_off_reports() -> None
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
 def test_published_figures_are_within_two_percent_or_explained(spec: Spec) -> None:
-    for row in compare(spec):
+    for row in figures(spec):
         assert row.agrees or row.reason, f"{row.key}: {row.published:.4g}, {row.derived}"
 
 
@@ -106,9 +113,8 @@ def test_rates_and_peaks_speak_of_known_operations_only() -> None:
 
 
 def test_every_number_has_a_source_and_a_date() -> None:
-    fields = [field for field, _ in GPU_NUMBERS.values()]
     for spec in SPECS:
-        numbers = {field for field in fields if getattr(spec, field) is not None}
+        numbers = {field for field in quantities(Spec) if getattr(spec, field) is not None}
         numbers |= {f"published.{k}" for k in spec.published}
         numbers |= {f"published_sparse.{k}" for k in spec.published_sparse}
         numbers |= {f"rates.{k}" for k in spec.overrides}
@@ -138,7 +144,7 @@ def test_the_documentation_names_everything_that_is_not_verified() -> None:
 
 def test_the_documentation_counts_published_figures_and_known_differences_as_they_are() -> None:
     text = (Path(__file__).parents[2] / "docs" / "peaks.md").read_text()
-    rows = [row for spec in SPECS for row in compare(spec)]
+    rows = [row for spec in SPECS for row in figures(spec)]
 
     assert f"Of {len(rows)} published figures {sum(not r.agrees for r in rows)} differ" in text
 

@@ -11,7 +11,7 @@ from roofline.errors import RooflineError
 from roofline.model import Measurement
 from roofline.reader import read
 from roofline.specs import load
-from roofline.specs.check import check
+from roofline.specs.audit import compared
 from tests.shared import SHARED
 
 pytestmark = pytest.mark.skipif(SHARED is None, reason="there are no shared reports here")
@@ -60,12 +60,5 @@ def test_every_difference_is_explained(measurements: list[Measurement]) -> None:
     for measured in measurements:
         spec = REGISTRY.find(measured.device).spec
         assert spec is not None
-        differences = check(
-            measured.device,
-            measured.peaks,
-            measured.sm_clock_hz,
-            spec,
-            accumulate=measured.accumulate,
-            tensor_path=measured.tensor_path,
-        )
-        assert [d for d in differences if d.explanation is None] == [], measured.device.name
+        apart = [row for row in compared(measured, spec) if row.apart]
+        assert [row for row in apart if row.cause is None] == [], measured.device.name

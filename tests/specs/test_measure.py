@@ -13,9 +13,18 @@ import pytest
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.specs import load
-from roofline.specs.bench import Bench, Run, Skipped, build, open_torch, parse_smi, run_plans
 from roofline.specs.ceilings import Sample
-from roofline.specs.plan import Plan, plan
+from roofline.specs.measure import (
+    Bench,
+    Plan,
+    Run,
+    Skipped,
+    build,
+    open_torch,
+    parse_smi,
+    plan,
+    run_plans,
+)
 
 REGISTRY = load()
 H100 = Device(

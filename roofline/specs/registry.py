@@ -11,13 +11,11 @@ from pathlib import Path
 
 from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, unreadable
-from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS, Device
-from roofline.specs.lookup import Found, find, find_identified, matching
-from roofline.specs.names import base_name, near, pattern
-from roofline.specs.parse import parse_architectures, parse_family, parse_sources
+from roofline.model import Device
+from roofline.specs.lookup import Found, base_name, find, matching, near, pattern
 from roofline.specs.spec import Architecture, Source, Spec
+from roofline.specs.tables import parse_architectures, parse_family, parse_sources
 
-OPERATIONS = PLAIN_PRECISIONS + TENSOR_PRECISIONS
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
 
 
@@ -51,15 +49,17 @@ class Registry:
         self._found: dict[Device, Found] = {}
 
     @cached_property
-    def specs(self) -> Mapping[str, Spec]:
+    def specs(self) -> dict[str, Spec]:
         """All entries; one of a later folder replaces one of the same key."""
         return self._merged(self._families)
 
     def find(self, device: Device) -> Found:
         """The entry of a report's device: by exact name, PCI id, then capability, SMs and bus."""
         if device not in self._found:
-            found = find_identified(device, self._mentioning(device))
-            self._found[device] = found or find(device, tuple(self.specs.values()))
+            found = find(device, self._mentioning(device))
+            if found.how not in ("name", "pci id"):
+                found = find(device, tuple(self.specs.values()))
+            self._found[device] = found
         return self._found[device]
 
     def named(self, text: str) -> Spec:
@@ -80,29 +80,23 @@ class Registry:
                 why=", ".join(spec.key for spec in hits),
                 hint=f"roofline specs show {hits[0].key}",
             )
-        guesses = self.suggest(text)
+        guesses = near(text, (name for spec in self.specs.values() for name in spec.names))
+        if not guesses:
+            raise UsageError(f"no GPU is called {text!r}", hint="roofline specs list")
+        first = f"'{guesses[0]}'" if " " in guesses[0] else guesses[0]
         raise UsageError(
             f"no GPU is called {text!r}",
-            why=f"near it are {', '.join(guesses)}" if guesses else None,
-            hint=f"roofline specs show {_shell(guesses[0])}" if guesses else "roofline specs list",
+            why=f"near it are {', '.join(guesses)}",
+            hint=f"roofline specs show {first}",
         )
-
-    def suggest(self, text: str) -> tuple[str, ...]:
-        """Names close to a mistyped one, best first."""
-        return near(text, (name for spec in self.specs.values() for name in spec.names))
 
     def _mentioning(self, device: Device) -> tuple[Spec, ...]:
         """The entries of every file that has the device's name or PCI id in its text."""
-        wanted = []
-        if device.name:
-            wanted.append(pattern(base_name(device.name)))
+        wanted = [pattern(base_name(device.name))] if device.name else []
         if device.pci_device_id:
             wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
-        return tuple(
-            self._merged(
-                f for f in self._families if f.layer or any(w.search(f.text) for w in wanted)
-            ).values()
-        )
+        mentioning = (f for f in self._families if f.layer or any(w.search(f.text) for w in wanted))
+        return tuple(self._merged(mentioning).values())
 
     def _merged(self, families: Iterable[Family]) -> dict[str, Spec]:
         merged: dict[str, Spec] = {}
@@ -123,7 +117,6 @@ class Registry:
                 family.text,
                 sources=self.sources,
                 architectures=self.architectures,
-                operations=OPERATIONS,
                 layer=family.layer,
             )
         return self._parsed[family.path]
@@ -132,9 +125,9 @@ class Registry:
 def load(folder: Path | None = None) -> Registry:
     """Open the registry that comes with roofline, the user's own files, and ``folder``.
 
-    What of the user's own cannot be opened is left out, with a ``RooflineWarning``. An entry of a
-    later folder replaces one of the same key. A folder holds family files, and may
-    hold ``sources.toml`` and ``architectures.toml`` of its own.
+    An entry of a later folder replaces one of the same key. A folder holds family files, and may
+    hold ``sources.toml`` and ``architectures.toml`` of its own. What of the user's own cannot be
+    opened is left out, with a ``RooflineWarning``.
 
     Raises:
         UsageError: ``folder`` is not a folder.
@@ -151,9 +144,7 @@ def load(folder: Path | None = None) -> Registry:
         if text := texts.pop(place / SOURCES, ""):
             sources |= parse_sources(place / SOURCES, text)
         if text := texts.pop(place / ARCHITECTURES, ""):
-            architectures |= parse_architectures(
-                place / ARCHITECTURES, text, sources=sources, operations=OPERATIONS
-            )
+            architectures |= parse_architectures(place / ARCHITECTURES, text, sources)
         families += [Family(path=p, text=t, layer=layer) for p, t in texts.items()]
     return Registry(
         folders=tuple(places),
@@ -189,9 +180,8 @@ def _given(folder: Path) -> dict[Path, str]:
     try:
         return _files_in(folder)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(
-            f"no such folder: {folder}", hint="--specs takes a folder of TOML files"
-        ) from error
+        hint = "--specs takes a folder of TOML files"
+        raise UsageError(f"no such folder: {folder}", hint=hint) from error
     except OSError as error:
         raise unreadable(folder, error) from error
 
@@ -210,7 +200,3 @@ def user_folder() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("roofline", appauthor=False) / "specs"
-
-
-def _shell(name: str) -> str:
-    return f"'{name}'" if " " in name else name
