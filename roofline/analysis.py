@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.counters.measure import measure
 from roofline.errors import InputError
-from roofline.fold import Key, fold, key_of, mixed_note
+from roofline.fold import fold, key_of
 from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.reader import Measured, OnProgress, Refused, survey
 from roofline.reports import OnError, label_of, report_or_raise
@@ -123,7 +123,7 @@ def _partial(source: Source, results: int) -> Source:
 
 def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
     """Group launches by kernel, most time first; a group without a duration comes last."""
-    members: dict[Key, list[int]] = {}
+    members: dict[Hashable, list[int]] = {}
     for position, result in enumerate(results):
         members.setdefault(key_of(result.measurement), []).append(position)
     groups = [_group(results, positions, judge) for positions in members.values()]
@@ -157,13 +157,15 @@ def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
     """The sum of the launches that were measured, with a note where some failed or differ."""
     everything = [r.measurement for r in members]
     measured = [m for m in everything if m.duration_s is not None]
-    notes = [mixed_note(bounds)]
+    notes = []
+    if len(bounds) > 1:
+        parts = ", ".join(f"{count} {bound}" for bound, count in sorted(bounds.items()))
+        notes.append(Note(code="mixed_verdicts", text=f"its launches differ: {parts}"))
     if measured and len(measured) < len(everything):
         text = f"{len(everything) - len(measured)} of {len(everything)} launches have no duration"
         notes.append(Note(code="launches_without_duration", text=f"{text}; the sums are without"))
     folded = fold(measured or everything)
-    found = tuple(note for note in notes if note is not None)
-    return replace(folded, notes=(*folded.notes, *found))
+    return replace(folded, notes=(*folded.notes, *notes))
 
 
 @dataclass(slots=True)

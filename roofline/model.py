@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 from roofline.errors import UsageError
 
 Dim3 = tuple[int, int, int]
+_T = TypeVar("_T")
 
 
 class Bound(StrEnum):
@@ -68,7 +68,36 @@ PRECISIONS = (
 )
 
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+class Fold(StrEnum):
+    """How a field of several launches of one kernel becomes one (``roofline.fold``)."""
+
+    KEY = "key"  # the same in all: it is a part of what a kernel is
+    FIRST = "first"  # the first launch's
+    SUM = "sum"  # none where one launch lacks it; of mappings the keys that all have
+    OVER_TIME = "over time"  # weighted by time, else as SUM
+    SAME = "same"  # none, or empty, where they differ; of mappings the items that are the same
+    UNION = "union"  # all, each once
+    FIELDS = "fields"  # each field by its own policy
+    OWN = "own"  # by a function of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number about a launch: what people call it, and its unit.
+
+    ``unit`` is in SI ("s", "B", "B/s", "Hz", "%") or a noun ("waves"); ``origin`` is the key of
+    ``Measurement.provenance`` that says how it was read, "" where it follows from others.
+    """
+
+    label: str
+    unit: str
+    origin: str = ""
+
+
+# Numbers that may not have been measured, by how they fold.
+Amount = Annotated[float | None, Fold.SUM]
+Mean = Annotated[float | None, Fold.OVER_TIME]
+Same = Annotated[float | None, Fold.SAME]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,13 +172,13 @@ class Peaks:
     numbers come from, ``how`` says it for single values ("dram", "l2", "l1", "fp32", ...).
     """
 
-    kind: str
-    source: str
-    dram_bytes_per_s: float | None = None
-    l2_bytes_per_s: float | None = None
-    l1_bytes_per_s: float | None = None
-    operations_per_s: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    how: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    kind: Annotated[str, Fold.FIRST]
+    source: Annotated[str, Fold.FIRST]
+    dram_bytes_per_s: Annotated[Mean, Quantity("DRAM bandwidth", "B/s")] = None
+    l2_bytes_per_s: Annotated[Mean, Quantity("L2 bandwidth", "B/s")] = None
+    l1_bytes_per_s: Annotated[Mean, Quantity("L1 bandwidth", "B/s")] = None
+    operations_per_s: Annotated[Mapping[str, float], Fold.OVER_TIME] = field(default_factory=dict)
+    how: Annotated[Mapping[str, str], Fold.SAME] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,46 +194,56 @@ class Measurement:
     where the file says so.
     """
 
-    source: str
-    range: int
-    index: int
-    kind: Kind
-    name: str
-    demangled: str
-    grid: Dim3 | None = None
-    block: Dim3 | None = None
-    device: Device = field(default_factory=Device)
-    count: int = 1
-    duration_s: float | None = None
-    dram_bytes: float | None = None
-    dram_read_bytes: float | None = None
-    dram_write_bytes: float | None = None
-    l2_bytes: float | None = None
-    l1_bytes: float | None = None
-    operations: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    accumulate: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    tensor_path: str | None = None
-    unmeasured: tuple[str, ...] = ()
-    sm_clock_hz: float | None = None
-    dram_clock_hz: float | None = None
-    units: tuple[UnitUse, ...] = ()
-    waves: float | None = None
-    occupancy_percent: float | None = None
-    theoretical_occupancy_percent: float | None = None
-    occupancy_limiter: str | None = None
-    registers_per_thread: float | None = None
-    shared_memory_bytes: float | None = None
-    sm_active_percent: float | None = None
-    stalls: tuple[Stall, ...] = ()
-    passes: float | None = None
-    nvtx: tuple[str, ...] = ()
-    process: int | None = None
-    ncu_version: str | None = None
-    settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    peaks: Peaks = field(default_factory=lambda: Peaks(kind="report", source="none"))
-    provenance: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    missing: tuple[Missing, ...] = ()
-    notes: tuple[Note, ...] = ()
+    source: Annotated[str, Fold.FIRST]
+    range: Annotated[int, Fold.FIRST]
+    index: Annotated[int, Fold.FIRST]
+    kind: Annotated[Kind, Fold.KEY]
+    name: Annotated[str, Fold.KEY]
+    demangled: Annotated[str, Fold.KEY]
+    grid: Annotated[Dim3 | None, Fold.KEY] = None
+    block: Annotated[Dim3 | None, Fold.KEY] = None
+    device: Annotated[Device, Fold.KEY] = field(default_factory=Device)
+    count: Annotated[int, Fold.SUM] = 1
+    duration_s: Annotated[Amount, Quantity("duration", "s", "duration")] = None
+    dram_bytes: Annotated[Amount, Quantity("DRAM bytes", "B", "dram_bytes")] = None
+    dram_read_bytes: Annotated[Amount, Quantity("DRAM bytes read", "B", "dram_read_bytes")] = None
+    dram_write_bytes: Annotated[Amount, Quantity("DRAM bytes written", "B", "dram_write_bytes")] = (
+        None
+    )
+    l2_bytes: Annotated[Amount, Quantity("L2 bytes", "B", "l2_bytes")] = None
+    l1_bytes: Annotated[Amount, Quantity("L1 bytes", "B", "l1_bytes")] = None
+    operations: Annotated[Mapping[str, float], Fold.SUM] = field(default_factory=dict)
+    accumulate: Annotated[Mapping[str, str], Fold.SAME] = field(default_factory=dict)
+    tensor_path: Annotated[str | None, Fold.SAME] = None
+    unmeasured: Annotated[tuple[str, ...], Fold.OWN] = ()
+    sm_clock_hz: Annotated[Mean, Quantity("SM clock", "Hz", "sm_clock")] = None
+    dram_clock_hz: Annotated[Mean, Quantity("DRAM clock", "Hz", "dram_clock")] = None
+    units: Annotated[tuple[UnitUse, ...], Fold.OWN] = ()
+    waves: Annotated[Mean, Quantity("waves", "waves", "waves")] = None
+    occupancy_percent: Annotated[Mean, Quantity("achieved occupancy", "%", "occupancy")] = None
+    theoretical_occupancy_percent: Annotated[
+        Mean, Quantity("theoretical occupancy", "%", "theoretical_occupancy")
+    ] = None
+    occupancy_limiter: Annotated[str | None, Fold.SAME] = None
+    registers_per_thread: Annotated[
+        Same, Quantity("registers per thread", "registers", "registers")
+    ] = None
+    shared_memory_bytes: Annotated[
+        Same, Quantity("shared memory per block", "B", "shared_memory")
+    ] = None
+    sm_active_percent: Annotated[Mean, Quantity("SMs active", "%", "sm_active")] = None
+    stalls: Annotated[tuple[Stall, ...], Fold.OWN] = ()
+    passes: Annotated[Same, Quantity("passes", "passes", "passes")] = None
+    nvtx: Annotated[tuple[str, ...], Fold.SAME] = ()
+    process: Annotated[int | None, Fold.SAME] = None
+    ncu_version: Annotated[str | None, Fold.SAME] = None
+    settings: Annotated[Mapping[str, str], Fold.SAME] = field(default_factory=dict)
+    peaks: Annotated[Peaks, Fold.FIELDS] = field(
+        default_factory=lambda: Peaks(kind="report", source="none")
+    )
+    provenance: Annotated[Mapping[str, str], Fold.SAME] = field(default_factory=dict)
+    missing: Annotated[tuple[Missing, ...], Fold.UNION] = ()
+    notes: Annotated[tuple[Note, ...], Fold.UNION] = ()
 
     @property
     def total_operations(self) -> float | None:
@@ -233,6 +272,25 @@ class Measurement:
 
 def _rate(amount: float | None, duration_s: float | None) -> float | None:
     return None if amount is None or not duration_s else amount / duration_s
+
+
+def _told(kind: type, of: type[_T]) -> dict[str, _T]:
+    """What is said beside the fields of a class, of one type."""
+    hints = get_type_hints(kind, include_extras=True).items()
+    told = {name: getattr(hint, "__metadata__", ()) for name, hint in hints}
+    return {name: x for name, said in told.items() for x in said if isinstance(x, of)}
+
+
+# How each field folds, by class.
+FOLDS = {kind: _told(kind, Fold) for kind in (Measurement, Peaks)}
+# Every number about a launch by its name in Python, JSON and columns, those that follow last.
+QUANTITIES = {
+    **_told(Measurement, Quantity),
+    **_told(Peaks, Quantity),
+    "total_operations": Quantity("operations", "operations"),
+    "operations_per_s": Quantity("operation rate", "FLOP/s"),
+    "arithmetic_intensity": Quantity("arithmetic intensity", "FLOP/B"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +364,7 @@ class Verdict:
     dominant: str | None = None
     ridge: float | None = None
     ridge_side: str | None = None
-    roof_percent: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    roof_percent: Mapping[str, float] = field(default_factory=dict)
     context: str | None = None
     claim: str = ""
     hint: str = ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from roofline.model import NOTHING, Bound, Dim3, Family, Note, Result
+from roofline.model import Bound, Dim3, Family, Note, Result
 
 
 class Outcome(StrEnum):
@@ -285,4 +285,4 @@ class Comparison:
     correctness: Correctness | None = None
     program: ProgramTime | None = None
     notes: tuple[Note, ...] = field(default_factory=tuple)
-    counts: Mapping[str, int] = field(default_factory=lambda: NOTHING)
+    counts: Mapping[str, int] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
 from roofline.counters.tensor_path import PathCounts, path_counts
-from roofline.model import NOTHING, Metrics, Note
+from roofline.model import Metrics, Note
 from roofline.verdict.phrases import percent
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -46,8 +46,8 @@ class TensorWork:
     anything, ``None`` where the report does not say.
     """
 
-    operations: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    accumulate: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    operations: Mapping[str, float] = field(default_factory=dict)
+    accumulate: Mapping[str, str] = field(default_factory=dict)
     path: str | None = None
     how: str | None = None
     active: bool | None = None

@@ -9,14 +9,13 @@ from __future__ import annotations
 import gc
 import io
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
-from roofline.model import NOTHING, Device, Measurement, Missing, Note, Peaks, Stall, UnitUse
+from roofline.model import Device, Measurement, Missing, Note, Peaks, Stall, UnitUse
 
 _TYPES = (Measurement, Device, UnitUse, Stall, Peaks, Note, Missing)
 
@@ -69,12 +68,5 @@ def _setters(cls: Any) -> tuple[Callable[[Any, Any], None], ...]:
     return tuple(getattr(cls, field.name).__set__ for field in fields(cls))
 
 
-def _proxy(values: dict[Any, Any]) -> Mapping[Any, Any]:
-    return MappingProxyType(values) if values else NOTHING
-
-
 class _Packer(pickle.Pickler):
-    dispatch_table = {  # noqa: RUF012  # as pickle has it
-        **dict.fromkeys(_TYPES, _taken_apart),
-        MappingProxyType: lambda proxy: (_proxy, (dict(proxy),)),
-    }
+    dispatch_table = dict.fromkeys(_TYPES, _taken_apart)  # as pickle has it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from roofline.model import NOTHING, Dim3
+from roofline.model import Dim3
 from roofline.repfile.schema import VERSION, Workload
 
 Scalar = float | int | str
@@ -66,7 +66,7 @@ class Launch:
     workload: Workload = Workload.KERNEL
     grid: Dim3 = (1, 1, 1)
     block: Dim3 = (1, 1, 1)
-    metrics: Mapping[str, Scalar | Metric] = field(default_factory=lambda: NOTHING)
+    metrics: Mapping[str, Scalar | Metric] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     nvtx: tuple[str, ...] = ()
     process: Process = Process()
@@ -84,8 +84,8 @@ class Capture:
     """
 
     comment: str = ""
-    versions: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     created_s: int = 0
     sections: tuple[Section, ...] = ()
     devices: tuple[Mapping[str, Scalar], ...] = ()

@@ -6,36 +6,19 @@ import re
 from collections.abc import Iterable
 
 from roofline.kernel_names import printable as printable  # renderers say names.printable
-from roofline.model import Dim3
+from roofline.model import QUANTITIES, Dim3
 from roofline.text.cpp import ELLIPSIS as ELLIPSIS
 from roofline.text.cpp import Name, parse
 from roofline.text.numbers import ABSENT
 from roofline.units import unit_name
 
-# What quantities are called; an ending that is a unit (_s, _hz, _percent, ...) is not repeated.
-QUANTITIES = {
-    "dram_bytes": "DRAM bytes",
-    "dram_read_bytes": "DRAM bytes read",
-    "dram_write_bytes": "DRAM bytes written",
-    "l2_bytes": "L2 bytes",
-    "l1_bytes": "L1 bytes",
-    "dram_bytes_per_s": "DRAM bandwidth",
-    "l2_bytes_per_s": "L2 bandwidth",
-    "l1_bytes_per_s": "L1 bandwidth",
-    "operations_per_s": "operation rate",
-    "duration_s": "duration",
+# What is not a number, or is named where it is missing.
+_OTHERS = {
+    "occupancy_limiter": "occupancy limited by",
     "utilization": "utilisation unit by unit",
     "stalls": "stall reasons",
     "launch": "waves and registers",
     "sm_clock": "SM clock",
-    "sm_clock_hz": "SM clock",
-    "dram_clock": "DRAM clock",
-    "dram_clock_hz": "DRAM clock",
-    "occupancy_percent": "achieved occupancy",
-    "theoretical_occupancy_percent": "theoretical occupancy",
-    "occupancy_limiter": "occupancy limited by",
-    "shared_memory_bytes": "shared memory per block",
-    "sm_active_percent": "SMs active",
 }
 _INTEGER = re.compile(r"int\d")
 
@@ -64,7 +47,8 @@ def quantity(key: str) -> str:
         return f"{operation(member)} operations"
     if member:
         return f"{unit(member)} {words(group)}"
-    return QUANTITIES.get(key, words(key))
+    known = QUANTITIES.get(key)
+    return _OTHERS.get(key, words(key)) if known is None else known.label
 
 
 def words(code: str) -> str:

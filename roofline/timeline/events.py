@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from roofline.model import Device, Dim3, Note
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-_NO_NAMES: Mapping[int, str] = MappingProxyType({})
-_NO_DEVICES: Mapping[int, Device] = MappingProxyType({})
+_NO_NAMES: Mapping[int, str] = {}
+_NO_DEVICES: Mapping[int, Device] = {}
 
 UNKNOWN = -1
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule

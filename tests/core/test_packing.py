@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import types
 import typing
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline import model
-from roofline.model import NOTHING, Measurement, Note, Stall, UnitUse
+from roofline.model import Measurement, Note, Stall, UnitUse
 from roofline.reader import batch, packing, survey
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"
@@ -57,22 +56,6 @@ def test_measurements_of_the_samples_come_out_equal():
     assert packing.unpack(packing.pack(values)) == values
 
 
-def test_the_shared_nothing_stays_itself():
-    value = Measurement(source="", range=0, index=0, kind=model.Kind.KERNEL, name="", demangled="")
-    again = packing.unpack(packing.pack(value))
-
-    assert again.operations is NOTHING
-    assert not again.peaks.how
-
-
-def test_a_mapping_that_cannot_be_changed_keeps_what_is_in_it():
-    value = types.MappingProxyType({"a": 1})
-    again = packing.unpack(packing.pack(value))
-
-    assert isinstance(again, types.MappingProxyType)
-    assert again == value
-
-
 def dataclasses_in(annotation: object) -> set[type]:
     found: set[type] = set()
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
@@ -86,7 +69,6 @@ def dataclasses_in(annotation: object) -> set[type]:
 
 def test_every_type_of_a_measurement_is_packed_the_quick_way():
     assert dataclasses_in(Measurement) == set(packing._TYPES)
-    assert types.MappingProxyType in packing._Packer.dispatch_table
 
 
 def test_errors_and_parts_go_the_same_way(tmp_path):
