@@ -1,38 +1,237 @@
-"""JSON of the schema ``roofline.analysis/1``: valid JSON always, one launch or kernel a line."""
+"""The JSON ``roofline.analysis/1``: its documents, from which its schema is made, and its text."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from roofline import __version__
 from roofline.model import (
     Analysis,
+    Bound,
+    Confidence,
     Device,
+    Dim3,
     Group,
+    Kind,
     Measurement,
     Missing,
     Note,
     PeakSet,
     Result,
-    Source,
     Stall,
+    Verdict,
 )
 from roofline.render.summary import missing_of
-from roofline.text.names import last_part
+from roofline.text.names import UNITS, last_part
 from roofline.text.notes import note_text
 from roofline.view import Chosen, chosen
 
 SCHEMA = "roofline.analysis/1"
+DESCRIPTION = (
+    "What `roofline analyze --format json` writes. SI units, in the names; null is not measured; "
+    "percentages may exceed 100. Within /1 keys are added, never renamed or removed."
+)
 # How the capture was told to work; other settings could say more about a person than is needed.
 _SETTINGS = ("clock_control", "cache_control", "replay_mode")
-_DEVICE, _MISSING, _STALL = (
-    tuple(field.name for field in fields(kind)) for kind in (Device, Missing, Stall)
-)
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
+
+_T = TypeVar("_T")
+Number = float | None
+Text = str | None
+
+
+def about(what: str) -> Meta:
+    """What the schema says about a key."""
+    return Meta(description=what)
+
+
+ByKind = Annotated[dict[str, float], about("kind of peak -> value; the kinds are never mixed")]
+
+
+class NoteDocument(Struct, kw_only=True):
+    """Something that a reader must know."""
+
+    code: Annotated[str, about("stable")]
+    text: Annotated[str, about("for people; may change")]
+
+
+class SourceDocument(Struct, kw_only=True):
+    """A file that was read."""
+
+    path: Annotated[str, about("file name, without folders")]
+    launches: int
+    notes: list[NoteDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceDocument(Device):
+    """The GPU with the clocks that were measured."""
+
+    sm_clock_hz: Annotated[Number, about("measured")]
+    dram_clock_hz: Annotated[Number, about("measured")]
+
+
+class PeaksDocument(Struct, kw_only=True):
+    """What the device can do, by kind."""
+
+    dram_bytes_per_s: ByKind
+    l2_bytes_per_s: ByKind
+    l1_bytes_per_s: ByKind
+    operations_per_s: dict[str, ByKind]
+
+
+class ResultDocument(Struct, kw_only=True):
+    """What launches and kernels have in common: identity, measurement, verdict, evidence."""
+
+    source: Annotated[str, about("file name, without folders")]
+    range: Annotated[int, about("range of the file, from 0")]
+    index: Annotated[int, about("result within the range, from 0")]
+    kind: Kind
+    name: Annotated[str, about("function name")]
+    demangled: Annotated[str, about("full C++ signature where there is one")]
+    grid: Dim3 | None
+    block: Dim3 | None
+    device: DeviceDocument
+    process: Annotated[int | None, about("process id in the report")]
+    nvtx: Annotated[tuple[str, ...], about("open NVTX ranges, outermost first")]
+    count: Annotated[int, about("launches that the numbers are sums of")]
+    ncu_version: Annotated[Text, about("of the ncu that captured")]
+    settings: Annotated[
+        dict[str, str],
+        about(f"what ncu was told: {', '.join(_SETTINGS)}"),
+    ]
+    duration_s: Annotated[Number, about("under the profiler")]
+    dram_bytes: Number
+    dram_read_bytes: Number
+    dram_write_bytes: Number
+    l2_bytes: Number
+    l1_bytes: Number
+    operations: Annotated[
+        Mapping[str, float],
+        about("operations by precision, an FMA is two; a key that is absent was not measured"),
+    ]
+    unmeasured: Annotated[
+        tuple[str, ...],
+        about("operations that ran but were not counted; then no total and no intensity exist"),
+    ]
+    accumulate: Annotated[
+        Mapping[str, str], about("tensor key -> accumulator of most of its operations")
+    ]
+    tensor_path: Annotated[Text, about("mma_sync or wgmma where the opcodes tell")]
+    arithmetic_intensity: Annotated[
+        Number,
+        about("all operations over DRAM bytes; null where either is missing or the bytes are 0"),
+    ]
+    dram_bytes_per_s: Number
+    operations_per_s: Number
+    utilization: Annotated[
+        dict[str, float],
+        about(
+            "unit -> % of peak over elapsed time, largest member of each unit; may "
+            f"exceed 100. Units: {' '.join(UNITS)}"
+        ),
+    ]
+    waves: Number
+    occupancy_percent: Number
+    theoretical_occupancy_percent: Number
+    occupancy_limiter: Text
+    registers_per_thread: Number
+    shared_memory_bytes: Annotated[Number, about("per block")]
+    sm_active_percent: Number
+    stalls: Annotated[tuple[Stall, ...], about("share is of all stalled warp time, 0 to 1")]
+    passes: Annotated[Number, about("times that the kernel ran to collect this")]
+    provenance: Annotated[
+        dict[str, str],
+        about("quantity -> how it was read; utilization.UNIT -> metric"),
+    ]
+    notes: list[NoteDocument]
+    bound: Bound
+    limiter: Annotated[Text, about("unit that limits, for bandwidth and compute")]
+    limiter_percent: Annotated[Number, about("utilisation of the busiest unit")]
+    nearest: Annotated[Text, about("busiest unit, whatever the bound")]
+    co_limited: Annotated[bool, about("memory and compute are within the balance")]
+    cause: Annotated[Text, about("code of what a latency-bound kernel waits for")]
+    cause_text: Text
+    confidence: Confidence
+    confidence_reasons: tuple[str, ...]
+    floor_s: Annotated[
+        Number, about("duration at the nearest ceiling: a bound, under the profiler")
+    ]
+    next_limiter: Annotated[Text, about("unit that limits once the nearest is relieved")]
+    next_floor_s: Annotated[Number, about("duration at that one")]
+    dominant: Annotated[Text, about("operation key that takes most time at peak")]
+    ridge: Annotated[Number, about("operations per byte where the roofs of dominant and DRAM meet")]
+    ridge_side: Annotated[Text, about("side of the ridge that the kernel is on")]
+    roof_percent: Annotated[
+        Mapping[str, float], about("operation key -> % of its peak rate reached")
+    ]
+    context: Annotated[Text, about("why intensity and verdict disagree, where they do")]
+    claim: str
+    hint: str
+    refute: str
+    try_first: tuple[str, ...]
+    avoid: tuple[str, ...]
+    peaks: PeaksDocument
+    peak_sources: Annotated[dict[str, str], about("kind of peak -> where its numbers come from")]
+    spec: Annotated[
+        Text,
+        about("entry of the hardware registry that the datasheet peaks come from"),
+    ]
+    missing: Annotated[tuple[Missing, ...], about("flag is the ncu option that collects it")]
+    share: Annotated[Number, about("of the time of all that was profiled, 0 to 1")]
+
+
+class LaunchDocument(ResultDocument, kw_only=True):
+    """One launch."""
+
+
+class GroupDocument(ResultDocument, kw_only=True):
+    """The launches of one kernel together, from sums, and their spread."""
+
+    launches: Annotated[tuple[int, ...], about("positions in this document")]
+    total_s: Number
+    min_s: Number
+    max_s: Number
+    bounds: Annotated[Mapping[str, int], about("how the launches were judged one by one")]
+
+
+class ProfiledDocument(Struct, kw_only=True):
+    """How much was read."""
+
+    launches: int
+    groups: int
+    duration_s: Number
+
+
+class AnalysisDocument(Struct, kw_only=True):
+    """All of an analysis."""
+
+    schema: str
+    version: Annotated[str, about("of roofline")]
+    profiled: Annotated[
+        ProfiledDocument,
+        about("all that was read, before any filter; shares refer to it"),
+    ]
+    filters: Annotated[tuple[str, ...], about("options that left something out, as they are typed")]
+    sources: list[SourceDocument]
+    timeline: Annotated[
+        dict[str, Any] | UnsetType,
+        about(
+            "with --timeline: profiled kernels by what the step gains, and what could not be joined"
+        ),
+    ] = UNSET
+    launches: Annotated[list[LaunchDocument], about("in file order")]
+    groups: Annotated[
+        list[GroupDocument],
+        about(
+            "launches of one kernel (same name, grid, block, device) summed, in the order asked for"
+        ),
+    ]
 
 
 def render(view: Analysis | Chosen) -> str:
@@ -40,140 +239,90 @@ def render(view: Analysis | Chosen) -> str:
     return "".join(chunks(view))
 
 
-def chunks(view: Analysis | Chosen, timeline: Mapping[str, Any] | None = None) -> Iterator[str]:
+def chunks(view: Analysis | Chosen, timeline: dict[str, Any] | None = None) -> Iterator[str]:
     """The text of ``render`` piece by piece, so that a large one is never held whole.
 
-    ``timeline`` is what ``render.joined.document`` says, where there is a timeline.
+    ``timeline`` is what ``render.joined.document`` says, where there is a timeline. Each launch
+    and each kernel is on a line of its own.
     """
     part = chosen(view)
-    head = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "profiled": {
-            "launches": part.total_launches,
-            "groups": part.total_groups,
-            "duration_s": part.total_s,
-        },
-        "filters": list(part.filters),
-        "sources": [_source(s) for s in part.analysis.sources],
-    }
-    if timeline is not None:
-        head["timeline"] = timeline
-    yield "{" + ",\n".join(f"{_dump(key)}: {_dump(value)}" for key, value in head.items())
+    head = AnalysisDocument(
+        schema=SCHEMA,
+        version=__version__,
+        profiled=ProfiledDocument(
+            launches=part.total_launches, groups=part.total_groups, duration_s=part.total_s
+        ),
+        filters=part.filters,
+        sources=[
+            SourceDocument(
+                path=last_part(s.path), launches=s.launches, notes=[_note(n) for n in s.notes]
+            )
+            for s in part.analysis.sources
+        ],
+        timeline=UNSET if timeline is None else timeline,
+        launches=[],
+        groups=[],
+    )
     pairs = zip(part.analysis.results, part.shares, strict=True)
-    yield from _array("launches", (launch(r, share) for r, share in pairs))
-    yield from _array("groups", (group(g) for g in part.analysis.groups))
+    rows = {
+        "launches": (_document(LaunchDocument, r, share) for r, share in pairs),
+        "groups": (_group(g) for g in part.analysis.groups),
+    }
+    separator = "{"
+    for key in AnalysisDocument.__struct_fields__:
+        value = getattr(head, key)
+        if value is UNSET:
+            continue
+        yield f'{separator}"{key}": '
+        separator = ",\n"
+        if key in rows:
+            yield from _array(rows[key])
+        else:
+            yield _text(value)
     yield "}\n"
 
 
-def launch(result: Result, share: float | None = None) -> dict[str, Any]:
-    """One launch as the schema has it; ``share`` is of all that was profiled (0 to 1)."""
-    return (
-        _identity(result.measurement)
-        | _measured(result.measurement)
-        | _judged(result)
-        | {"share": share}
-    )
+# What a document copies as it stands; the rest is said in ``_document``.
+_MEASURED = [key for key in ResultDocument.__struct_fields__ if hasattr(Measurement, key)]
+_JUDGED = [key for key in ResultDocument.__struct_fields__ if hasattr(Verdict, key)]
 
 
-def group(group: Group) -> dict[str, Any]:
-    """The launches of one kernel together: the fields of a launch from sums, and the spread."""
-    return launch(group.result, group.share) | {
-        "launches": list(group.launches),
-        "total_s": group.total_s,
-        "min_s": group.min_s,
-        "max_s": group.max_s,
-        "bounds": dict(group.bounds),
-    }
-
-
-def _identity(m: Measurement) -> dict[str, Any]:
-    return {
+def _document(kind: type[_T], result: Result, share: float | None, **more: Any) -> _T:
+    m, v = result.measurement, result.verdict
+    copied = {key: getattr(m, key) for key in _MEASURED} | {key: getattr(v, key) for key in _JUDGED}
+    device = {field.name: getattr(m.device, field.name) for field in fields(Device)}
+    own = {
         "source": last_part(m.source),
-        "range": m.range,
-        "index": m.index,
-        "kind": str(m.kind),
-        "name": m.name,
-        "demangled": m.demangled,
-        "grid": None if m.grid is None else list(m.grid),
-        "block": None if m.block is None else list(m.block),
-        "device": _device(m.device, m),
-        "process": m.process,
-        "nvtx": list(m.nvtx),
-        "count": m.count,
-        "ncu_version": m.ncu_version,
+        "device": DeviceDocument(
+            **device, sm_clock_hz=m.sm_clock_hz, dram_clock_hz=m.dram_clock_hz
+        ),
         "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
-    }
-
-
-def _device(device: Device, m: Measurement) -> dict[str, Any]:
-    return _flat(device, _DEVICE) | {"sm_clock_hz": m.sm_clock_hz, "dram_clock_hz": m.dram_clock_hz}
-
-
-def _measured(m: Measurement) -> dict[str, Any]:
-    metrics = {f"utilization.{u.unit}": u.metric for u in m.units}
-    return {
-        "duration_s": m.duration_s,
-        "dram_bytes": m.dram_bytes,
-        "dram_read_bytes": m.dram_read_bytes,
-        "dram_write_bytes": m.dram_write_bytes,
-        "l2_bytes": m.l2_bytes,
-        "l1_bytes": m.l1_bytes,
-        "operations": dict(m.operations),
-        "unmeasured": list(m.unmeasured),
-        "accumulate": dict(m.accumulate),
-        "tensor_path": m.tensor_path,
-        "arithmetic_intensity": m.arithmetic_intensity,
-        "dram_bytes_per_s": m.dram_bytes_per_s,
-        "operations_per_s": m.operations_per_s,
-        "utilization": {u.unit: u.percent for u in m.units},
-        "waves": m.waves,
-        "occupancy_percent": m.occupancy_percent,
-        "theoretical_occupancy_percent": m.theoretical_occupancy_percent,
-        "occupancy_limiter": m.occupancy_limiter,
-        "registers_per_thread": m.registers_per_thread,
-        "shared_memory_bytes": m.shared_memory_bytes,
-        "sm_active_percent": m.sm_active_percent,
-        "stalls": [_flat(s, _STALL) for s in m.stalls],
-        "passes": m.passes,
-        "provenance": dict(m.provenance) | metrics,
-        "notes": [_note(n) for n in m.notes],
-    }
-
-
-def _judged(result: Result) -> dict[str, Any]:
-    v = result.verdict
-    return {
-        "bound": str(v.bound),
-        "limiter": v.limiter,
-        "limiter_percent": v.limiter_percent,
-        "nearest": v.nearest,
-        "co_limited": v.co_limited,
-        "cause": v.cause,
-        "cause_text": v.cause_text,
-        "confidence": str(v.confidence),
-        "confidence_reasons": list(v.confidence_reasons),
-        "floor_s": v.floor_s,
-        "next_limiter": v.next_limiter,
-        "next_floor_s": v.next_floor_s,
-        "dominant": v.dominant,
-        "ridge": v.ridge,
-        "ridge_side": v.ridge_side,
-        "roof_percent": dict(v.roof_percent),
-        "context": v.context,
-        "claim": v.claim,
-        "hint": v.hint,
-        "refute": v.refute,
-        "try_first": list(v.try_first),
-        "avoid": list(v.avoid),
+        "utilization": {use.unit: use.percent for use in m.units},
+        "provenance": dict(m.provenance) | {f"utilization.{u.unit}": u.metric for u in m.units},
+        "notes": [_note(note) for note in m.notes],
         "peaks": _peaks(result.peaks),
         "peak_sources": {p.kind: p.source for p in result.peaks.of_kind()},
         "spec": result.peaks.spec,
-        "missing": [_flat(m, _MISSING) for m in missing_of(result)],
+        "missing": missing_of(result),
+        "share": share,
     }
+    return kind(**copied | own | more)
 
 
-def _peaks(peaks: PeakSet) -> dict[str, Any]:
+def _group(group: Group) -> GroupDocument:
+    return _document(
+        GroupDocument,
+        group.result,
+        group.share,
+        launches=group.launches,
+        total_s=group.total_s,
+        min_s=group.min_s,
+        max_s=group.max_s,
+        bounds=group.bounds,
+    )
+
+
+def _peaks(peaks: PeakSet) -> PeaksDocument:
     kinds = peaks.of_kind()
     rates = {
         rate: {p.kind: value for p in kinds if (value := getattr(p, rate)) is not None}
@@ -184,47 +333,21 @@ def _peaks(peaks: PeakSet) -> dict[str, Any]:
         key: {p.kind: p.operations_per_s[key] for p in kinds if key in p.operations_per_s}
         for key in keys
     }
-    return rates | {"operations_per_s": operations}
+    return PeaksDocument(**rates, operations_per_s=operations)
 
 
-def _flat(value: object, names: tuple[str, ...]) -> dict[str, Any]:
-    """A value of plain fields; dataclasses.asdict copies them deeply, which takes longer."""
-    return {name: getattr(value, name) for name in names}
+def _note(note: Note) -> NoteDocument:
+    return NoteDocument(code=note.code, text=note_text(note))
 
 
-def _note(note: Note) -> dict[str, Any]:
-    return {"code": note.code, "text": note_text(note)}
-
-
-def _source(source: Source) -> dict[str, Any]:
-    return {
-        "path": last_part(source.path),
-        "launches": source.launches,
-        "notes": [_note(n) for n in source.notes],
-    }
-
-
-def _array(name: str, items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    yield f",\n{_dump(name)}: ["
-    separator = "\n"
+def _array(items: Iterable[Struct]) -> Iterator[str]:
+    separator = "[\n"
     for item in items:
-        yield separator + _dump(item)
+        yield separator + _text(item)
         separator = ",\n"
-    yield "]"
+    yield "[]" if separator == "[\n" else "]"
 
 
-def _dump(value: object) -> str:
-    try:
-        return json.dumps(value, allow_nan=False, ensure_ascii=False)
-    except ValueError:  # a NaN or an infinity somewhere: it was not measured
-        return json.dumps(_finite(value), allow_nan=False, ensure_ascii=False)
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(inner) for inner in value]
-    return value
+def _text(value: object) -> str:
+    """One line; NaN and infinity are null: not measured."""
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=dict), indent=0).decode()
