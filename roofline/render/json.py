@@ -27,8 +27,9 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render.summary import missing_of
-from roofline.text.names import UNITS, last_part
+from roofline.text.names import last_part
 from roofline.text.notes import note_text
+from roofline.units import UNITS
 from roofline.view import Chosen, chosen
 
 SCHEMA = "roofline.analysis/1"
