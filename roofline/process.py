@@ -14,23 +14,27 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import BinaryIO, NoReturn
+from typing import IO, BinaryIO, NoReturn
 
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
 # Enough of what a program says to find its first error and its last words.
 _KEEP_HEAD, _KEEP_TAIL = 1 << 20, 1 << 16
-_FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """A finished program: its exit code (negative for a signal) and what it printed."""
+    """A finished program: its exit code (negative for a signal) and what it printed.
+
+    ``stopped`` says why it was ended from here: what ``watch`` answered, or the name of the
+    signal that this process was sent; ``None`` where it ended by itself.
+    """
 
     argv: tuple[str, ...]
     code: int
     stdout: str
     stderr: str
+    stopped: str | None = None
 
 
 def run_quietly(
@@ -48,7 +52,7 @@ def run_quietly(
             text=True,
             errors="replace",
             timeout=timeout_s,
-            env=None if env is None else dict(env),
+            env=env,
             check=False,
         )
     except OSError:
@@ -58,19 +62,6 @@ def run_quietly(
     return Completed(argv=tuple(argv), code=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """A program that was run with its output passed through.
-
-    ``code`` is negative for a signal. ``stopped`` says why we ended it: what ``watch`` answered,
-    or the name of the signal that we were sent; ``None`` where it ended by itself.
-    """
-
-    code: int
-    stopped: str | None
-    stderr: str
-
-
 def run_through(
     argv: Sequence[str],
     *,
@@ -78,35 +69,113 @@ def run_through(
     stdout_to_stderr: bool = False,
     watch: Callable[[], str | None] = lambda: None,
     grace_s: float = 10.0,
-) -> Ended | None:
+) -> Completed | None:
     """Run ``argv`` (no shell) and let its output through untouched; ``None``: cannot start.
 
-    It gets a process group of its own. ``watch`` is asked ten times a second and ends the run by
-    answering a reason. A run is ended gently: SIGINT (or the signal that we were sent) to the
-    program, after ``grace_s`` SIGTERM to its group, then SIGKILL; a second signal to us skips a
-    step. Input is passed on unless it is a terminal, which a process group in the background
-    must not read.
+    Its stderr is kept too, but for the middle of a long one. It gets a process group of its own,
+    and no input from a terminal, which such a group must not read. ``watch`` is asked ten times a
+    second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
+    program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    interactive = sys.stdin is not None and sys.stdin.isatty()
-    try:
-        child = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL if interactive else None,
-            stdout=2 if stdout_to_stderr else None,
-            stderr=subprocess.PIPE,
-            env=None if env is None else dict(env),
-            process_group=0,
-        )
-    except OSError:
-        return None
-    heard = _Heard()
-    reader = threading.Thread(target=heard.follow, args=(child,), daemon=True)
-    reader.start()
-    stopped = _supervise(child, watch, grace_s)
+    with _received_signals() as received:
+        try:
+            child = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL if os.isatty(0) else None,
+                stdout=2 if stdout_to_stderr else None,
+                stderr=subprocess.PIPE,
+                env=env,
+                process_group=0,
+            )
+        except OSError:
+            return None
+        assert child.stderr is not None
+        heard = bytearray()
+        reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
+        reader.start()
+        stopped = _wait(child, watch, received, grace_s)
     reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
-    return Ended(code=child.returncode, stopped=stopped, stderr=heard.text())
+    stderr = heard.decode(errors="replace")
+    return Completed(
+        argv=tuple(argv), code=child.returncode, stdout="", stderr=stderr, stopped=stopped
+    )
+
+
+def become(argv: Sequence[str]) -> NoReturn:
+    """Replace this process by ``argv``.
+
+    Raises:
+        OSError: it cannot be started.
+
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execvp(argv[0], list(argv))  # noqa: S606  # no shell is the point
+
+
+def _wait(
+    child: subprocess.Popen[bytes],
+    watch: Callable[[], str | None],
+    received: list[str],
+    grace_s: float,
+) -> str | None:
+    """Wait for the end of ``child``; the reason where it was ended from here."""
+    stopped: str | None = None
+    while stopped is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_TICK_S)
+            return None
+        stopped = received[0] if received else watch()
+    first = getattr(signal, received.pop(0)) if received else signal.SIGINT
+    child.send_signal(first)
+    for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _TERM_GRACE_S)):
+        deadline = time.monotonic() + patience_s
+        while child.poll() is None and not received and time.monotonic() < deadline:
+            time.sleep(_TICK_S)
+        del received[:1]
+        if child.returncode is None:
+            _kill_group(child, number)
+    _kill_group(child, signal.SIGKILL)  # whatever it left running
+    child.wait()
+    return stopped
+
+
+def _kill_group(child: subprocess.Popen[bytes], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+@contextlib.contextmanager
+def _received_signals() -> Iterator[list[str]]:
+    """Collect the names of the signals that this process is sent, instead of dying of them."""
+    received: list[str] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        received.append(signal.Signals(number).name)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received  # only the main thread may set handlers
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    wanted = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]  # nohup ignores one
+    before = {number: signal.signal(number, note) for number in wanted}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _pass_on(pipe: IO[bytes], heard: bytearray) -> None:
+    """Write what a program says to our stderr at once; keep its beginning and its end."""
+    with pipe:
+        while chunk := os.read(pipe.fileno(), 1 << 16):
+            with contextlib.suppress(OSError):
+                os.write(2, chunk)
+            heard += chunk
+            del heard[_KEEP_HEAD:-_KEEP_TAIL]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,96 +252,3 @@ def _scratch() -> BinaryIO:
 def _whole(file: BinaryIO) -> bytes:
     file.seek(0)
     return file.read()
-
-
-def become(argv: Sequence[str]) -> NoReturn:
-    """Replace this process by ``argv``.
-
-    Raises:
-        OSError: it cannot be started.
-
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execvp(argv[0], list(argv))  # noqa: S606  # no shell is the point
-
-
-def _supervise(
-    child: subprocess.Popen[bytes], watch: Callable[[], str | None], grace_s: float
-) -> str | None:
-    """Wait for ``child``, forwarding signals; the reason if it was ended by us."""
-    stopped: str | None = None
-    steps: list[tuple[int, bool]] = []
-    deadline = 0.0
-    with _signals() as received:
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=_TICK_S)
-                break
-            asked = received.pop(0) if received else None
-            if stopped is None:
-                stopped = asked or watch()
-                first = getattr(signal, asked) if asked else signal.SIGINT
-                steps = [(first, False), (signal.SIGTERM, True), (signal.SIGKILL, True)]
-                due = stopped is not None
-            else:
-                due = asked is not None or time.monotonic() >= deadline
-            if due and steps:
-                number, to_group = steps.pop(0)
-                _send(child, number, to_group=to_group)
-                deadline = time.monotonic() + (grace_s if not to_group else _TERM_GRACE_S)
-    if stopped is not None:
-        _send(child, signal.SIGKILL, to_group=True)  # whatever it left running
-    return stopped
-
-
-def _send(child: subprocess.Popen[bytes], number: int, *, to_group: bool) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if to_group:
-            os.killpg(child.pid, number)
-        elif child.poll() is None:
-            child.send_signal(number)
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[list[str]]:
-    """Collect the names of the signals that we are sent, instead of dying of them."""
-    received: list[str] = []
-    before = {}
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        received.append(signal.Signals(number).name)
-
-    if threading.current_thread() is threading.main_thread():
-        for name in _FORWARDED:
-            number = getattr(signal, name)
-            before[number] = signal.signal(number, note)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class _Heard:
-    """Passes a program's stderr on at once and keeps its beginning and its end."""
-
-    def __init__(self) -> None:
-        self._head, self._tail = bytearray(), bytearray()
-
-    def follow(self, child: subprocess.Popen[bytes]) -> None:
-        assert child.stderr is not None
-        with child.stderr as pipe:
-            while chunk := os.read(pipe.fileno(), 1 << 16):
-                with contextlib.suppress(OSError):
-                    os.write(2, chunk)
-                self._keep(chunk)
-
-    def _keep(self, chunk: bytes) -> None:
-        room = _KEEP_HEAD - len(self._head)
-        self._head += chunk[:room]
-        self._tail += chunk[room:]
-        del self._tail[:-_KEEP_TAIL]
-
-    def text(self) -> str:
-        return (self._head + self._tail).decode("utf-8", errors="replace")

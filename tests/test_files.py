@@ -1,60 +1,24 @@
 from __future__ import annotations
 
 import os
-import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from roofline import files
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, refuse_overwrite, whole_file, whole_folder, write_text
 
 
-def drained(pipe: Path) -> tuple[threading.Thread, list[bytes]]:
-    """Somebody who reads what is written to ``pipe``."""
-    got: list[bytes] = []
-    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
-    reader.start()
-    return reader, got
-
-
 @pytest.mark.parametrize("force", [False, True])
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path, force: bool):
-    pipe = tmp_path / "pipe.json"
-    os.mkfifo(pipe)
-    reader, got = drained(pipe)
+@pytest.mark.parametrize("path", ["pipe", "/dev/null"])
+def test_a_pipe_or_a_device_is_refused(tmp_path: Path, path: str, force: bool):
+    os.mkfifo(tmp_path / "pipe")
 
-    write_text(pipe, "answer", force=force)
+    with pytest.raises(UsageError, match="not a regular file"):
+        write_text(tmp_path / path, "answer", force=force)
 
-    reader.join(5)
-    assert got == [b"answer"]
-    assert pipe.is_fifo()
-    assert list(tmp_path.iterdir()) == [pipe]
-
-
-@pytest.mark.parametrize("force", [False, True])
-def test_a_character_device_is_written_to_and_stays_one(tmp_path: Path, force: bool):
-    device = tmp_path / "null"
-    try:
-        os.mknod(device, 0o666 | 0o020000, os.makedev(1, 3))  # as /dev/null is
-        device.open("wb").close()
-    except OSError:
-        pytest.skip("device nodes cannot be made here")
-
-    write_text(device, "answer", force=force)
-
-    assert device.is_char_device()
-
-
-def test_a_block_device_is_refused_with_force_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    disk = tmp_path / "disk"
-    disk.write_text("all that somebody has")
-    monkeypatch.setattr(files, "_mode", lambda p: 0o060660 if p == disk else p.stat().st_mode)
-
-    with pytest.raises(UsageError, match="block device"):
-        write_text(disk, "answer", force=True)
-    assert disk.read_text() == "all that somebody has"
+    assert list(tmp_path.iterdir()) == [tmp_path / "pipe"]
 
 
 def test_a_link_is_followed_and_stays(tmp_path: Path):
@@ -89,36 +53,53 @@ def test_a_loop_of_links_is_told(tmp_path: Path):
         read_text(loop)
 
 
-@pytest.mark.parametrize("hard_links", [True, False])
-def test_a_file_that_came_meanwhile_is_not_written_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hard_links: bool
-):
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_that_came_meanwhile_is_written_over_by_force_alone(tmp_path: Path, force: bool):
     path = tmp_path / "a.txt"
-    real = os.link if hard_links else None
 
-    def come_first(source: Path, target: Path) -> None:
-        path.write_text("theirs")
-        if real is None:
-            raise OSError(95, "Operation not supported")
-        real(source, target)
+    with nullcontext() if force else pytest.raises(UsageError, match="exists already"):  # noqa: SIM117
+        with whole_file(path, force=force) as temporary:
+            temporary.write_text("ours")
+            path.write_text("theirs")
 
-    monkeypatch.setattr(files.os, "link", come_first)
-
-    with pytest.raises(UsageError, match="exists already"):
-        write_text(path, "ours")
-    assert path.read_text() == "theirs"
+    assert path.read_text() == ("ours" if force else "theirs")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_system_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(_source: Path, _target: Path) -> None:
-        raise OSError(95, "Operation not supported")
+@pytest.mark.parametrize("there", [False, True])
+def test_a_result_has_the_permissions_of_any_new_file(tmp_path: Path, there: bool):
+    path, other = tmp_path / "a.txt", tmp_path / "other"
+    other.touch()
+    if there:
+        path.touch()
 
-    monkeypatch.setattr(files.os, "link", refuse)
+    write_text(path, "ours", force=there)
 
-    write_text(tmp_path / "a.txt", "ours")
+    assert path.stat().st_mode == other.stat().st_mode
 
-    assert (tmp_path / "a.txt").read_text() == "ours"
+
+def test_a_folder_gets_all_of_its_files_or_none(tmp_path: Path):
+    folder = tmp_path / "out"
+
+    def stop(made: Path) -> None:
+        (made / "a").write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), whole_folder(folder, ["a", "b"]) as made:
+        stop(made)
+    assert list(tmp_path.iterdir()) == []
+
+    for force in (False, True):
+        with whole_folder(folder, ["a", "b"], force=force) as made:
+            for name in ("a", "b", "aside"):
+                (made / name).write_text(name)
+        assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
+    with pytest.raises(UsageError, match="exists already"), whole_folder(folder, ["c", "a"]):
+        pass
+    with pytest.raises(UsageError, match="it is a file"), whole_folder(folder / "a", ["c"]):
+        pass
+    with pytest.raises(UsageError, match="mkdir -p"), whole_folder(tmp_path / "x" / "y", ["c"]):
+        pass
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path):
@@ -146,7 +127,7 @@ def test_only_regular_files_are_read_and_a_pipe_does_not_block(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
-    with pytest.raises(InputError, match="it is a pipe"):
+    with pytest.raises(InputError, match="not a regular file"):
         read_text(pipe)
     with pytest.raises(InputError, match="it is a folder"):
         read_text(tmp_path)
