@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from roofline.analysis import Judge
-from roofline.capture.chips import chip_of, choose, table
-from roofline.capture.levels import SAMPLING, Level, base_name
+from roofline.capture.levels import SAMPLING, base_name, chip_of, metrics_of, table
+from roofline.capture.request import CaptureLevel
 from roofline.counters.measure import measure
 from roofline.model import Launch, Metrics, Note, Result
 from roofline.reader import read
@@ -87,7 +87,7 @@ class Restricted:
         return self.whole.notes()
 
 
-def restricted(launch: Launch, level: Level) -> Launch | None:
+def restricted(launch: Launch, level: CaptureLevel) -> Launch | None:
     """``launch`` with what ``level`` collects; ``None`` where its chip is not known."""
     device = measure(launch).device
     chip = chip_of(device.compute_capability or "")
@@ -95,7 +95,7 @@ def restricted(launch: Launch, level: Level) -> Launch | None:
         return None
     # For a chip that the table lacks profile asks ncu what there is; here the report tells.
     listed = None if chip in table() else {base_name(name) for name in launch.metrics.names()}
-    metrics = choose(level, [chip], listed=listed).metrics
+    metrics = metrics_of(level, [chip], listed=listed)
     return replace(
         launch,
         metrics=Restricted(
@@ -108,7 +108,7 @@ def restricted(launch: Launch, level: Level) -> Launch | None:
     )
 
 
-def pairs(paths: Iterable[str], level: Level) -> Iterator[tuple[Result, Result]]:
+def pairs(paths: Iterable[str], level: CaptureLevel) -> Iterator[tuple[Result, Result]]:
     """Each launch that can be judged, whole and restricted."""
     rule = Judge(registry=load(None))
     for launch in read(*paths, on_error=lambda _: None):
@@ -119,7 +119,7 @@ def pairs(paths: Iterable[str], level: Level) -> Iterator[tuple[Result, Result]]
 
 def main() -> None:
     """Print the share of verdicts that stay, and each that does not."""
-    for level in (Level.STANDARD, Level.QUICK):
+    for level in (CaptureLevel.STANDARD, CaptureLevel.QUICK):
         counts: Counter[str] = Counter()
         lost: Counter[str] = Counter()
         for whole, less in pairs(sys.argv[1:], level):
@@ -137,7 +137,7 @@ def main() -> None:
             counts["top stall reason"] += [s.reason for s in stalls[0]] == [
                 s.reason for s in stalls[1]
             ]
-            if not same and level is Level.STANDARD:
+            if not same and level is CaptureLevel.STANDARD:
                 name = whole.measurement.name
                 print(f"  {name[:40]:40} {a.bound}/{a.limiter}/{a.limiter_percent} -> ", end="")
                 print(f"{b.bound}/{b.limiter}/{b.limiter_percent}  nearest {a.nearest}/{b.nearest}")

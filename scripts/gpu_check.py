@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.analysis import analyze
-from roofline.capture.find import find_ncu
+from roofline.capture.preflight import find_ncu
 from roofline.model import Result
 
 # Counters must meet the count by hand; DRAM also carries what other levels evict and prefetch.

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from nvperf import Library, load
 
-from roofline.capture.levels import Level, base_name, hardware, is_listed
+from roofline.capture.levels import base_name, hardware, is_listed
+from roofline.capture.request import CaptureLevel
 
 TARGET = Path(__file__).parent.parent / "roofline" / "capture" / "chips.json"
-LEVELS = (Level.QUICK, Level.STANDARD)
+LEVELS = (CaptureLevel.QUICK, CaptureLevel.STANDARD)
 
 
 def describe(library: Library, chip: str) -> dict[str, object]:

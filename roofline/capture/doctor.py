@@ -5,18 +5,37 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from roofline.capture.chips import chip_of
 from roofline.capture.failures import NcuFailedError, catalogue, refine
-from roofline.capture.machine import Machine
-from roofline.capture.releases import cuda_of, dots, pair
+from roofline.capture.levels import chip_of
+from roofline.capture.machine import Machine, look
+from roofline.capture.preflight import ask, find_ncu
 from roofline.capture.request import Ncu
 
+# ncu -> the CUDA toolkit that it comes with (NVIDIA's release notes).
+CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
+    (2026, 2): (13, 3),
+    (2026, 1): (13, 2),
+    (2025, 4): (13, 1),
+    (2025, 3): (13, 0),
+    (2025, 2): (12, 9),
+    (2025, 1): (12, 8),
+    (2024, 3): (12, 6),
+    (2024, 2): (12, 5),
+    (2024, 1): (12, 4),
+    (2023, 3): (12, 3),
+    (2023, 2): (12, 2),
+    (2023, 1): (12, 1),
+    (2022, 4): (12, 0),
+    (2022, 3): (11, 8),
+    (2022, 2): (11, 7),
+    (2022, 1): (11, 6),
+}
 # Processes that may hold the counters, by the first 15 characters that the kernel keeps.
 OWNERS = (
     "nv-hostengine",
@@ -39,8 +58,11 @@ class Status(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+PASS, WARN, FAIL = Status
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
     """One check; ``code`` is stable, ``remedy`` says who can do what."""
 
     code: str
@@ -53,7 +75,8 @@ class Check:
 class Situation:
     """Everything that the checks look at; ``ncu`` is the failure where there is none.
 
-    ``chips`` are those that ncu knows, lower case; empty where it was not asked.
+    ``chips`` are those that ncu knows, lower case; empty where it was not asked. ``temporary`` is
+    where ncu puts its files and its lock, ``reader`` the version of the installed ncu-report.
     """
 
     machine: Machine
@@ -63,6 +86,32 @@ class Situation:
     processes: tuple[str, ...] = ()
     temporary: Path
     reader: str | None = None
+
+
+def situation(asked: str | None = None) -> Situation:
+    """What there is here; ``asked`` is the ncu to look at instead of the one found."""
+    ncu: Ncu | NcuFailedError
+    chips: frozenset[str] = frozenset()
+    try:
+        ncu = find_ncu(asked)
+        answer = ask([str(ncu.path), "--list-chips"])
+        words = (answer.stdout if answer else "").replace(",", " ").lower().split()
+        chips = frozenset(word for word in words if word.isalnum())
+    except NcuFailedError as error:
+        ncu = error
+    try:
+        reader = version("ncu-report")
+    except PackageNotFoundError:
+        reader = None
+    return Situation(
+        machine=look(),
+        ncu=ncu,
+        chips=chips,
+        environment=os.environ,
+        processes=running(),
+        temporary=Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
+        reader=reader,
+    )
 
 
 def running(root: Path = Path("/")) -> tuple[str, ...]:
@@ -76,161 +125,136 @@ def running(root: Path = Path("/")) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def reader_version() -> str | None:
-    """The installed ncu-report, "2026.3.1"."""
-    try:
-        return version("ncu-report")
-    except PackageNotFoundError:
-        return None
-
-
-def temporary_folder(environment: Mapping[str, str]) -> Path:
-    """Where ncu puts its temporary files and its lock."""
-    return Path(environment.get("TMPDIR") or tempfile.gettempdir())
-
-
-def examine(situation: Situation) -> tuple[Check, ...]:
+def examine(situation: Situation) -> tuple[DoctorCheck, ...]:
     """All checks, in the order in which they matter."""
-    rows: tuple[Callable[[Situation], Iterator[Check]], ...] = (
-        _gpu,
-        _ncu,
-        _fit,
-        _permission,
-        _owners,
-        _temporary,
-        _reader,
-        _environment,
-    )
+    rows = (_gpu, _ncu, _fit, _permission, _owners, _temporary, _reader, _environment)
     return tuple(check for row in rows for check in row(situation))
 
 
-def _check(code: str, status: Status, text: str, remedy: str | None = None) -> Check:
-    return Check(code=code, status=status, text=text, remedy=remedy)
-
-
-def _gpu(situation: Situation) -> Iterator[Check]:
+def _gpu(situation: Situation) -> Iterator[DoctorCheck]:
     machine = situation.machine
     if machine.gpus:
         names = ", ".join(
             f"{gpu.name} (compute capability {gpu.capability or 'unknown'})" for gpu in machine.gpus
         )
-        yield _check("gpu", Status.PASS, f"{names}, driver {machine.driver or 'unknown'}")
+        yield DoctorCheck("gpu", PASS, f"{names}, driver {machine.driver or 'unknown'}")
     elif machine.driver:
         text = f"driver {machine.driver}, but nvidia-smi does not answer"
         remedy = "in a container, give it the capability 'utility'; the GPU may be lost (dmesg)"
-        yield _check("gpu", Status.WARN, text, remedy)
+        yield DoctorCheck("gpu", WARN, text, remedy)
     else:
-        yield _check(
-            "gpu", Status.FAIL, "no NVIDIA driver and no GPU", catalogue()["no_driver"].you
-        )
+        remedy = catalogue()["no_driver"].you
+        yield DoctorCheck("gpu", FAIL, "no NVIDIA driver and no GPU", remedy)
 
 
-def _ncu(situation: Situation) -> Iterator[Check]:
+def _ncu(situation: Situation) -> Iterator[DoctorCheck]:
     ncu = situation.ncu
     if isinstance(ncu, Ncu):
-        yield _check("ncu", Status.PASS, f"ncu {ncu.version.text} at {ncu.path} ({ncu.how})")
+        yield DoctorCheck("ncu", PASS, f"ncu {ncu.version.text} at {ncu.path} ({ncu.how})")
         return
-    found = ncu.found
-    text = found.failure.cause + (f": {found.evidence}" if found.evidence else "")
-    yield _check("ncu", Status.FAIL, text, found.failure.you)
+    failure, evidence = ncu.diagnosis.failure, ncu.diagnosis.evidence
+    yield DoctorCheck(
+        "ncu", FAIL, failure.cause + (f": {evidence}" if evidence else ""), failure.you
+    )
 
 
-def _fit(situation: Situation) -> Iterator[Check]:
+def _fit(situation: Situation) -> Iterator[DoctorCheck]:
     """Whether ncu knows the GPU, and whether it is no newer than the driver."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
         return
     for gpu in machine.gpus:
-        chip = chip_of(gpu.capability or "")
+        chip = chip_of(gpu.capability)
         if situation.chips and chip and chip.lower() not in situation.chips:
             text = f"ncu {ncu.version.text} does not know {gpu.name} ({chip})"
-            yield _check("ncu_gpu", Status.FAIL, text, catalogue()["gpu_unsupported"].you)
+            yield DoctorCheck("ncu_gpu", FAIL, text, catalogue()["gpu_unsupported"].you)
             return
     if machine.gpus and situation.chips:
-        yield _check("ncu_gpu", Status.PASS, "ncu knows this GPU")
-    built, served = cuda_of(ncu), pair(machine.cuda)
+        yield DoctorCheck("ncu_gpu", PASS, "ncu knows this GPU")
+    built, served = cuda_of(ncu), _pair(machine.cuda)
     if built is None or served is None:
         return
-    text = f"ncu {ncu.version.text} is of CUDA {dots(built)}, the driver serves {dots(served)}"
+    driver = "{}.{}".format(*served)
+    text = f"ncu {ncu.version.text} is of CUDA {built[0]}.{built[1]}, the driver serves {driver}"
     if built <= served:
-        yield _check("ncu_driver", Status.PASS, text)
+        yield DoctorCheck("ncu_driver", PASS, text)
     else:
-        remedy = f"an ncu of CUDA {dots(served)} or older (--ncu), or a newer driver: NaN otherwise"
-        yield _check("ncu_driver", Status.WARN, text, remedy)
+        remedy = f"an ncu of CUDA {driver} or older (--ncu), or a newer driver: NaN otherwise"
+        yield DoctorCheck("ncu_driver", WARN, text, remedy)
 
 
-def _permission(situation: Situation) -> Iterator[Check]:
+def cuda_of(ncu: Ncu) -> tuple[int, int] | None:
+    """The CUDA version that an ncu comes with; ``None`` for a release that the table lacks."""
+    return CUDA_OF_NCU.get((ncu.version.year, ncu.version.minor))
+
+
+def _permission(situation: Situation) -> Iterator[DoctorCheck]:
     machine = situation.machine
     if not (machine.gpus or machine.driver):
         return
-    if machine.admin_only is False:
-        yield _check("permission", Status.PASS, "the driver gives counters to every user")
-        return
-    if machine.privileged:
-        text = "this process has the capability that counters need"
-        yield _check("permission", Status.PASS, text)
-        return
     failure = refine(catalogue()["permission"], machine)
     remedy = failure.you + (f"; administrator: {failure.admin}" if failure.admin else "")
-    if machine.admin_only:
-        yield _check("permission", Status.FAIL, failure.cause, remedy)
+    if machine.admin_only is False:
+        yield DoctorCheck("permission", PASS, "the driver gives counters to every user")
+    elif machine.privileged:
+        text = "this process has the capability that counters need"
+        yield DoctorCheck("permission", PASS, text)
+    elif machine.admin_only:
+        yield DoctorCheck("permission", FAIL, failure.cause, remedy)
     else:
         text = "whether this user may use counters cannot be seen from here"
-        yield _check("permission", Status.WARN, text, f"if profiling is refused: {remedy}")
+        yield DoctorCheck("permission", WARN, text, f"if profiling is refused: {remedy}")
 
 
-def _owners(situation: Situation) -> Iterator[Check]:
-    owners = [name for name in situation.processes if name in OWNERS]
-    if owners:
+def _owners(situation: Situation) -> Iterator[DoctorCheck]:
+    if owners := [name for name in situation.processes if name in OWNERS]:
         text = f"may hold the counters: {', '.join(owners)}"
-        yield _check("counters", Status.WARN, text, catalogue()["counters_taken"].you)
+        yield DoctorCheck("counters", WARN, text, catalogue()["counters_taken"].you)
     else:
-        yield _check("counters", Status.PASS, "no other owner of the counters can be seen")
+        yield DoctorCheck("counters", PASS, "no other profiler (DCGM, CUPTI) holds the counters")
 
 
-def _temporary(situation: Situation) -> Iterator[Check]:
+def _temporary(situation: Situation) -> Iterator[DoctorCheck]:
     folder = situation.temporary
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        yield _check(
-            "tmpdir", Status.FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you
-        )
-        return
     lock = folder / _LOCK
-    if lock.exists() and not os.access(lock, os.W_OK):
-        failure = catalogue()["lock_file"]
-        yield _check("tmpdir", Status.FAIL, f"{lock} belongs to another user", failure.you)
-        return
-    free = shutil.disk_usage(folder).free
-    text = f"{folder} has {free / 1e9:.0f} GB free"
-    if free < _ROOM_BYTES:
-        remedy = "set TMPDIR to a folder with room: saved memory of kernels may go there"
-        yield _check("tmpdir", Status.WARN, text, remedy)
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        yield DoctorCheck("tmpdir", FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you)
+    elif lock.exists() and not os.access(lock, os.W_OK):
+        text = f"{lock} belongs to another user"
+        yield DoctorCheck("tmpdir", FAIL, text, catalogue()["lock_file"].you)
     else:
-        yield _check("tmpdir", Status.PASS, text)
+        free = shutil.disk_usage(folder).free
+        text = f"{folder} has {free / 1e9:.0f} GB free"
+        remedy = "set TMPDIR to a folder with room: saved memory of kernels may go there"
+        full = free < _ROOM_BYTES
+        yield DoctorCheck("tmpdir", WARN if full else PASS, text, remedy if full else None)
 
 
-def _reader(situation: Situation) -> Iterator[Check]:
-    reader = situation.reader
+def _reader(situation: Situation) -> Iterator[DoctorCheck]:
+    reader, ncu = situation.reader, situation.ncu
     if reader is None:
-        yield _check("reader", Status.FAIL, "ncu-report is missing", "pip install ncu-report")
+        yield DoctorCheck("reader", FAIL, "ncu-report is missing", "pip install ncu-report")
         return
-    have = pair(reader)
-    if isinstance(situation.ncu, Ncu) and have is not None:
-        ncu = situation.ncu.version
-        if have < (ncu.year, ncu.minor):
-            text = f"ncu-report {reader} is older than ncu {ncu.text}"
-            yield _check("reader", Status.WARN, text, "pip install --upgrade ncu-report")
-            return
-    yield _check("reader", Status.PASS, f"ncu-report {reader} is there, and no older than ncu")
+    have = _pair(reader)
+    if isinstance(ncu, Ncu) and have and have < (ncu.version.year, ncu.version.minor):
+        text = f"ncu-report {reader} is older than ncu {ncu.version.text}"
+        yield DoctorCheck("reader", WARN, text, "pip install --upgrade ncu-report")
+    else:
+        text = f"ncu-report {reader} is there, and no older than ncu"
+        yield DoctorCheck("reader", PASS, text)
 
 
-def _environment(situation: Situation) -> Iterator[Check]:
-    environment = situation.environment
-    if "stubs" in environment.get("LD_LIBRARY_PATH", ""):
+def _environment(situation: Situation) -> Iterator[DoctorCheck]:
+    if "stubs" in situation.environment.get("LD_LIBRARY_PATH", ""):
         text = "LD_LIBRARY_PATH names a folder of stub libraries"
-        yield _check(
-            "stubs", Status.WARN, text, "remove it: a stub libcuda.so has no driver behind"
-        )
-    if "CUDA_INJECTION64_PATH" in environment:
+        remedy = "remove it: a stub libcuda.so has no driver behind"
+        yield DoctorCheck("stubs", WARN, text, remedy)
+    if "CUDA_INJECTION64_PATH" in situation.environment:
         text = "CUDA_INJECTION64_PATH is set by another tool"
-        yield _check("injection", Status.WARN, text, "roofline unsets it for what it profiles")
+        yield DoctorCheck("injection", WARN, text, "roofline unsets it for what it profiles")
+
+
+def _pair(text: str | None) -> tuple[int, int] | None:
+    """The first two numbers of a version; ``None`` where there are none."""
+    head = (text or "").split(".")[:2]
+    return (int(head[0]), int(head[1])) if len(head) == 2 and all(map(str.isdigit, head)) else None

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from roofline.capture.machine import Machine
-from roofline.errors import CaptureError, ProgramError
-
-# ncu words a missing permission like one of these too; the machine tells which it is.
-_DOUBTFUL = "counters_taken"
+from roofline.errors import CaptureError, ProgramError, RooflineError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,53 +28,50 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A failure, recognised: the line that shows it and the places where it happened."""
+class Diagnosis:
+    """A failure that was recognised: the line that shows it and the places where it happened."""
 
     failure: Failure
     evidence: str | None = None
     context: str | None = None
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
     log: str | None = None
 
     def text(self) -> str:
         """All of it for a person, one fact a line."""
         failure = self.failure
+        parts = {
+            "evidence": self.evidence,
+            "where": self.context,
+            "try": failure.you,
+            "administrator": failure.admin,
+            "meanwhile": failure.meanwhile,
+            "log": self.log,
+        }
         lines = [f"{failure.cause} [{failure.code}]"]
-        parts = (
-            ("evidence", self.evidence),
-            ("where", self.context),
-            ("try", failure.you),
-            ("administrator", failure.admin),
-            ("meanwhile", failure.meanwhile),
-            ("log", self.log),
-        )
-        lines += [f"  {label}: {value}" for label, value in parts if value]
+        lines += [f"  {label}: {value}" for label, value in parts.items() if value]
         if self.names:
             lines += ["  kernels that ran:", *(f"    {name}" for name in self.names)]
         return "\n".join(lines)
 
 
-class NcuFailedError(CaptureError):
-    """ncu could not profile; ``found`` says why."""
+class _DiagnosedError(RooflineError):
+    """An error whose message is a diagnosis."""
 
-    def __init__(self, found: Found) -> None:
-        super().__init__(found.failure.cause)
-        self.found = found
-
-    def __str__(self) -> str:
-        return self.found.text()
-
-
-class ProgramFailedError(ProgramError):
-    """The program failed and left nothing; ``found`` says how."""
-
-    def __init__(self, found: Found) -> None:
-        super().__init__(found.failure.cause)
-        self.found = found
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        super().__init__(diagnosis.failure.cause)
+        self.diagnosis = diagnosis
 
     def __str__(self) -> str:
-        return self.found.text()
+        return self.diagnosis.text()
+
+
+class NcuFailedError(_DiagnosedError, CaptureError):
+    """ncu could not profile; ``diagnosis`` says why."""
+
+
+class ProgramFailedError(_DiagnosedError, ProgramError):
+    """The program failed and left nothing; ``diagnosis`` says how."""
 
 
 @cache
@@ -85,17 +79,18 @@ def catalogue() -> Mapping[str, Failure]:
     """All failures by code, in the order of the table."""
     text = (files("roofline.capture") / "failures.toml").read_text(encoding="utf-8")
     rows = tomllib.loads(text)["failure"]
-    return {row["code"]: Failure(**(row | {"tokens": tuple(row["tokens"])})) for row in rows}
+    return {row["code"]: Failure(**row | {"tokens": tuple(row["tokens"])}) for row in rows}
 
 
-def error_of(found: Found) -> NcuFailedError | ProgramFailedError:
+def error_of(diagnosis: Diagnosis) -> NcuFailedError | ProgramFailedError:
     """The exception whose exit code fits."""
-    return ProgramFailedError(found) if found.failure.exit == 5 else NcuFailedError(found)
+    program = diagnosis.failure.exit == ProgramError.exit_code
+    return ProgramFailedError(diagnosis) if program else NcuFailedError(diagnosis)
 
 
 def failed(code: str, evidence: str | None = None) -> NcuFailedError | ProgramFailedError:
     """The exception for a failure that needs no recognising."""
-    return error_of(Found(failure=catalogue()[code], evidence=evidence))
+    return error_of(Diagnosis(failure=catalogue()[code], evidence=evidence))
 
 
 def recognise(
@@ -109,44 +104,44 @@ def recognise(
     """
     errors = [line for line in (*stderr, *log) if line.startswith("==ERROR==")]
     warnings = [line for line in (*stderr, *log) if line.startswith("==WARNING==")]
+    # Continuations of a message, a path on a line of its own.
+    unmarked = [line for line in log if line and not line.startswith("==")]
     own = [line for line in stderr if not line.startswith("==")]
     for lines, where, rank in (
         (errors, "ncu", "cause"),
-        (_unmarked(log), "ncu", "cause"),
+        (unmarked, "ncu", "cause"),
         (errors, "ncu", "vague"),
         (own, "program", "cause"),
         (warnings, "ncu", "cause"),
         (errors, "ncu", "consequence"),
         (warnings, "ncu", "consequence"),
     ):
-        found = _first(lines, where, rank)
-        if found is not None:
-            failure, line = found
-            return refine(failure, machine), _evidence(failure, line, own)
+        if (found := _first(lines, where, rank)) is not None:
+            failure, evidence = found[0], found[1].strip()
+            said = [line.strip() for line in own if line.strip()]
+            # The last words of a program that failed say more than ncu does.
+            if rank == "consequence" and failure.exit == ProgramError.exit_code and said:
+                evidence += f" Its last line: {said[-1]}"
+            return refine(failure, machine), evidence
     code = "program_killed" if exit_code < 0 else "report_missing"
     return catalogue()[code], own[-1] if own else None
 
 
 def refine(failure: Failure, machine: Machine) -> Failure:
-    """Tell apart who refuses the counters: every place has its own remedy."""
-    if failure.code == _DOUBTFUL and machine.counters_closed:
-        failure = catalogue()["permission"]
-    if failure.code != "permission":
+    """Tell apart who refuses the counters: every place has its own remedy.
+
+    ncu words a missing permission like counters that somebody else holds; the machine tells.
+    """
+    doubtful = failure.code == "counters_taken" and machine.counters_closed
+    if failure.code != "permission" and not doubtful:
         return failure
-    for code, applies in (
-        ("permission_wsl", machine.wsl),
-        ("permission_cloud", machine.provider is not None),
-        ("permission_container", machine.container is not None),
-        ("permission_mig", machine.mig),
-    ):
-        if applies:
-            return catalogue()[code]
-    return failure
-
-
-def _unmarked(log: Iterable[str]) -> list[str]:
-    """Lines of ncu without a mark: continuations of a message, a path on a line of its own."""
-    return [line for line in log if line and not line.startswith("==")]
+    places = {
+        "permission_wsl": machine.wsl,
+        "permission_cloud": machine.provider is not None,
+        "permission_container": machine.container is not None,
+        "permission_mig": machine.mig,
+    }
+    return catalogue()[next((code for code, here in places.items() if here), "permission")]
 
 
 def _first(lines: Iterable[str], where: str, rank: str) -> tuple[Failure, str] | None:
@@ -156,15 +151,3 @@ def _first(lines: Iterable[str], where: str, rank: str) -> tuple[Failure, str] |
             if any(token in line for token in row.tokens):
                 return row, line
     return None
-
-
-def _evidence(failure: Failure, line: str, own: Sequence[str]) -> str:
-    """The line, and for a program's failure its own last words, which say more."""
-    said = line.strip()
-    if failure.rank == "consequence" and failure.exit == 5 and (last := _last_words(own)):
-        return f"{said} Its last line: {last}"
-    return said
-
-
-def _last_words(lines: Sequence[str]) -> str | None:
-    return next((line.strip() for line in reversed(lines) if line.strip()), None)

@@ -1,8 +1,7 @@
-"""Kernel names: what ncu is asked to match, and what comes near when nothing did."""
+"""Kernel names: what ncu is asked to match."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -23,17 +22,11 @@ COLLECTIVES = (
 )
 _COLLECTIVE = "(?i:" + "|".join(COLLECTIVES) + ")"
 _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
-_LITERAL = re.compile(r"[A-Za-z0-9_]{3,}")
 
 
 def is_collective(name: str) -> bool:
     """Whether a kernel of this name is left out by default."""
     return re.search(_COLLECTIVE, name) is not None
-
-
-def leaves_collectives_out(request: CaptureRequest) -> bool:
-    """Whether kernels that wait for other GPUs are filtered away; ranges have no such filter."""
-    return not (request.collectives or request.kernels or request.by_range)
 
 
 def wants_collectives_in_vain(request: CaptureRequest) -> bool:
@@ -106,25 +99,6 @@ def check_regex(expression: str) -> None:
 def _is_python_only(error: re.error) -> bool:
     """What Python refuses and Boost takes: ncu itself decides then."""
     return any(text in error.msg for text in ("look-behind", "bad escape", "unknown extension"))
-
-
-def nearest(request: CaptureRequest, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
-    """The kernels among ``names`` that come nearest to what was asked for, best first."""
-    asked = [*request.kernels, *_LITERAL.findall(request.kernel_regex or "")]
-    distinct = list(dict.fromkeys(names))
-    if not asked:
-        return tuple(distinct[:limit])
-    return tuple(sorted(distinct, key=lambda name: -_likeness(asked, name))[:limit])
-
-
-def _likeness(asked: Iterable[str], name: str) -> float:
-    """How much of the best of ``asked`` occurs in ``name`` in one piece, 0 to 1."""
-    low = name.lower()
-    best = 0.0
-    for wanted in asked:
-        match = difflib.SequenceMatcher(None, wanted.lower(), low, autojunk=False)
-        best = max(best, match.find_longest_match().size / len(wanted))
-    return best
 
 
 def nvtx_filters(ranges: Iterable[str]) -> tuple[str, ...]:

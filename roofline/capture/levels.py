@@ -1,4 +1,4 @@
-"""What each ``--level`` asks ncu for. The order is the order of worth.
+"""What each ``--level`` asks ncu for on a chip, and how many passes that costs.
 
 Names that a chip lacks are left out by the pass table (``chips.json``), so alternatives such as
 ``dram__bytes_read`` and ``dram__bytes_op_read`` stand side by side here.
@@ -6,18 +6,15 @@ Names that a chip lacks are left out by the pass table (``chips.json``), so alte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import StrEnum
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from roofline.capture.request import CaptureLevel
 
 OF_PEAK = ".avg.pct_of_peak_sustained_elapsed"
-
-
-class Level(StrEnum):
-    """How much to collect; ``FULL`` is NVIDIA's set of that name and all of ``STANDARD``."""
-
-    QUICK = "quick"
-    STANDARD = "standard"
-    FULL = "full"
 
 
 def _of_peak(*units: str) -> tuple[str, ...]:
@@ -176,40 +173,156 @@ TENSOR_MEMORY = frozenset(
 )
 
 # What would break the budget of a level on a chip (see scripts/make_pass_table.py).
-TOO_DEAR: dict[Level, dict[str, frozenset[str]]] = {
-    Level.QUICK: {
+TOO_DEAR: dict[CaptureLevel, dict[str, frozenset[str]]] = {
+    CaptureLevel.QUICK: {
         chip: frozenset(
             (*_of_peak("dram__cycles_active"), "dram__cycles_elapsed.avg.per_second"),
         )
         for chip in ("TU102", "TU104", "TU106", "TU116", "TU117")
     },
-    Level.STANDARD: {
+    CaptureLevel.STANDARD: {
         chip: frozenset(("sm__ops_path_tensor_src_tf32_dst_fp32.sum",))
         for chip in ("GB110", "GB112", "GB10B", "GB10C")
     },
-    Level.FULL: {},
+    CaptureLevel.FULL: {},
 }
 
 
-def hardware(level: Level, chip: str | None) -> tuple[str, ...]:
+# Compute capability -> the chip whose counters all chips of that capability share. Volta (7.0)
+# and sm_72 are older than the library that made the pass table; ncu itself says what they have.
+CHIP_OF_CAPABILITY: Mapping[str, str] = {
+    "7.0": "GV100",
+    "7.2": "GV11B",
+    "7.5": "TU102",
+    "8.0": "GA100",
+    "8.6": "GA102",
+    "8.7": "GA10B",
+    "8.9": "AD102",
+    "9.0": "GH100",
+    "10.0": "GB100",
+    "10.1": "GB10B",
+    "10.3": "GB110",
+    "11.0": "GB10B",
+    "12.0": "GB202",
+    "12.1": "GB20B",
+}
+
+# profiler__replayer_passes of public reports taken with NVIDIA's set "full".
+SEEN_FULL: Mapping[str, tuple[int, int]] = {
+    "GV100": (73, 74),
+    "TU102": (30, 32),
+    "GA100": (43, 49),
+    "GA102": (32, 38),
+    "AD102": (32, 39),
+    "GH100": (39, 40),
+    "GB100": (39, 39),
+}
+# Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
+SASS_PASSES = (1, 2)
+SAMPLING_PASSES = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """What the pass table knows: hardware passes by level, and names that are not there."""
+
+    name: str
+    passes: Mapping[CaptureLevel, int]
+    absent: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Passes over a kernel: computed for the hardware, a range for all together.
+
+    ``hardware`` is ``None`` where nobody computed it; ``total`` is lowest and highest.
+    """
+
+    chip: str
+    hardware: int | None = None
+    total: tuple[int, int] | None = None
+
+
+@cache
+def table() -> Mapping[str, Chip]:
+    """The pass table by chip name, as ``scripts/make_pass_table.py`` wrote it."""
+    text = (files("roofline.capture") / "chips.json").read_text(encoding="utf-8")
+    return {
+        name: Chip(
+            name=name,
+            passes={CaptureLevel(level): count for level, count in row["passes"].items()},
+            absent=frozenset(row["absent"]),
+        )
+        for name, row in json.loads(text)["chips"].items()
+    }
+
+
+def chip_of(capability: str | None) -> str | None:
+    """The chip name for a compute capability such as "8.6"."""
+    return CHIP_OF_CAPABILITY.get(capability or "")
+
+
+def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
     """Metrics of ``level`` that cost hardware passes, those that ``chip`` may lack included.
 
     ``chip`` is NVIDIA's chip name ("GH100"); ``None`` stands for one that is not known.
     """
     names: tuple[str, ...] = QUICK
-    if level is not Level.QUICK:
+    if level is not CaptureLevel.QUICK:
         names += UNITS + (TENSOR if chip in TENSOR_MEMORY else RARE_UNITS) + TENSOR_PEAKS
     dear = TOO_DEAR[level].get(chip or "", frozenset())
     return tuple(name for name in names if name not in dear)
 
 
-def software(level: Level, *, patched: bool = True) -> tuple[str, ...]:
+def software(level: CaptureLevel, *, patched: bool = True) -> tuple[str, ...]:
     """Metrics of ``level`` that code patching, sampling or the launch itself gives.
 
     ncu refuses counters that are patched into the code for ranges and whole graphs: not
     ``patched`` leaves them out.
     """
-    return LAUNCH + (SASS if patched else ()) + (() if level is Level.QUICK else SAMPLING)
+    return LAUNCH + (SASS if patched else ()) + (() if level is CaptureLevel.QUICK else SAMPLING)
+
+
+def metrics_of(
+    level: CaptureLevel,
+    chips: Collection[str],
+    extra: Iterable[str] = (),
+    listed: Collection[str] | None = None,
+    *,
+    patched: bool = True,
+) -> tuple[str, ...]:
+    """The metrics of ``level`` that every one of ``chips`` has, and ``extra``.
+
+    ``listed`` are the base names that the installed ncu knows for these chips (``None``: not
+    asked); ncu refuses the whole run for one explicit name that it does not know. With no chip
+    known only names that all chips of the table have are asked for, unless ``listed`` tells.
+    """
+    known = [table()[chip] for chip in chips if chip in table()]
+    if not known and listed is None:
+        known = list(table().values())
+    absent = frozenset[str]().union(*(chip.absent for chip in known))
+    wanted = [name for chip in (chips or (None,)) for name in hardware(level, chip)]
+    names = [name for name in wanted if base_name(name) not in absent]
+    names += software(level, patched=patched)
+    if listed is not None:
+        names = [name for name in names if not is_listed(name) or base_name(name) in listed]
+    return tuple(dict.fromkeys((*names, *extra)))
+
+
+def cost(level: CaptureLevel, chip: str, *, patched: bool = True) -> Cost:
+    """What ``level`` costs on ``chip``; the table's levels leave out what ``full`` adds.
+
+    Without patched counters (ranges, whole graphs) their passes fall away; what NVIDIA's full set
+    then costs nobody has seen.
+    """
+    if level is CaptureLevel.FULL:
+        return Cost(chip=chip, total=SEEN_FULL.get(chip) if patched else None)
+    if chip not in table():
+        return Cost(chip=chip)
+    passes = table()[chip].passes[level]
+    sampling = 0 if level is CaptureLevel.QUICK else SAMPLING_PASSES
+    low, high = (passes + sass + sampling for sass in (SASS_PASSES if patched else (0, 0)))
+    return Cost(chip=chip, hardware=passes, total=(low, high))
 
 
 def base_name(metric: str) -> str:
@@ -221,9 +334,3 @@ def is_listed(metric: str) -> bool:
     """Whether ``ncu --query-metrics`` lists metrics of this kind (it omits the software ones)."""
     unlisted = ("group:", "breakdown:", "regex:", "launch__", "sass__", "smsp__pcsamp")
     return not metric.startswith(unlisted) and metric != "sm__maximum_warps_per_active_cycle_pct"
-
-
-def without(metrics: Iterable[str], absent: Iterable[str]) -> tuple[str, ...]:
-    """``metrics`` less those whose base name is among ``absent``."""
-    gone = frozenset(absent)
-    return tuple(name for name in metrics if base_name(name) not in gone)

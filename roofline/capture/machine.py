@@ -15,7 +15,7 @@ CAP_SYS_ADMIN, CAP_PERFMON = 21, 38
 # From driver R565 on CAP_PERFMON suffices (NVIDIA's ERR_NVGPUCTRPERM page).
 PERFMON_SINCE = 565
 
-# Environment variables by which providers show themselves.
+# Environment variables by which providers and containers show themselves.
 PROVIDERS: Mapping[str, str] = {
     "RUNPOD_POD_ID": "RunPod",
     "MODAL_TASK_ID": "Modal",
@@ -25,9 +25,14 @@ PROVIDERS: Mapping[str, str] = {
     "PAPERSPACE_NOTEBOOK_ID": "Paperspace",
     "LIGHTNING_CLOUD_PROJECT_ID": "Lightning",
 }
+CONTAINERS: Mapping[str, str] = {
+    "APPTAINER_CONTAINER": "apptainer",
+    "SINGULARITY_CONTAINER": "singularity",
+    "KUBERNETES_SERVICE_HOST": "kubernetes",
+}
 _QUERY = "index,name,compute_cap,driver_version,mig.mode.current"
 
-Run = Callable[[list[str]], Completed | None]
+Ask = Callable[[list[str]], Completed | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,16 +73,11 @@ class Machine:
         """Whether this process has the capability that the driver asks for."""
         if self.capabilities is None:
             return None
+        major = (self.driver or "").partition(".")[0]  # 550 of "550.54.15"
         needed = 1 << CAP_SYS_ADMIN
-        if self.driver_major is not None and self.driver_major >= PERFMON_SINCE:
+        if major.isdigit() and int(major) >= PERFMON_SINCE:
             needed |= 1 << CAP_PERFMON
         return bool(self.capabilities & needed)
-
-    @property
-    def driver_major(self) -> int | None:
-        """550 of "550.54.15"."""
-        head = (self.driver or "").partition(".")[0]
-        return int(head) if head.isdigit() else None
 
     @property
     def counters_closed(self) -> bool:
@@ -86,29 +86,37 @@ class Machine:
 
     def describe(self) -> str:
         """One line for the message of a failure: GPU, driver, place."""
-        place = [name for name, true in (("WSL", self.wsl), ("MIG", self.mig)) if true]
-        place += [name for name in (self.provider, self.container) if name]
-        parts = [", ".join(dict.fromkeys(gpu.name for gpu in self.gpus))]
-        parts += [f"driver {self.driver}" if self.driver else "", *place]
-        # The setting is each node's own, so a cluster's user must know which one refused.
-        parts += [self.host if self.slurm and self.host else ""]
+        parts = [
+            ", ".join(dict.fromkeys(gpu.name for gpu in self.gpus)),
+            f"driver {self.driver}" if self.driver else None,
+            "WSL" if self.wsl else None,
+            "MIG" if self.mig else None,
+            self.provider,
+            self.container,
+            # The setting is each node's own, so a cluster's user must know which one refused.
+            self.host if self.slurm else None,
+        ]
         return ", ".join(part for part in parts if part)
 
 
 def look(
     root: Path = Path("/"),
     environment: Mapping[str, str] | None = None,
-    run: Run = run_quietly,
+    ask: Ask = run_quietly,
 ) -> Machine:
     """Find out about this machine, by reading files and asking nvidia-smi."""
     environment = os.environ if environment is None else environment
-    gpus, driver, cuda = _ask_smi(run)
+    gpus, driver, cuda = _nvidia_smi(ask)
+    words = _read(root / "proc/driver/nvidia/version").split()
+    admin_only = _value(root / "proc/driver/nvidia/params", "RmProfilingAdminOnly")
+    capabilities = _value(root / "proc/self/status", "CapEff")
     return Machine(
         gpus=gpus,
-        driver=driver or _driver_file(root),
+        driver=driver
+        or next((word for word in words if word[0].isdigit() and word.count(".") in (1, 2)), None),
         cuda=cuda,
-        admin_only=_admin_only(root),
-        capabilities=_capabilities(root),
+        admin_only=None if admin_only is None else admin_only == "1",
+        capabilities=None if capabilities is None else int(capabilities, 16),
         container=container(root, environment),
         provider=next((name for key, name in PROVIDERS.items() if key in environment), None),
         wsl="microsoft" in _read(root / "proc/version").lower(),
@@ -119,12 +127,8 @@ def look(
 
 def model_names(root: Path = Path("/")) -> tuple[str, ...]:
     """The GPUs' names as the driver lists them in files, for when nothing may be run."""
-    return tuple(
-        line.partition(":")[2].strip()
-        for path in sorted(root.glob("proc/driver/nvidia/gpus/*/information"))
-        for line in _read(path).splitlines()
-        if line.startswith("Model:")
-    )
+    paths = sorted(root.glob("proc/driver/nvidia/gpus/*/information"))
+    return tuple(name for path in paths if (name := _value(path, "Model")))
 
 
 def container(root: Path, environment: Mapping[str, str]) -> str | None:
@@ -133,19 +137,15 @@ def container(root: Path, environment: Mapping[str, str]) -> str | None:
         return "docker"
     if (root / "run/.containerenv").exists():
         return "podman"
-    for key, name in (
-        ("APPTAINER_CONTAINER", "apptainer"),
-        ("SINGULARITY_CONTAINER", "singularity"),
-        ("KUBERNETES_SERVICE_HOST", "kubernetes"),
-    ):
-        if key in environment:
-            return name
     groups = _read(root / "proc/1/cgroup")
-    return next((n for n in ("docker", "kubepods", "containerd", "lxc") if n in groups), None)
+    named = [name for key, name in CONTAINERS.items() if key in environment]
+    named += [n for n in ("docker", "kubepods", "containerd", "lxc") if n in groups]
+    return next(iter(named), None)
 
 
-def _ask_smi(run: Run) -> tuple[tuple[Gpu, ...], str | None, str | None]:
-    answer = run(["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader"])
+def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:
+    """The GPUs, the driver's version, and the newest CUDA that it serves."""
+    answer = ask(["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader"])
     if answer is None or answer.code != 0:
         return (), None, None
     gpus, driver = [], None
@@ -155,36 +155,18 @@ def _ask_smi(run: Run) -> tuple[tuple[Gpu, ...], str | None, str | None]:
             continue
         index, name, capability, driver, mig = fields
         known = capability if capability.replace(".", "").isdigit() else None
-        gpus.append(
-            Gpu(index=int(index), name=name, capability=known, mig=mig.lower() == "enabled")
-        )
-    return tuple(gpus), driver, _cuda_of_driver(run)
+        gpus.append(Gpu(index=int(index), name=name, capability=known, mig=mig == "Enabled"))
+    head = ask(["nvidia-smi"])  # only its table says which CUDA
+    cuda = (head.stdout if head else "").partition("CUDA Version:")[2].split()[:1]
+    return tuple(gpus), driver, cuda[0] if cuda and cuda[0].replace(".", "").isdigit() else None
 
 
-def _cuda_of_driver(run: Run) -> str | None:
-    """The newest CUDA that the driver serves: the head of nvidia-smi's table says it."""
-    answer = run(["nvidia-smi"])
-    found = (answer.stdout if answer else "").partition("CUDA Version:")[2].split()
-    return found[0] if found and found[0].replace(".", "").isdigit() else None
-
-
-def _driver_file(root: Path) -> str | None:
-    words = _read(root / "proc/driver/nvidia/version").split()
-    return next((w for w in words if w[0].isdigit() and w.count(".") in (1, 2)), None)
-
-
-def _admin_only(root: Path) -> bool | None:
-    for line in _read(root / "proc/driver/nvidia/params").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "RmProfilingAdminOnly":
-            return value.strip() == "1"
-    return None
-
-
-def _capabilities(root: Path) -> int | None:
-    for line in _read(root / "proc/self/status").splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
+def _value(path: Path, name: str) -> str | None:
+    """The value of a ``name: value`` line of a file."""
+    for line in _read(path).splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
     return None
 
 

@@ -18,16 +18,13 @@ RANK_VARIABLES = (
     "MV2_COMM_WORLD_RANK",
     "SLURM_PROCID",
 )
-_TORCH = ("torchrun",)
 _MPI = ("mpirun", "mpiexec", "mpiexec.hydra", "srun", "orterun")
 
 
 def rank_of(environment: Mapping[str, str]) -> int | None:
     """The rank of this process in its job, if it is in one."""
-    for name in RANK_VARIABLES:
-        if environment.get(name, "").isdigit():
-            return int(environment[name])
-    return None
+    values = (environment.get(name, "") for name in RANK_VARIABLES)
+    return next((int(value) for value in values if value.isdigit()), None)
 
 
 def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -51,20 +48,13 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
 def inside(wanted: int, program: Sequence[str]) -> str:
     """The command line with roofline between the launcher and the program, as far as it shows."""
     ours = ["roofline", "profile", "--rank", str(wanted)]
-    launcher = PurePath(program[0]).name if program else ""
-    script = next((i for i, word in enumerate(program) if word.endswith(".py")), None)
-    if launcher in _TORCH and script is not None:
-        words = [*program[:script], "--no-python", *ours, "python", *program[script:]]
-        return shlex.join(words)
-    start = _program_start(program)
-    if launcher in _MPI and start is not None:
-        return shlex.join([*program[:start], *ours, *program[start:]])
+    launcher, *rest = (PurePath(program[0]).name, *program[1:])
+    for index, word in enumerate(rest, start=1):
+        before, after = program[:index], program[index:]
+        if launcher == "torchrun" and word.endswith(".py"):
+            return shlex.join([*before, "--no-python", *ours, "python", *after])
+        # A launcher's own options probably end at the first word that can be run.
+        can_run = not word.startswith("-") and (word.startswith("./") or shutil.which(word))
+        if launcher in _MPI and can_run:
+            return shlex.join([*before, *ours, *after])
     return "mpirun -n 8 " + shlex.join([*ours, "PROGRAM"])
-
-
-def _program_start(program: Sequence[str]) -> int | None:
-    """Where a launcher's own options probably end: at the first word that can be run."""
-    for index, word in enumerate(program[1:], start=1):
-        if not word.startswith("-") and (word.startswith("./") or shutil.which(word)):
-            return index
-    return None

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from roofline.capture.levels import Level
-
 # Enough launches to see a spread, few enough that an autotuner cannot cost an hour.
 DEFAULT_LAUNCH_COUNT = 10
+
+
+class CaptureLevel(StrEnum):
+    """How much to collect; ``FULL`` is NVIDIA's set of that name and all of ``STANDARD``."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    FULL = "full"
 
 
 class NameBase(StrEnum):
@@ -21,7 +27,7 @@ class NameBase(StrEnum):
 
 
 class Replay(StrEnum):
-    """How several passes over one kernel are had."""
+    """How metrics that need several passes are collected: what is run again for each pass."""
 
     KERNEL = "kernel"
     APPLICATION = "application"
@@ -41,7 +47,7 @@ class CaptureRequest:
     """
 
     program: tuple[str, ...]
-    level: Level = Level.STANDARD
+    level: CaptureLevel = CaptureLevel.STANDARD
     kernel_regex: str | None = None
     kernels: tuple[str, ...] = ()
     name_base: NameBase | None = None
@@ -71,6 +77,11 @@ class CaptureRequest:
         """Whether ncu can patch counters into the code: not for ranges and whole graphs."""
         return not self.by_range and self.graphs != "graph"
 
+    @property
+    def omits_collectives(self) -> bool:
+        """Whether kernels that wait for other GPUs are filtered away; ranges have no filter."""
+        return not (self.collectives or self.kernels or self.by_range)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
@@ -78,7 +89,6 @@ class Version:
 
     year: int
     minor: int
-    patch: int = 0
     text: str = ""
 
     def at_least(self, year: int, minor: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,7 @@ from roofline.cli import terminal
 from roofline.errors import CaptureError
 
 if TYPE_CHECKING:
-    from roofline.capture.doctor import Check, Situation
+    from roofline.capture.doctor import DoctorCheck
 
 SCHEMA = "roofline.doctor/1"
 _COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
@@ -37,9 +36,9 @@ def command(ctx: click.Context, ncu: str | None, as_json: bool) -> None:
       roofline doctor --json
     """
     from roofline import __version__
-    from roofline.capture.doctor import Status, examine
+    from roofline.capture.doctor import Status, examine, situation
 
-    checks = examine(_situation(ncu))
+    checks = examine(situation(ncu))
     failed = any(check.status is Status.FAIL for check in checks)
     if as_json:
         document = {
@@ -59,35 +58,8 @@ def command(ctx: click.Context, ncu: str | None, as_json: bool) -> None:
         ctx.exit(CaptureError.exit_code)
 
 
-def _show(check: Check) -> None:
+def _show(check: DoctorCheck) -> None:
     mark = click.style(f"{check.status:4}", fg=_COLORS[check.status])
     click.echo(f"{mark}  {check.text}", color=terminal.wants_color())
     if check.remedy:
         click.echo(f"      try: {check.remedy}")
-
-
-def _situation(asked: str | None) -> Situation:
-    from roofline.capture import doctor
-    from roofline.capture.failures import NcuFailedError
-    from roofline.capture.find import ask, find_ncu
-    from roofline.capture.machine import look
-    from roofline.capture.request import Ncu
-
-    chips: frozenset[str] = frozenset()
-    ncu: Ncu | NcuFailedError
-    try:
-        ncu = find_ncu(asked)
-        answer = ask([str(ncu.path), "--list-chips"])
-        words = (answer.stdout if answer else "").replace(",", " ").split()
-        chips = frozenset(word.lower() for word in words if word.isalnum())
-    except NcuFailedError as error:
-        ncu = error
-    return doctor.Situation(
-        machine=look(),
-        ncu=ncu,
-        chips=chips,
-        environment=os.environ,
-        processes=doctor.running(),
-        temporary=doctor.temporary_folder(os.environ),
-        reader=doctor.reader_version(),
-    )

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from roofline.capture.command import shell
-from roofline.capture.kernels import leaves_collectives_out
 from roofline.capture.request import CaptureRequest
-from roofline.capture.run import Captured, Setting
+from roofline.capture.run import Captured, CaptureSetup
 from roofline.cli.answer import Request, answer
 from roofline.cli.reports import analyze_reports, judging
 from roofline.errors import InputError
@@ -37,7 +36,7 @@ class Done:
 
 def answer_about(
     done: Sequence[Done],
-    setting: Setting,
+    setting: CaptureSetup,
     wanted: Request,
     given: Mapping[str, Any],
     remarks: Iterable[str] = (),
@@ -57,7 +56,7 @@ def answer_about(
 
 def afterwards(
     done: Sequence[Done],
-    setting: Setting,
+    setting: CaptureSetup,
     wanted: Request,
     analysis: Analysis,
     remarks: Iterable[str] = (),
@@ -102,7 +101,7 @@ def following(done: Sequence[Done], wanted: Request) -> list[str]:
     return [*words, "--timeline", str(wanted.timeline), *step]
 
 
-def measured_how(done: Sequence[Done], setting: Setting, analysis: Analysis) -> str:
+def measured_how(done: Sequence[Done], setting: CaptureSetup, analysis: Analysis) -> str:
     """One sentence on how the numbers came to be; captures differ in their launches only."""
     request = done[0].request
     parts = [
@@ -111,7 +110,7 @@ def measured_how(done: Sequence[Done], setting: Setting, analysis: Analysis) -> 
         "caches flushed before every pass" if request.flush_caches else "caches left warm",
         "clocks locked to base" if request.lock_clocks else "clocks not locked",
     ]
-    if leaves_collectives_out(request):
+    if request.omits_collectives:
         parts.append("collectives left out (--collectives takes them)")
     return (
         f"Measured: {'; '.join(parts)}. Durations are under the profiler (roofline time has none)."

@@ -14,7 +14,7 @@ from roofline.errors import UsageError
 
 if TYPE_CHECKING:
     from roofline.capture.request import CaptureRequest
-    from roofline.capture.run import Setting
+    from roofline.capture.run import CaptureSetup
 
 
 @click.command("profile", context_settings={"allow_interspersed_args": False})
@@ -74,7 +74,7 @@ def _typed(ctx: click.Context) -> frozenset[str]:
 
 
 def _plan(request: CaptureRequest, given: dict[str, Any]) -> None:
-    from roofline.capture.output import free_name
+    from roofline.capture.run import free_name
     from roofline.cli.profile_plan import Run, plan
 
     run = Run(request=request, report=given["output"] or free_name(request.program))
@@ -83,8 +83,7 @@ def _plan(request: CaptureRequest, given: dict[str, Any]) -> None:
 
 def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
     """One capture and the answer about it; the exit code."""
-    from roofline.capture.output import check_output, free_name
-    from roofline.capture.run import capture, kernel_names
+    from roofline.capture.run import capture, check_output, free_name, kernel_names
     from roofline.cli.profile_answer import Done, answer_about
     from roofline.cli.profile_setting import (
         answer_request,
@@ -108,11 +107,10 @@ def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
     return exit_of_signal(captured) or 0
 
 
-def _tell_choice(request: CaptureRequest, setting: Setting) -> None:
+def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     """What of the choice of kernels a person should know."""
     from roofline.capture.kernels import (
         is_collective,
-        leaves_collectives_out,
         wants_collectives_in_vain,
     )
     from roofline.cli.profile_setting import say
@@ -125,7 +123,7 @@ def _tell_choice(request: CaptureRequest, setting: Setting) -> None:
             "collectives are left out, those that --kernel-regex asks for too; "
             "--collectives takes them"
         )
-    elif leaves_collectives_out(request):
+    elif request.omits_collectives:
         tell("collectives (NCCL, NVSHMEM, all-reduce ...) are left out; --collectives takes them")
     if request.launch_count is not None:
         what = "launches of each grid and block" if request.per_config else "launches"

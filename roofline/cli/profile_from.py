@@ -13,9 +13,8 @@ import click
 
 from roofline.capture.command import shell
 from roofline.capture.failures import NcuFailedError, ProgramFailedError
-from roofline.capture.output import check_output, free_names, numbered
 from roofline.capture.request import CaptureRequest, NameBase
-from roofline.capture.run import Setting, capture
+from roofline.capture.run import CaptureSetup, capture, check_output, free_names, numbered
 from roofline.cli.profile_answer import Done, answer_about
 from roofline.cli.profile_plan import Run, plan
 from roofline.cli.profile_setting import (
@@ -121,7 +120,7 @@ def capture_all(
     base: CaptureRequest,
     planned: Sequence[ProfileRequest],
     reports: Sequence[Path],
-    setting: Setting,
+    setting: CaptureSetup,
     *,
     force: bool,
 ) -> Outcome:
@@ -248,5 +247,5 @@ def _select(given: dict[str, Any]) -> str:
 def _code(error: RooflineError) -> str | None:
     """The code of a failure that was recognised."""
     if isinstance(error, NcuFailedError | ProgramFailedError):
-        return error.found.failure.code
+        return error.diagnosis.failure.code
     return None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from roofline.capture.levels import Level
-from roofline.capture.request import Replay
+from roofline.capture.request import CaptureLevel, Replay
 from roofline.cli import options
 
 seconds = options.Number(min=0, min_open=True)
@@ -13,8 +12,8 @@ seconds = options.Number(min=0, min_open=True)
 COLLECTING = (
     click.option(
         "--level",
-        type=click.Choice([level.value for level in Level]),
-        default=Level.STANDARD.value,
+        type=click.Choice([level.value for level in CaptureLevel]),
+        default=CaptureLevel.STANDARD.value,
         show_default=True,
         help="quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
         "that a verdict needs (at most 7); full: NVIDIA's set and that (30 to 49 in all).",

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roofline.capture.chips import CHIP_OF_CAPABILITY, Cost, chip_of, choose, cost, table
 from roofline.capture.command import command, shell
 from roofline.capture.failures import NcuFailedError
-from roofline.capture.find import find_ncu
-from roofline.capture.levels import Level
+from roofline.capture.levels import CHIP_OF_CAPABILITY, Cost, chip_of, cost, metrics_of, table
 from roofline.capture.machine import model_names
-from roofline.capture.output import log_path
-from roofline.capture.request import CaptureRequest, Ncu, Version
+from roofline.capture.preflight import find_ncu
+from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Version
+from roofline.capture.run import log_path
 from roofline.errors import UsageError
 
 # The chips that the table is shown for where none is known: one of each generation.
@@ -47,13 +46,13 @@ def plan(runs: Sequence[Run], *, ncu: str | None, chip: str | None) -> str:
         found = find_ncu(ncu)
     except NcuFailedError as error:
         found = Ncu(path=Path("ncu"), version=_NEWEST, how="none found")
-        lines.append(f"# {error.found.failure.cause}; the command is for a recent ncu")
+        lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
     chips = (known_chip(chip),) if chip else chips_here()
     if not chips:
         lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
         lines.append("# (a real run asks the driver and ncu what there is)")
-    chosen = choose(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
-    lines += [line for run in runs for line in _run(run, found, chosen.metrics)]
+    metrics = metrics_of(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
+    lines += [line for run in runs for line in _run(run, found, metrics)]
     lines += ["", *_costs(request, chips or SHOWN)]
     return "\n".join(lines) + "\n"
 
@@ -102,11 +101,11 @@ def chips_here() -> tuple[str, ...]:
 
 def _costs(request: CaptureRequest, chips: tuple[str, ...]) -> list[str]:
     # NVIDIA's full set costs what it costs, whoever names it.
-    level = Level.FULL if request.section_set == "full" else request.level
+    level = CaptureLevel.FULL if request.section_set == "full" else request.level
     added = {
         "--metrics": request.metrics,
         "--section": request.sections,
-        "--set": request.section_set if level is not Level.FULL else None,
+        "--set": request.section_set if level is not CaptureLevel.FULL else None,
     }
     names = " and ".join(option for option, given in added.items() if given)
     return [
@@ -117,7 +116,7 @@ def _costs(request: CaptureRequest, chips: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _cost(level: Level, row: Cost, request: CaptureRequest) -> str:
+def _cost(level: CaptureLevel, row: Cost, request: CaptureRequest) -> str:
     hardware = "-" if row.hardware is None else str(row.hardware)
     if row.total is None:
         return f"  {row.chip:8} {hardware:>8}  not known"
@@ -126,10 +125,10 @@ def _cost(level: Level, row: Cost, request: CaptureRequest) -> str:
     return f"  {row.chip:8} {hardware:>8}  {total} ({_how(level, request)})"
 
 
-def _how(level: Level, request: CaptureRequest) -> str:
+def _how(level: CaptureLevel, request: CaptureRequest) -> str:
     """What comes to the passes of the hardware."""
-    if level is Level.FULL:
+    if level is CaptureLevel.FULL:
         return "seen in public reports"
     parts = ["patched code"] if request.patched else []
-    parts += [] if level is Level.QUICK else ["sampling"]
+    parts += [] if level is CaptureLevel.QUICK else ["sampling"]
     return f"with {' and '.join(parts)}" if parts else "nothing else"

@@ -10,9 +10,14 @@ from typing import Any
 
 import click
 
-from roofline.capture.levels import Level
-from roofline.capture.request import DEFAULT_LAUNCH_COUNT, CaptureRequest, NameBase, Replay
-from roofline.capture.run import Captured, Setting
+from roofline.capture.request import (
+    DEFAULT_LAUNCH_COUNT,
+    CaptureLevel,
+    CaptureRequest,
+    NameBase,
+    Replay,
+)
+from roofline.capture.run import Captured, CaptureSetup
 from roofline.cli.answer import Request, check, request_of
 from roofline.errors import UsageError
 
@@ -42,7 +47,7 @@ def capture_request(program: tuple[str, ...], given: dict[str, Any]) -> CaptureR
     names = (name.strip() for words in given["metrics"] for name in words.split(","))
     return CaptureRequest(
         program=program,
-        level=Level(given["level"]),
+        level=CaptureLevel(given["level"]),
         kernel_regex=given["kernel_regex"],
         kernels=given["kernels"],
         name_base=NameBase(given["name_base"]) if given["name_base"] else None,
@@ -76,7 +81,7 @@ def answer_request(given: dict[str, Any]) -> Request:
     return request
 
 
-def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequest, Setting]:
+def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequest, CaptureSetup]:
     """Find program and ncu, look at the machine, fit the request to it; nothing is profiled.
 
     Raises:
@@ -84,29 +89,27 @@ def look_up(request: CaptureRequest, given: dict[str, Any]) -> tuple[CaptureRequ
         CaptureError: there is no ncu.
 
     """
-    from roofline.capture.find import ask, find_ncu
     from roofline.capture.machine import look
-    from roofline.capture.prepare import prepare
-    from roofline.capture.program import check_program
-    from roofline.capture.run import Limits
+    from roofline.capture.preflight import ask, check_program, find_ncu, fit
 
     check_program(request.program[0], os.environ)
     ncu = find_ncu(given["ncu"])
     machine = look()
-    prepared = prepare(request, ncu, machine, ask)
-    for note in prepared.notes:
+    fitted = fit(request, ncu, machine, ask)
+    for note in fitted.notes:
         say(note)
-    return prepared.request, Setting(
+    return fitted.request, CaptureSetup(
         ncu=ncu,
         machine=machine,
-        metrics=prepared.chosen.metrics,
-        limits=Limits(stall_s=given["stall_timeout"], total_s=given["timeout"]),
+        metrics=fitted.metrics,
+        stall_s=given["stall_timeout"],
+        limit_s=given["timeout"],
         tell=_silence if given["quiet"] or not sys.stderr.isatty() else say,
         stdout_to_stderr=given["output_format"] not in (None, "table") or given["list_kernels"],
     )
 
 
-def check_choice(request: CaptureRequest, setting: Setting) -> None:
+def check_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     """Let this ncu judge its command line before the program starts.
 
     Raises:
@@ -114,10 +117,9 @@ def check_choice(request: CaptureRequest, setting: Setting) -> None:
         CaptureError: it would refuse another option.
 
     """
-    from roofline.capture.find import ask
-    from roofline.capture.refused import check_with_ncu
+    from roofline.capture.preflight import ask, check_command
 
-    check_with_ncu(request, setting.ncu, setting.metrics, ask)
+    check_command(request, setting.ncu, setting.metrics, ask)
 
 
 def bare_unless_chosen(rank: int, program: tuple[str, ...]) -> None:

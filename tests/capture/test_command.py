@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.capture.command import command, escape_macros, names_command, shell
-from roofline.capture.levels import Level
-from roofline.capture.request import CaptureRequest, NameBase, Ncu, Replay, Version
+from roofline.capture.command import command, names_command, shell
+from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay, Version
 from roofline.errors import UsageError
 
 
@@ -104,8 +103,8 @@ def test_capture_range_and_devices() -> None:
 
 
 def test_full_and_sections_bring_rules() -> None:
-    assert value(words(level=Level.FULL), "--set") == "full"
-    assert value(words(level=Level.FULL), "--apply-rules") == "yes"
+    assert value(words(level=CaptureLevel.FULL), "--set") == "full"
+    assert value(words(level=CaptureLevel.FULL), "--apply-rules") == "yes"
     argv = words(sections=("Nvlink", "Occupancy"), section_set="roofline")
     assert [argv[i + 1] for i, word in enumerate(argv) if word == "--section"] == [
         "Nvlink",
@@ -116,7 +115,7 @@ def test_full_and_sections_bring_rules() -> None:
 
 def test_ncu_takes_one_set() -> None:
     with pytest.raises(UsageError, match="exclude each other"):
-        words(level=Level.FULL, section_set="roofline")
+        words(level=CaptureLevel.FULL, section_set="roofline")
 
 
 def test_ranges_have_no_kernels() -> None:
@@ -152,7 +151,10 @@ def test_name_base_is_the_users() -> None:
 
 
 def test_percent_is_a_macro_in_export() -> None:
-    assert escape_macros("a%p%h") == "a%%p%%h"
+    request = CaptureRequest(program=("p",))
+    argv = command(request, ncu(), metrics=("m",), report=Path("a%p%h"), log=Path("b%"))
+    assert value(argv, "--export") == "a%%p%%h"
+    assert value(argv, "--log-file") == "b%"
 
 
 def test_shell_quotes() -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.doctor import Check, Situation, Status, examine, running
+from roofline.capture.doctor import DoctorCheck, Situation, Status, cuda_of, examine, running
 from roofline.capture.failures import NcuFailedError, failed
 from roofline.capture.machine import Gpu, Machine
-from roofline.capture.releases import cuda_of
 from roofline.capture.request import Ncu, Version
 from tests.capture.conftest import Fake
 
@@ -25,8 +24,8 @@ GOOD = Machine(
 
 
 def ncu(text: str = "2024.1.1") -> Ncu:
-    year, minor, patch = (int(part) for part in text.split("."))
-    version = Version(year=year, minor=minor, patch=patch, text=text)
+    year, minor, _ = (int(part) for part in text.split("."))
+    version = Version(year=year, minor=minor, text=text)
     return Ncu(path=Path("/opt/ncu"), version=version, how="PATH")
 
 
@@ -42,7 +41,7 @@ def good(tmp_path: Path) -> Situation:
     )
 
 
-def found(situation: Situation, code: str) -> Check:
+def found(situation: Situation, code: str) -> DoctorCheck:
     (check,) = [check for check in examine(situation) if check.code == code]
     return check
 

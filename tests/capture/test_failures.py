@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.capture.failures import Found, catalogue, error_of, failed, recognise, refine
+from roofline.capture.failures import Diagnosis, catalogue, error_of, failed, recognise, refine
 from roofline.capture.machine import Gpu, Machine
 from roofline.errors import CaptureError, ProgramError
 from tests.capture.test_levels import script
@@ -144,7 +144,7 @@ def test_a_taken_resource_is_a_permission_where_the_driver_says_so() -> None:
 def test_every_message_says_what_to_do_and_ends_in_the_right_code(code: str) -> None:
     error = failed(code, evidence="the line")
     text = str(error)
-    assert text.startswith(error.found.failure.cause)
+    assert text.startswith(error.diagnosis.failure.cause)
     assert f"[{code}]" in text
     assert "evidence: the line" in text
     assert "try: " in text
@@ -161,7 +161,7 @@ def test_who_must_wait_for_somebody_else_is_told_what_to_use_meanwhile() -> None
 
 
 def test_message_has_one_fact_a_line() -> None:
-    found = Found(
+    found = Diagnosis(
         failure=catalogue()["permission"],
         evidence="E",
         context="ncu 2024.1.1, NVIDIA H100",

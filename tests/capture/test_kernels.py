@@ -7,19 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.find import ask
 from roofline.capture.kernels import (
     check_regex,
     escape,
     is_collective,
     name_base,
     name_filter,
-    nearest,
 )
-from roofline.capture.refused import check_with_ncu
-from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
+from roofline.capture.preflight import ask
+from roofline.capture.request import CaptureRequest, NameBase
 from roofline.errors import UsageError
-from roofline.process import Completed
 from tests.shared import NCU
 
 SOBEL = "void Sobel<float>(uchar4 *, uchar4 *, int, int)"
@@ -140,33 +137,3 @@ def test_bad_expressions_are_refused_at_once(expression: str, why: str) -> None:
 @pytest.mark.parametrize("expression", ["gemm|relu", "(?i)gemm", "a(?i)b", r"\bx\b", "(?<n>x)"])
 def test_what_ncu_takes_is_not_refused(expression: str) -> None:
     check_regex(expression)
-
-
-@pytest.mark.skipif(NCU is None, reason="no ncu to ask")
-@pytest.mark.parametrize(
-    ("expression", "good"),
-    [("gemm|relu", True), ("a(?i)b", True), ("(?<n>x)", True), ("(?<=a+)b", False)],
-)
-def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
-    assert NCU is not None
-    real = Ncu(path=Path(NCU), version=Version(year=2024, minor=1), how="test")
-    if good:
-        check_with_ncu(request(kernel_regex=expression), real, (), ask)
-        return
-    with pytest.raises(UsageError, match="lookbehind"):
-        check_with_ncu(request(kernel_regex=expression), real, (), ask)
-
-
-def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
-    ncu = Ncu(path=Path("ncu"), version=Version(year=2024, minor=1), how="test")
-    check_with_ncu(request(kernel_regex="x"), ncu, (), lambda _: None)
-    fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
-    check_with_ncu(request(kernel_regex="x"), ncu, (), lambda _: fine)
-
-
-def test_nearest_names_first() -> None:
-    names = ["relu", "ampere_sgemm_128x64", "softmax", "gemv", "relu"]
-    # "gemn" shares 3 of 4 letters with sgemm, 3 with gemv (earlier in neither), 1 with the rest.
-    assert nearest(request(kernel_regex=".*gemn.*"), names)[:2] == ("ampere_sgemm_128x64", "gemv")
-    assert nearest(request(kernels=("softmaxx",)), names)[0] == "softmax"
-    assert nearest(request(), names, limit=2) == ("relu", "ampere_sgemm_128x64")

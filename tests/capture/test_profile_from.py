@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from roofline.capture.output import free_names, numbered
-from roofline.capture.progress import Progress
 from roofline.capture.request import CaptureRequest, NameBase
-from roofline.capture.run import Captured
+from roofline.capture.run import Captured, Progress, free_names, numbered
 from roofline.cli.profile_answer import Done
 from roofline.cli.profile_choice import FROM_TIMELINE, check_who_chooses
 from roofline.cli.profile_cmd import command as profile

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.levels import Level
+from roofline.capture.request import CaptureLevel
 from tests.shared import REPORTS
 
 
@@ -23,7 +23,7 @@ def test_verdicts_stay() -> None:
     sys.modules["standard_verdicts"] = benchmark
     spec.loader.exec_module(benchmark)
     same: Counter[bool] = Counter()
-    for whole, less in benchmark.pairs([str(path) for path in REPORTS], Level.STANDARD):
+    for whole, less in benchmark.pairs([str(path) for path in REPORTS], CaptureLevel.STANDARD):
         a, b = whole.verdict, less.verdict
         same[(a.bound, a.limiter) == (b.bound, b.limiter)] += 1
     assert same.total() > 200

@@ -1,0 +1,183 @@
+"""Finding ncu, and fitting a request to a machine and to what ncu knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from roofline.capture.failures import NcuFailedError
+from roofline.capture.machine import Gpu, Machine
+from roofline.capture.preflight import (
+    ask,
+    candidates,
+    check_command,
+    chips_of,
+    find_ncu,
+    fit,
+    known_to,
+    parse_names,
+    parse_version,
+)
+from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Version
+from roofline.errors import UsageError
+from roofline.process import Completed
+from tests.shared import NCU as REAL_NCU
+
+REAL = "NVIDIA (R) Nsight Compute\nVersion 2024.1.1.0 (build 33998838) (public-release)\n"
+
+
+def answer(text: str = "", code: int = 0) -> Completed:
+    return Completed(argv=(), code=code, stdout=text, stderr="")
+
+
+# --- finding ncu ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (REAL, "2024.1.1"),
+        ("Version 2022.3.0.0 (build 1)", "2022.3.0"),
+        ("Version 2026.2", "2026.2.0"),
+        ("ncu 5", None),
+        ("", None),
+    ],
+)
+def test_version(text: str, version: str | None) -> None:
+    found = parse_version(text)
+    assert (found.text if found else None) == version
+
+
+def executable(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_one_that_is_asked_for_is_the_only_one(tmp_path: Path) -> None:
+    executable(tmp_path / "usr/local/cuda/bin/ncu")
+    assert list(candidates("mine", {"ROOFLINE_NCU": "x"}, tmp_path)) == [("mine", "--ncu")]
+    assert list(candidates(None, {"ROOFLINE_NCU": "x"}, tmp_path)) == [("x", "ROOFLINE_NCU")]
+
+
+def test_path_before_install_folders_and_newest_first(tmp_path: Path) -> None:
+    on_path = executable(tmp_path / "bin/ncu")
+    old = executable(tmp_path / "opt/nvidia/nsight-compute/2022.3.0/ncu")
+    new = executable(tmp_path / "opt/nvidia/nsight-compute/2025.1.0/ncu")
+    found = [path for path, _ in candidates(None, {"PATH": str(tmp_path / "bin")}, tmp_path)]
+    assert found == [on_path, new, old]
+
+
+def test_a_broken_wrapper_on_the_path_is_passed_over(tmp_path: Path) -> None:
+    wrapper = executable(tmp_path / "bin/ncu")
+    good = executable(tmp_path / "opt/nvidia/nsight-compute/2024.1.1/ncu")
+    ncu = find_ncu(
+        None,
+        {"PATH": str(tmp_path / "bin")},
+        root=tmp_path,
+        ask=lambda argv: answer("not found under", 1) if argv[0] == wrapper else answer(REAL),
+    )
+    assert (str(ncu.path), ncu.how) == (good, "install folder")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("Version 2021.3.0.0", "ncu_too_old"), ("hello", "ncu_broken")],
+)
+def test_one_that_does_not_do(tmp_path: Path, text: str, code: str) -> None:
+    path = executable(tmp_path / "ncu")
+    with pytest.raises(NcuFailedError) as caught:
+        find_ncu(path, {}, root=tmp_path, ask=lambda _: answer(text))
+    assert caught.value.diagnosis.failure.code == code
+
+
+def test_none(tmp_path: Path) -> None:
+    with pytest.raises(NcuFailedError, match="ncu_missing"):
+        find_ncu(None, {"PATH": str(tmp_path)}, root=tmp_path, ask=lambda _: None)
+
+
+# --- fitting a request to a machine ---------------------------------------------------------------
+
+NCU = Ncu(path=Path("ncu"), version=Version(year=2024, minor=1, text="2024.1.0"), how="test")
+LISTING = """Chip gh100
+------- -----
+Metric Name  Metric Type
+dram__bytes_read                Counter   byte    # of bytes
+gpu__time_duration              Counter   ns      incremented
+                                                  continued dram__bytes_write text
+"""
+
+
+def machine(*capabilities: str, **values: object) -> Machine:
+    gpus = tuple(Gpu(index=i, name=f"GPU {i}", capability=c) for i, c in enumerate(capabilities))
+    return Machine(gpus=gpus, **values)  # type: ignore[arg-type]
+
+
+def test_chips_of_a_machine() -> None:
+    assert chips_of(machine("9.0", "9.0", "8.6"), None) == ("GH100", "GA102")
+    assert chips_of(machine("9.0", "8.6"), "1") == ("GA102",)
+    assert chips_of(machine(), "3") == ()
+    with pytest.raises(UsageError, match="no GPU 7"):
+        chips_of(machine("9.0"), "7")
+
+
+def test_names_of_a_listing_are_the_first_column() -> None:
+    assert parse_names(LISTING) == {"dram__bytes_read", "gpu__time_duration"}
+
+
+def test_ncu_is_asked_for_every_chip() -> None:
+    asked = []
+
+    def run(argv: list[str]) -> Completed:
+        asked.append(argv[1:])
+        return answer(LISTING if "gh100" in argv else "gpu__time_duration  Counter")
+
+    assert known_to(NCU, ("GH100", "GA102"), run) == {"gpu__time_duration"}
+    assert asked == [["--query-metrics", "--chips", chip] for chip in ("gh100", "ga102")]
+    known_to(NCU, (), run)
+    assert asked[-1] == ["--query-metrics"]
+
+
+def test_an_ncu_that_does_not_know_the_chip_changes_nothing() -> None:
+    assert known_to(NCU, ("GH100",), lambda _: answer("==ERROR== Invalid chip", 1)) is None
+    assert known_to(NCU, ("GH100",), lambda _: None) is None
+
+
+def test_what_is_changed_is_said() -> None:
+    request = CaptureRequest(program=("p",), level=CaptureLevel.QUICK)
+    prepared = fit(request, NCU, machine("9.0", "8.6"), lambda _: None)
+    assert "several kinds of GPU (GH100, GA102)" in prepared.notes[0]
+    prepared = fit(request, NCU, machine(), lambda _: None)
+    assert "not known" in prepared.notes[0]
+    mig = Machine(gpus=(Gpu(index=0, name="H100", capability="9.0", mig=True),))
+    assert not fit(request, NCU, mig, lambda _: None).request.lock_clocks
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def request(**values: object) -> CaptureRequest:
+    return CaptureRequest(program=("p",), **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(REAL_NCU is None, reason="no ncu to ask")
+@pytest.mark.parametrize(
+    ("expression", "good"),
+    [("gemm|relu", True), ("a(?i)b", True), ("(?<n>x)", True), ("(?<=a+)b", False)],
+)
+def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
+    assert REAL_NCU is not None
+    real = Ncu(path=Path(REAL_NCU), version=Version(year=2024, minor=1), how="test")
+    if good:
+        check_command(request(kernel_regex=expression), real, (), ask)
+        return
+    with pytest.raises(UsageError, match="lookbehind"):
+        check_command(request(kernel_regex=expression), real, (), ask)
+
+
+def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
+    check_command(request(kernel_regex="x"), NCU, (), lambda _: None)
+    fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
+    check_command(request(kernel_regex="x"), NCU, (), lambda _: fine)
