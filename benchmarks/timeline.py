@@ -54,10 +54,8 @@ def main() -> None:
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs")
         print(f"{'input':<34}{'seconds':>9}{'peak MB':>9}{'kernels':>11}")
         for title, path, words in (
-            ("trace, msgspec", trace, []),
-            ("trace, standard library", trace, ["stdlib"]),
-            ("trace, --stream, msgspec", trace, ["stream"]),
-            ("trace, --stream, standard library", trace, ["stream", "stdlib"]),
+            ("trace", trace, []),
+            ("trace, --stream", trace, ["stream"]),
             ("export, no steps", export, []),
             ("export, steps by NVTX", export, ["step"]),
         ):
@@ -86,10 +84,6 @@ def measure(path: str, *words: str) -> None:
 
     from roofline.cli import cli
 
-    if "stdlib" in words:
-        import roofline.timeline.chrome as chrome
-
-        chrome.fast_decoder = lambda: None
     options = ["--stream"] if "stream" in words else []
     options += ["--step", "^step"] if "step" in words else []
     out = io.StringIO()

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from roofline.render import json as analysis
+from roofline.render import selection_json as selection
 
 FOLDER = Path(__file__).parents[1] / "roofline" / "schemas"
 # File name -> the document's type, its name, and what it is.
@@ -20,6 +21,11 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
         analysis.AnalysisDocument,
         analysis.SCHEMA,
         analysis.DESCRIPTION,
+    ),
+    "selection-1.schema.json": (
+        selection.SelectionDocument,
+        selection.SCHEMA,
+        selection.DESCRIPTION,
     ),
 }
 

@@ -20,7 +20,7 @@ from roofline.view import Choice, Chosen, choose, matching
 
 if TYPE_CHECKING:
     from roofline.timeline.join import Joined
-    from roofline.timeline.selection import Selection
+    from roofline.timeline.model import Selection
 
 ENDINGS = {
     ".json": "json",

@@ -77,13 +77,12 @@ def shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]
 
     """
     from roofline.timeline import load_timeline, select
-    from roofline.timeline.selection import share_of
+    from roofline.timeline.join import share_of
 
     selection = select(load_timeline(timeline))
     shares = {}
     for position, group in enumerate(before.groups):
-        m = group.result.measurement
-        found = share_of(selection, m.demangled, m.name, m.grid, m.block)
+        found = share_of(selection, group.result.measurement)
         if found is not None and found.wall_share is not None:
             shares[position] = (found.exposed_share or 0.0, found.wall_share)
     if not shares:

@@ -79,7 +79,7 @@ CHOOSING = (
     ),
 )
 
-# The defaults are those of roofline.timeline.wanted, whose import takes too long for --help.
+# The defaults are those of roofline.timeline.model, whose import takes too long for --help.
 FROM_TIMELINE = (
     click.option(
         "--from",

@@ -26,12 +26,11 @@ from roofline.cli.profile_setting import (
     say,
 )
 from roofline.errors import InputError, RooflineError, UsageError
-from roofline.render import selection_text as text
+from roofline.render import selection as text
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import Basis, ProfileRequest, Selection
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import Basis, ProfileRequest, Selection, SelectOptions
 
 # Failures that are about the kernels of one run: the next run may well succeed.
 _NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
@@ -89,12 +88,12 @@ def profile_from(base: CaptureRequest, given: dict[str, Any]) -> int:
 
 def read(given: dict[str, Any]) -> Selection:
     """The kernels of the timeline that are worth profiling."""
-    wanted = Wanted(
+    options = SelectOptions(
         top=given["top"],
         min_share=given["min_share"] / 100,
         warmup_steps=given["warmup_steps"],
     )
-    return select(load_timeline(given["timeline"], step=given["step"]), wanted)
+    return select(load_timeline(given["timeline"], step=given["step"]), options)
 
 
 def capture_of(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
@@ -186,7 +185,7 @@ def kernels_of(request: ProfileRequest) -> str:
 
 def about(request: ProfileRequest) -> str:
     """What a run is about, and how sure it is that it meets it."""
-    return f"{kernels_of(request)}: {text.met(request)}"
+    return f"{kernels_of(request)}: {text.launches(request)}"
 
 
 def _leave_other_ranks(

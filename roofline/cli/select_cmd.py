@@ -12,8 +12,7 @@ from roofline.cli import options
 from roofline.cli.answer import Request, check, color, width, write
 
 if TYPE_CHECKING:
-    from roofline.timeline.selection import Selection
-    from roofline.timeline.wanted import Wanted
+    from roofline.timeline.model import Selection, SelectOptions
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -135,7 +134,7 @@ class Steps(click.ParamType[str | tuple[int, int]]):
 @options.output
 @options.force
 def command(timeline: Path, **given: Any) -> None:
-    """Choose from a timeline the kernels that deserve ncu.
+    """Pick the kernels of a trace that are worth profiling.
 
     TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
     stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz). The answer says first
@@ -156,9 +155,9 @@ def command(timeline: Path, **given: Any) -> None:
     _check_ending(request)
     from roofline.timeline import load_timeline, select
 
-    wanted = _wanted(given)
+    asked = _options(given)
     found = load_timeline(timeline, step=given["step"], stream=given["stream"], nsys=given["nsys"])
-    write([_text(select(found, wanted), request)], request)
+    write([_text(select(found, asked), request)], request)
 
 
 def _check_ending(request: Request) -> None:
@@ -172,14 +171,14 @@ def _check_ending(request: Request) -> None:
         )
 
 
-def _wanted(given: dict[str, Any]) -> Wanted:
+def _options(given: dict[str, Any]) -> SelectOptions:
     from roofline.errors import UsageError
-    from roofline.timeline.wanted import Wanted
+    from roofline.timeline.model import SelectOptions
 
     window = given["start"] is not None or given["end"] is not None
     if given["step"] is not None and window:
         raise UsageError("--step and --from/--to exclude each other", hint="one of them")
-    return Wanted(
+    return SelectOptions(
         top=given["top"],
         min_share=given["min_share"] / 100,
         device=given["device"],
@@ -197,10 +196,8 @@ def _text(selection: Selection, request: Request) -> str:
         from roofline.render import selection_json
 
         return selection_json.render(selection)
+    from roofline.render.selection import markdown, render
+
     if request.format == "markdown":
-        from roofline.render import selection_markdown
-
-        return selection_markdown.render(selection)
-    from roofline.render import selection_table
-
-    return selection_table.render(selection, width=width(request), color=color(request))
+        return markdown(selection)
+    return render(selection, width=width(request), color=color(request))

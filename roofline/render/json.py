@@ -256,7 +256,9 @@ def chunks(view: Analysis | Chosen, timeline: dict[str, Any] | None = None) -> I
         filters=part.filters,
         sources=[
             SourceDocument(
-                path=last_part(s.path), launches=s.launches, notes=[_note(n) for n in s.notes]
+                path=last_part(s.path),
+                launches=s.launches,
+                notes=[note_document(n) for n in s.notes],
             )
             for s in part.analysis.sources
         ],
@@ -300,7 +302,7 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
         "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
         "utilization": {use.unit: use.percent for use in m.units},
         "provenance": dict(m.provenance) | {f"utilization.{u.unit}": u.metric for u in m.units},
-        "notes": [_note(note) for note in m.notes],
+        "notes": [note_document(note) for note in m.notes],
         "peaks": _peaks(result.peaks),
         "peak_sources": {p.kind: p.source for p in result.peaks.of_kind()},
         "spec": result.peaks.spec,
@@ -337,7 +339,8 @@ def _peaks(peaks: PeakSet) -> PeaksDocument:
     return PeaksDocument(**rates, operations_per_s=operations)
 
 
-def _note(note: Note) -> NoteDocument:
+def note_document(note: Note) -> NoteDocument:
+    """A note with its sentence."""
     return NoteDocument(code=note.code, text=note_text(note))
 
 

@@ -1,111 +1,241 @@
-"""JSON of the schema ``roofline.selection/1``."""
+"""JSON of the schema ``roofline.selection/1``: the documents, whose types are the schema.
+
+Fields are filled from the fields and properties of the same name of ``roofline.timeline.model``.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
 
 from roofline import __version__
-from roofline.text.notes import note_text
-from roofline.timeline.handover import command
-from roofline.timeline.selection import DeviceUse, KernelShare, ProfileRequest, Selection, Use
+from roofline.model import Dim3, Note
+from roofline.render.json import NoteDocument, about, note_document
+from roofline.render.selection import LEFT_OUT, command
+from roofline.timeline.model import (
+    Apart,
+    Basis,
+    DeviceUse,
+    First,
+    Format,
+    IdleGap,
+    ProfileRequest,
+    Selection,
+    Steps,
+    StepUse,
+)
 
 SCHEMA = "roofline.selection/1"
-_DEVICE = ("index", "name", "compute_capability", "sm_count")
+DESCRIPTION = (
+    "What `roofline select --format json` writes. SI units, in the names; null is not known. "
+    "Times are unions of intervals, never sums; devices are never added up. Within /1 keys are "
+    "added, never renamed or removed."
+)
+Known = TypeVar("Known")
+Bound = float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseDocument:
+    """How a device spent a stretch of time; "exposed": while nothing else ran."""
+
+    wall_s: float
+    kernel_s: Annotated[float, about("union of kernels, communication included")]
+    compute_s: Annotated[float, about("union of kernels without communication")]
+    communication_s: Annotated[float, about("union")]
+    exposed_communication_s: float
+    copy_s: Annotated[float, about("union of copies and sets")]
+    exposed_copy_s: float
+    busy_s: Annotated[float, about("union of everything")]
+    idle_s: float
+    busy_share: Annotated[float, about("of wall_s")]
+    kernel_share: Annotated[float, about("kernel_s of wall_s")]
+    without_gaps_at_most: Annotated[Bound, about("bound: all gaps removed, 1 / busy_share")]
+    without_kernels_at_most: Annotated[
+        Bound,
+        about(
+            "bound: all kernels free, communication included, 1 / (1 - kernel_share); "
+            "null is no limit"
+        ),
+    ]
+    without_compute_at_most: Annotated[
+        Bound,
+        about(
+            "bound: all kernels but communication free, 1 / (1 - compute_s / wall_s); "
+            "null is no limit"
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StepHead:
+    number: Annotated[int, about("in order of time, from 1")]
+    start_s: Annotated[float, about("since the beginning of the recording")]
+    left_out: Annotated[str | None, about("why it does not count")]
+    launches: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDocument(UseDocument, _StepHead):
+    """One step and how it was used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareDocument:
+    """One kernel at one grid and block, or one kind of copy, and its bounds."""
+
+    name: str
+    base_name: str
+    mangled: str | None
+    grid: Dim3 | None
+    block: Dim3 | None
+    instances: int
+    instances_per_step: float | None
+    total_s: Annotated[float, about("in the steps that count")]
+    kernel_share: Annotated[float | None, about("of the sum of all kernels' times")]
+    exposed_share: Annotated[float | None, about("of the wall time: it ran and nothing else did")]
+    wall_share: Annotated[float | None, about("of the wall time: it ran")]
+    speedup_at_most: Annotated[
+        tuple[Bound, Bound],
+        about(
+            "how many times faster the step gets: from exposed_share and from "
+            "wall_share; null is no limit or not known"
+        ),
+    ]
+    apart: Annotated[Apart | None, about("why ncu cannot help with it")]
+    chosen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceDocument:
+    """How one GPU was used."""
+
+    index: int
+    name: str | None
+    compute_capability: str | None
+    sm_count: int | None
+    first: Annotated[First | None, about("what takes most of the wall time")]
+    steady: Annotated[bool | None, about("every step that counts launched the same kernels")]
+    use: UseDocument | None
+    host_late_s: Annotated[float | None, about("idle time before launches that came too late")]
+    span_s: Annotated[
+        float | None,
+        about(
+            "from the first event of the steps that count to their last, as Holistic "
+            "Trace Analysis counts"
+        ),
+    ]
+    span_idle_s: Annotated[float | None, about("idle time within the span")]
+    steps: list[StepDocument]
+    gaps: list[IdleGap]
+    kernels: Annotated[list[ShareDocument], about("largest exposed share first")]
+    apart: Annotated[list[ShareDocument], about("what ncu cannot help with")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelName:
+    """A kernel that a request is about."""
+
+    name: str
+    grid: Dim3 | None
+    block: Dim3 | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestDocument:
+    """One run of ``roofline profile``."""
+
+    command: Annotated[str, about("quoted for a shell; PROGRAM stands for the program")]
+    kernels: list[KernelName]
+    names: list[str]
+    name_base: Literal["function", "mangled"]
+    nvtx: str | None
+    launch_skip: int | None
+    launch_count: int
+    per_config: bool
+    basis: Annotated[Basis, about("how sure it is that the launch seen is the launch profiled")]
+    notes: list[NoteDocument]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The timeline."""
+
+    path: Annotated[str, about("file name, without folders")]
+    format: Format
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionDocument:
+    """All of a selection."""
+
+    schema: str
+    version: Annotated[str, about("of roofline")]
+    source: Source
+    steps: Annotated[Steps, about("what the figures cover")]
+    truncated: Annotated[
+        bool,
+        about(
+            "the file ends in the middle, so events are missing: no wall time, no "
+            "bounds, shares are of the kernel time that was read"
+        ),
+    ]
+    device: Annotated[int, about("the device whose kernels are chosen from")]
+    devices: list[DeviceDocument]
+    requests: list[RequestDocument]
+    notes: list[NoteDocument]
 
 
 def render(selection: Selection) -> str:
     """``selection`` as JSON text; keys hold SI units, ``null`` is not known."""
-    return json.dumps(document(selection), allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+    text = msgspec.json.format(msgspec.json.encode(document(selection)), indent=1)
+    return text.decode() + "\n"
 
 
-def document(selection: Selection) -> dict[str, Any]:
+def document(selection: Selection) -> SelectionDocument:
     """``selection`` as the schema has it."""
-    return {
-        "schema": SCHEMA,
-        "version": __version__,
-        "source": {"path": selection.file, "format": selection.format},
-        "steps": selection.steps,
-        "truncated": selection.truncated,
-        "device": selection.device,
-        "devices": [_device(device) for device in selection.devices],
-        "requests": [_request(request) for request in selection.requests],
-        "notes": [{"code": n.code, "text": note_text(n)} for n in selection.notes],
+    return filled(
+        SelectionDocument,
+        selection,
+        schema=SCHEMA,
+        version=__version__,
+        source=Source(path=selection.file, format=selection.format),
+        devices=[_device(device) for device in selection.devices],
+        requests=[_request(request) for request in selection.requests],
+        notes=_notes(selection.notes),
+    )
+
+
+def filled(kind: type[Known], value: object, **more: Any) -> Known:
+    """A document with the attributes of ``value``, and of ``more`` what those do not have."""
+    found = {
+        f.name: more[f.name] if f.name in more else getattr(value, f.name)
+        for f in fields(kind)  # type: ignore[arg-type]
     }
+    return msgspec.convert(found, kind, from_attributes=True)
 
 
-def share(kernel: KernelShare) -> dict[str, Any]:
-    """One kernel and its bounds."""
-    return {
-        "name": kernel.name,
-        "base_name": kernel.base_name,
-        "mangled": kernel.mangled,
-        "grid": None if kernel.grid is None else list(kernel.grid),
-        "block": None if kernel.block is None else list(kernel.block),
-        "instances": kernel.instances,
-        "instances_per_step": kernel.instances_per_step,
-        "total_s": kernel.total_s,
-        "kernel_share": kernel.kernel_share,
-        "exposed_share": kernel.exposed_share,
-        "wall_share": kernel.wall_share,
-        "speedup_at_most": [kernel.speedup_low, kernel.speedup_high],
-        "apart": kernel.apart,
-        "chosen": kernel.chosen,
-    }
+def _device(device: DeviceUse) -> DeviceDocument:
+    gpu = device.device
+    return filled(
+        DeviceDocument,
+        device,
+        name=gpu.name,
+        compute_capability=gpu.compute_capability,
+        sm_count=gpu.sm_count,
+        steps=[_step(step) for step in device.steps],
+    )
 
 
-def _device(device: DeviceUse) -> dict[str, Any]:
-    known = asdict(device.device)
-    return {
-        **{key: known[key] for key in _DEVICE},
-        "index": device.index,
-        "first": device.first,
-        "steady": device.steady,
-        "use": None if device.use is None else _use(device.use),
-        "host_late_s": device.host_late_s,
-        "span_s": device.span_s,
-        "span_idle_s": device.span_idle_s,
-        "steps": [
-            {
-                "number": step.number,
-                "start_s": step.start_s,
-                "left_out": step.left_out,
-                "launches": step.launches,
-                **_use(step.use),
-            }
-            for step in device.steps
-        ],
-        "gaps": [asdict(gap) for gap in device.gaps],
-        "kernels": [share(kernel) for kernel in device.kernels],
-        "apart": [share(kernel) for kernel in device.apart],
-    }
+def _step(step: StepUse) -> StepDocument:
+    return filled(StepDocument, step, left_out=step.left_out and LEFT_OUT[step.left_out])
 
 
-def _use(use: Use) -> dict[str, Any]:
-    return asdict(use) | {
-        "idle_s": use.idle_s,
-        "busy_share": use.busy_share,
-        "kernel_share": use.kernel_share,
-        "without_gaps_at_most": use.without_gaps,
-        "without_kernels_at_most": use.without_kernels,
-        "without_compute_at_most": use.without_compute,
-    }
+def _request(request: ProfileRequest) -> RequestDocument:
+    return filled(RequestDocument, request, command=command(request), notes=_notes(request.notes))
 
 
-def _request(request: ProfileRequest) -> dict[str, Any]:
-    return {
-        "command": command(request),
-        "kernels": [
-            {"name": k.name, "grid": k.grid and list(k.grid), "block": k.block and list(k.block)}
-            for k in request.kernels
-        ],
-        "names": list(request.names),
-        "name_base": request.name_base,
-        "nvtx": request.nvtx,
-        "launch_skip": request.launch_skip,
-        "launch_count": request.launch_count,
-        "per_config": request.per_config,
-        "basis": request.basis,
-        "notes": [{"code": n.code, "text": note_text(n)} for n in request.notes],
-    }
+def _notes(notes: tuple[Note, ...]) -> list[NoteDocument]:
+    return [note_document(note) for note in notes]

@@ -30,6 +30,10 @@ def _mig_slice(facts: Mapping[str, Any]) -> str:
     return "It is a MIG slice."
 
 
+def _events_are(number: int) -> str:
+    return "1 event is" if number == 1 else f"{number} events are"
+
+
 Sentence = str | Callable[[Mapping[str, Any]], str]
 # Code -> its sentence, with facts in braces, or a function of the facts where words depend on them.
 SENTENCES: dict[str, Sentence] = {
@@ -77,6 +81,43 @@ SENTENCES: dict[str, Sentence] = {
     "same_device": "{spec} and {other} are both {name} and nothing differs.",
     # --- analysis
     # --- timeline
+    "truncated": "The file ends in the middle. Its events are in no order of time, so any step may "
+    "lack some: wall time, idle time and bounds are not given.",
+    "damaged": lambda facts: f"{_events_are(facts['events'])} not valid JSON and left out.",
+    "no_valid_time": "{left_out} of {events} GPU events have no valid time (one is missing, no "
+    "number, or the end is before the start) and were left out.",
+    "no_launch_record": "{missing} of {events} GPU events have no launch record (queued before "
+    "the recording began, or launched unseen); they are placed by when they ran.",
+    "no_wall_time": "A summary has no wall time, no overlap and no steps: shares are of kernel "
+    "time, and what a kernel could buy at most is not known.",
+    "events_lost": "Nsight Systems warns that not all CUDA events were collected: shares may be "
+    "too small.",
+    "graphs_left_out": "CUDA graphs recorded as a whole ({share:share} of GPU time) are left out.",
+    "no_steps": "No steps are marked, so the whole recording counts, warm-up included: --step "
+    "REGEX names the ranges that are steps, --from and --to cut.",
+    "many_steps": "{ranges:exact} ranges are taken for steps, and {empty:exact} of the "
+    "{counted:exact} that count launch nothing: --step should match what is around one "
+    "iteration, and nothing else.",
+    "one_step": "Only one step counts: nothing can be said about the steady state.",
+    "not_steady": "Not a steady state: the steps launch different kernels, which averages hide.",
+    "shapes_vary": "The steps launch the same kernels, but not at the same grids: --by name adds "
+    "up the grids of a kernel.",
+    "other_devices": "Kernels also ran on device {devices}; devices are never added up. --device "
+    "shows one.",
+    "several_processes": "{processes} processes ran on device {device}.",
+    "host_late": "{late_share:share} of the idle time passes before the host has launched what "
+    "runs next: there, faster kernels only make the gaps longer.",
+    "not_kernels": "Most of the time is not in kernels that ncu can help with.",
+    "none_chosen": "No kernel takes {min_share:share} of the wall time: --min-share lowers that "
+    "bar.",
+    "overlap": "Where two bounds are given, the kernel overlaps other work: the first counts only "
+    "the time that it runs alone, the second all of it.",
+    "instance_estimated": "The launch is an estimate: the recording does not begin with the "
+    "process, so {warmup_steps} steps like the one seen are skipped (--warmup-steps). A range of "
+    "your own around one step, and --nvtx with its name instead of --launch-skip, is exact.",
+    "instance_unknown": "The timeline does not say which launches these are: the first of each "
+    "grid and block is taken, which may be warm-up. --nvtx RANGE around a step in your program is "
+    "exact.",
     # --- compare
     # --- capture
 }

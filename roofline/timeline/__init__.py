@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from roofline.timeline.choose import select
 from roofline.timeline.load import load_timeline
+from roofline.timeline.selection import select
 
 __all__ = ["load_timeline", "select"]

@@ -1,45 +1,76 @@
-"""PyTorch (Kineto) and JAX (XProf) traces: Chrome events to a ``Timeline``."""
+"""PyTorch (Kineto) and JAX (XProf) traces: Chrome events to a ``Timeline``.
+
+Events are sorted into columns a piece of the trace and a category at a time.
+"""
 
 from __future__ import annotations
 
 import gc
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from roofline.kernel_names import base_name, printable
+from roofline.errors import InputError
+from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
-from roofline.timeline.chrome_collect import Collected, Matches, integer, nanoseconds
-from roofline.timeline.chrome_events import Event, fast_decoder, lenient
-from roofline.timeline.chrome_refusal import refuse_amd, refuse_empty
-from roofline.timeline.chrome_scan import Scan
+from roofline.timeline.chrome_scan import Event, Scan
 from roofline.timeline.events import (
     STEP,
     UNKNOWN,
-    Identity,
     Integers,
     Interner,
     Range,
     Timeline,
     Work,
     harmless,
+    identity,
     join_launches,
     make_calls,
     make_events,
-    no_launch_record,
-    no_valid_time,
+    no_such_step,
+    notes_on,
 )
-from roofline.timeline.step_refusal import no_such_step
+from roofline.timeline.model import Format
 from roofline.typed import Typed
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
+
+# Categories in the spelling of today and of 2021.
+_WORK = {
+    "kernel": Work.KERNEL,
+    "Kernel": Work.KERNEL,
+    "gpu_memcpy": Work.COPY,
+    "Memcpy": Work.COPY,
+    "gpu_memset": Work.SET,
+    "Memset": Work.SET,
+}
+_CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
+_OPERATORS = ("cpu_op", "Operator")
+_RANGES = ("user_annotation", *_OPERATORS)
+_HIP = re.compile(r"hip[A-Z]")
+_GPU = re.compile(r"/device:GPU:(\d+)")
+_DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
+_DIGITS = re.compile(r"\d+")
+_WORTH_US = 10.0  # shorter operators fill no gap that is worth a word, and are most of a trace
+_LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
+_LARGEST = (1 << 63) - 1
+_RECORD_CUDA = (
+    "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], ...) around a few steps"
+)
+_CALLS_ONLY = (
+    "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) held CUPTI, "
+    "or the records fell outside of the recorded window"
+)
 
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
@@ -55,26 +86,33 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         UsageError: ``step`` matches no range.
 
     """
-    with _open(path) as source:
-        scan = Scan(
-            stream=source,
-            decode=fast_decoder() or lenient,
-            piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES,
+    found = _Collected(
+        is_step=_Matches(Typed(step or STEP, option="--step")),
+        operators=not stream,
+        any_step=step is None,
+    )
+    with _open(path) as source, _no_garbage_collection():
+        scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
+        for piece in scan.pieces():
+            found.take(piece)
+    if found.is_amd or _is_amd(scan.metadata):
+        raise InputError(
+            f"{path.name} cannot be used",
+            why="it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",
+            hint="rocprof-compute for AMD GPUs",
         )
-        found = Collected(
-            is_step=Matches(Typed(step or STEP, option="--step")),
-            operators=not stream,
-            any_step=step is None,
-        )
-        with _no_garbage_collection():
-            for piece in scan.pieces():
-                found.take(piece)
-    refuse_amd(path, scan.metadata, hip=found.is_hip)
-    if not found.kernels:
-        refuse_empty(path, scan, found.seen)
+    if not found.seen["kernels"]:
+        why, hint = _why_no_kernels(scan, found.seen)
+        raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)
     if step is not None and not found.ranges and not scan.truncated:
         raise no_such_step(path.name, step, found.is_step)
     return _timeline(path.name, found, scan)
+
+
+def _open(path: Path) -> BufferedIOBase:
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else path.open("rb")
 
 
 @contextmanager
@@ -89,82 +127,263 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _open(path: Path) -> BufferedIOBase:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")
+def _is_amd(metadata: Mapping[str, Any]) -> bool:
+    named = any("AMD" in str(d.get("name", "")) for d in _properties(metadata))
+    return named or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
-def _timeline(file: str, found: Collected, scan: Scan) -> Timeline:
+def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
+    """The likeliest reason, and what to record instead."""
+    if not scan.found:
+        return (
+            "it is JSON without a list of trace events",
+            "a PyTorch or JAX trace (*.json, *.json.gz) or an nsys export",
+        )
+    if scan.truncated:
+        return "the file ends before the first one", "copy the trace again, or record a new one"
+    if seen.get("cuda_profiler_range"):
+        return (
+            "it was recorded with CUPTI range profiling (counters), which leaves no kernel times",
+            f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
+        )
+    if any(seen.get(c) for c in _CALLS):
+        return (
+            _CALLS_ONLY,
+            f"{_RECORD_CUDA}, with no other profiler attached",
+        )
+    return "only the CPU was recorded", _RECORD_CUDA
+
+
+# --- events in columns
+
+
+class _Columns:
+    """Growing columns of one kind of event: start and duration in us, then integers.
+
+    ``untimed`` counts the events that ``arrays`` left out: their times cannot be.
+    """
+
+    untimed = 0
+
+    def __init__(self, width: int) -> None:
+        self.start, self.duration = array("d"), array("d")
+        self.rest = [array("q") for _ in range(width)]
+
+    def extend(self, events: Sequence[Event], *rest: Iterable[int]) -> None:
+        self.start.extend([e.ts for e in events])
+        self.duration.extend([e.dur for e in events])
+        for column, values in zip(self.rest, rest, strict=True):
+            column.extend(values)
+
+    def arrays(self) -> list[Integers]:
+        """Start and end in ns, then the integers; without events whose times cannot be."""
+        begin, lasted = np.frombuffer(self.start), np.frombuffer(self.duration)
+        rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
+        timed = (abs(begin) <= _LATEST_US) & (lasted >= 0) & (lasted <= _LATEST_US)
+        if not timed.all():
+            self.untimed = int((~timed).sum())
+            begin, lasted, rest = begin[timed], lasted[timed], [c[timed] for c in rest]
+        start = _nanoseconds(begin)
+        return [start, start + np.rint(lasted * 1000).astype(np.int64), *rest]
+
+
+class _Matches(dict[Any, bool]):
+    """Whether a name matches, found out once for each name: ``matches[name]``."""
+
+    def __init__(self, pattern: Typed) -> None:
+        super().__init__()
+        self.pattern = pattern
+
+    def __missing__(self, key: Any) -> bool:
+        self[key] = found = isinstance(key, str) and self.pattern.search(key) is not None
+        return found
+
+
+@dataclass(slots=True)
+class _Collected:
+    """What matters of the pieces so far.
+
+    ``seen`` counts events by category, and kernels; ``any_step`` takes the steps that JAX marks as
+    such whatever their name.
+    """
+
+    is_step: _Matches
+    operators: bool
+    any_step: bool
+    dispatched: bool = False
+    seen: Counter[str] = field(default_factory=Counter)
+    first_us: float = float("inf")
+    identities: Interner = field(default_factory=Interner)
+    threads: Interner = field(default_factory=Interner)
+    names: Interner = field(default_factory=Interner)
+    devices: Interner = field(default_factory=Interner)
+    gpu: _Columns = field(default_factory=lambda: _Columns(3))
+    calls: _Columns = field(default_factory=lambda: _Columns(3))
+    ranges: list[tuple[str, Event]] = field(default_factory=list)
+    jax_devices: dict[Any, int] = field(default_factory=dict)
+
+    @property
+    def is_amd(self) -> bool:
+        """Whether kernels or calls are AMD's."""
+        return self.dispatched or any(_HIP.match(str(name)) for name in self.names)
+
+    def take(self, piece: Sequence[Event]) -> None:
+        """Sort the events of one piece into columns."""
+        found: defaultdict[str, list[Event]] = defaultdict(list)
+        for event in piece:
+            if event.ph == "X":
+                found[event.cat].append(event)
+            elif event.name == "process_name" and (gpu := _GPU.match(str(event.args.name))):
+                self.jax_devices[event.pid] = int(gpu[1])
+        for category, events in found.items():
+            self.seen[category] += len(events)
+            self.first_us = min(self.first_us, *[e.ts for e in events if e.ts > 0], float("inf"))
+        for category, work in _WORK.items():
+            self._gpu(found.get(category, ()), work)
+        for category in _CALLS:
+            events = found.get(category, [])
+            self._calls(events, [_integer(e.args.correlation) for e in events])
+        for category in _RANGES:
+            self._ranges(found.get(category, ()))
+        for category in _OPERATORS if self.operators else ():
+            events = [e for e in found.get(category, ()) if e.dur >= _WORTH_US]
+            self._calls(events, [UNKNOWN] * len(events))
+        self._uncategorised(found.get("", ()))
+
+    def _gpu(self, events: Sequence[Event], work: Work) -> None:
+        if work is Work.KERNEL:
+            self.seen["kernels"] += len(events)
+        self.dispatched |= any(e.args.kind == "Dispatch Kernel" for e in events)
+        pairs = [(e, e.args) for e in events]
+        identities, devices = self.identities, self.devices
+        self.gpu.extend(
+            events,
+            [devices[e.pid if a.device is None else a.device] for e, a in pairs],
+            [identities[work, e.name, a.grid, a.block, a.collective is not None] for e, a in pairs],
+            [_integer(a.correlation) for _, a in pairs],
+        )
+
+    def _calls(self, events: Sequence[Event], correlations: Sequence[int]) -> None:
+        threads, names = self.threads, self.names
+        self.calls.extend(
+            events,
+            [threads[e.pid, e.tid] for e in events],
+            [names[e.name] for e in events],
+            correlations,
+        )
+
+    def _ranges(self, events: Sequence[Event]) -> None:
+        is_step = self.is_step
+        self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
+
+    def _uncategorised(self, events: Sequence[Event]) -> None:
+        """JAX gives no categories: the arguments tell."""
+        kernels = [e for e in events if e.args.kernel_details is not None]
+        copies = [e for e in events if e.args.memcpy_details is not None]
+        self.seen["kernels"] += len(kernels)
+        self._jax_gpu(kernels, [(Work.KERNEL, e.args.name or e.name) for e in kernels])
+        self._jax_gpu(copies, [(Work.COPY, e.name) for e in copies])
+        steps = [e for e in events if e.args.step_num is not None and _timed(e)]
+        named = [(f"{e.name} {e.args.step_num}", e) for e in steps]
+        self.ranges += [(n, e) for n, e in named if self.any_step or self.is_step[n]]
+        on_gpu = {id(e) for e in (*kernels, *copies)}
+        calls = [e for e in events if e.args.correlation_id is not None and id(e) not in on_gpu]
+        self.seen["cuda_runtime"] += len(calls)
+        self._calls(calls, [_integer(e.args.correlation_id) for e in calls])
+
+    def _jax_gpu(self, events: Sequence[Event], work: Sequence[tuple[Work, Any]]) -> None:
+        self.gpu.extend(
+            events,
+            [self.devices[e.pid] for e in events],
+            [self.identities[*w, *_jax_sizes(e), False] for w, e in zip(work, events, strict=True)],
+            [_integer(e.args.correlation_id) for e in events],
+        )
+
+
+def _jax_sizes(event: Event) -> tuple[Dim3 | None, Dim3 | None]:
+    text = str(event.args.kernel_details or "")
+    sizes = {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in _DETAILS.finditer(text)}
+    return sizes.get("grid"), sizes.get("block")
+
+
+def _timed(event: Event) -> bool:
+    return abs(event.ts) <= _LATEST_US and 0 <= event.dur <= _LATEST_US
+
+
+def _nanoseconds(microseconds: Any) -> Integers:
+    """Whole and fraction apart: a time since 1970 in ns does not fit into a float."""
+    whole = np.floor(microseconds)
+    fraction = np.rint((microseconds - whole) * 1000).astype(np.int64)
+    return cast("Integers", whole.astype(np.int64) * 1000 + fraction)
+
+
+def _integer(value: Any) -> int:
+    """``value`` as a number: 7, "7" and "stream 7" are 7; -1 where there is none."""
+    if type(value) is not int:
+        digits = None if value is None else _DIGITS.search(str(value))
+        value = int(digits[0]) if digits else UNKNOWN
+    return value if -_LARGEST <= value <= _LARGEST else UNKNOWN
+
+
+# --- columns to a timeline
+
+
+def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     """Columns in ns, launches joined to what they launched."""
-    ranges = tuple(_range(found, name, event) for name, event in found.ranges)
-    start, end, device, identity, correlation = found.gpu.arrays()
+    start, end, device, which, correlation = found.gpu.arrays()
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
     calls = make_calls(columns, order)
     launch, launched, thread = join_launches(correlation, calls, keys[order])
-    numbers = np.array(
-        [found.jax_devices.get(d, integer(d)) for d in found.devices], dtype=np.int64
-    )
+    ranges = [(name, event, found.threads[event.pid, event.tid]) for name, event in found.ranges]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
     process = np.where(thread >= 0, owner[thread], UNKNOWN)
-    events = make_events([start, end, numbers[device], identity, launch, launched, thread, process])
+    numbers = np.array(
+        [found.jax_devices.get(d, _integer(d)) for d in found.devices], dtype=np.int64
+    )
+    events = make_events([start, end, numbers[device], which, launch, launched, thread, process])
     return Timeline(
         file=file,
-        format="jax" if found.jax_devices else "kineto",
-        identities=tuple(_identity(*key) for key in found.identities),
+        format=Format.JAX if found.jax_devices else Format.KINETO,
+        identities=tuple(
+            identity(work, str(name), grid=_dim3(grid), block=_dim3(block), collective=collective)
+            for work, name, grid, block, collective in found.identities
+        ),
         events=events,
         calls=calls,
         call_names={number: harmless(str(name)) for name, number in found.names.items()},
-        ranges=tuple(_of_process(r, owner) for r in ranges),
+        ranges=tuple(_range(*r, process=int(owner[r[2]])) for r in ranges),
         devices=_devices(scan.metadata),
-        origin=_origin(found.first_us),
+        origin=0 if np.isinf(found.first_us) else _whole(found.first_us),
         truncated=scan.truncated,
-        notes=(
-            *_damage(scan),
-            *no_valid_time(found.gpu.untimed, len(events)),
-            *no_launch_record(events),
-        ),
+        notes=(*_damage(scan), *notes_on(events, untimed=found.gpu.untimed)),
     )
 
 
-def _range(found: Collected, name: str, event: Event) -> Range:
-    start = int(nanoseconds(np.array([event.ts]))[0])
-    thread = found.threads[event.pid, event.tid]
+def _whole(microseconds: float) -> int:
+    return int(_nanoseconds(np.array([microseconds]))[0])
+
+
+def _range(name: str, event: Event, thread: int, *, process: int) -> Range:
+    start = _whole(event.ts)
     end = start + round(event.dur * 1000)
-    return Range(name=printable(name), start=start, end=end, thread=thread)
-
-
-def _of_process(found: Range, owner: Integers) -> Range:
-    return replace(found, process=int(owner[found.thread]))
-
-
-def _origin(first_us: float) -> int:
-    return 0 if np.isinf(first_us) else int(nanoseconds(np.array([first_us]))[0])
-
-
-def _identity(work: Work, name: Any, grid: Any, block: Any, ordinary: bool) -> Identity:
-    text = printable(str(name))
-    return Identity(
-        work=work,
-        name=text,
-        base_name=base_name(text) if work is Work.KERNEL else text,
-        grid=_dim3(grid),
-        block=_dim3(block),
-        collective=not ordinary,
-    )
+    return Range(name=printable(name), start=start, end=end, thread=thread, process=process)
 
 
 def _dim3(value: Sequence[int] | None) -> Dim3 | None:
     return (value[0], value[1], value[2]) if value is not None and len(value) == 3 else None
 
 
-def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
+def _properties(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = metadata.get("deviceProperties")
+    return [d for d in found if isinstance(d, dict)] if isinstance(found, list) else []
+
+
+def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
     devices = {}
-    for raw in found if isinstance(found, list) else []:
-        if isinstance(raw, dict) and isinstance(raw.get("id"), int):
+    for raw in _properties(metadata):
+        if isinstance(raw.get("id"), int):
             major, minor = raw.get("computeMajor"), raw.get("computeMinor")
             name, sms = raw.get("name"), raw.get("numSms")
             devices[raw["id"]] = Device(
@@ -176,16 +395,8 @@ def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
     return devices
 
 
-def _damage(scan: Scan) -> list[Note]:
-    notes = []
+def _damage(scan: Scan) -> Iterator[Note]:
     if scan.truncated:
-        text = (
-            "The file ends in the middle. Its events are in no order of time, so any step may lack "
-            "some: wall time, idle time and bounds are not given."
-        )
-        notes.append(Note(code="truncated", text=text))
+        yield Note(code="truncated")
     if scan.dropped:
-        what = "1 event is" if scan.dropped == 1 else f"{scan.dropped} events are"
-        text = f"{what} not valid JSON and left out."
-        notes.append(Note(code="damaged", text=text))
-    return notes
+        yield Note(code="damaged", facts={"events": scan.dropped})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import Any
 
-from roofline.timeline.chrome_events import Decode, Event, lenient
+import msgspec
 
 HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
@@ -24,6 +24,96 @@ _TRIES = 8  # cuts tried before a piece counts as damaged
 _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
 _STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
+
+Sizes = tuple[int, ...]
+Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
+NO_TIME = float("nan")
+
+
+class Args(msgspec.Struct, frozen=True, gc=False):
+    """What is read of an event's arguments, and nothing else; ``None`` where it has none such."""
+
+    correlation: Scalar = None
+    device: Scalar = None
+    grid: Sizes | None = None
+    block: Sizes | None = None
+    collective: Scalar = msgspec.field(default=None, name="Collective name")
+    kind: Scalar = None
+    name: Scalar = None
+    kernel_details: Scalar = None
+    memcpy_details: Scalar = None
+    correlation_id: Scalar = None
+    step_num: Scalar = None
+
+
+class Event(msgspec.Struct, gc=False):
+    """One event as the trace has it; times in microseconds, NaN where there is none."""
+
+    ph: str = ""
+    cat: str = ""
+    name: Scalar = ""
+    ts: float = NO_TIME
+    dur: float = NO_TIME
+    pid: Scalar = None
+    tid: Scalar = None
+    args: Args = Args()
+
+
+_ARGS = {f.encode_name: f.name for f in msgspec.structs.fields(Args)}
+_decoder = msgspec.json.Decoder(list[Event])
+
+
+def decode(piece: bytes) -> list[Event] | None:
+    """The events of ``[piece]``, ``None`` where it is not JSON."""
+    try:
+        return _decoder.decode(b"[%b]" % piece)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_leniently(piece)
+
+
+def decode_leniently(piece: bytes) -> list[Event] | None:
+    """The same, slowly: with values of other types than the format has.
+
+    Control characters, bad UTF-8 and NaN, which occur in real traces, are let through.
+    """
+    try:
+        found = json.loads(f"[{piece.decode('utf-8', 'replace')}]", strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return [_event(e) for e in found if isinstance(e, dict)]
+
+
+def _event(raw: dict[str, Any]) -> Event:
+    get, args = raw.get, raw.get("args")
+    known = args.items() if isinstance(args, dict) else ()
+    return Event(
+        ph=str(get("ph", "")),
+        cat=str(get("cat") or ""),
+        name=_scalar(get("name", "")),
+        ts=_number(get("ts")),
+        dur=_number(get("dur")),
+        pid=_scalar(get("pid")),
+        tid=_scalar(get("tid")),
+        args=Args(**{_ARGS[key]: _argument(key, value) for key, value in known if key in _ARGS}),
+    )
+
+
+def _argument(key: str, value: Any) -> Any:
+    if key not in ("grid", "block"):
+        return _scalar(value)
+    whole = isinstance(value, list) and all(isinstance(v, int) for v in value)
+    return tuple(value) if whole else None
+
+
+def _scalar(value: Any) -> Scalar:
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return NO_TIME
 
 
 @dataclass(slots=True)
@@ -35,7 +125,6 @@ class Scan:
     """
 
     stream: BufferedIOBase
-    decode: Decode
     piece_bytes: int
     metadata: dict[str, Any] = field(default_factory=dict)
     dropped: int = 0
@@ -98,14 +187,14 @@ class Scan:
 
     def _piece(self, end: int, rest: int) -> list[Event] | None:
         """The events before a cut; ``_buffer`` keeps what follows. ``None``: read on first."""
-        events = self.decode(self._buffer[:end])
+        events = decode(self._buffer[:end])
         if events is not None:
             self._buffer = self._buffer[rest:]
             return events
         if (ended := self._up_to_end()) is not None:
             return ended
         for tried, (earlier, after) in enumerate(_cuts(self._buffer)):
-            if tried and (events := self.decode(self._buffer[:earlier])) is not None:
+            if tried and (events := decode(self._buffer[:earlier])) is not None:
                 self._buffer = self._buffer[after:]
                 return events
             if tried == _TRIES:
@@ -128,7 +217,7 @@ class Scan:
         whole = self._buffer.rstrip().removesuffix(b",")
         cut_short, self.truncated = self.truncated, True
         for tried, (end, _) in enumerate(_cuts(whole + b",{")):
-            if (events := self.decode(whole[:end])) is not None:
+            if (events := decode(whole[:end])) is not None:
                 # The format lets a bare list go without its closing bracket.
                 self.truncated = cut_short or tried > 0 or not self._bare
                 return events
@@ -142,7 +231,7 @@ class Scan:
             return self._finish([], self._buffer.index(b"]") + 1)
         ends = [m.span() for m in _END.finditer(self._buffer)]
         for start, end in [*ends[:_TRIES], *ends[-_TRIES:]][::-1]:
-            if (events := self.decode(self._buffer[: start + 1])) is not None:
+            if (events := decode(self._buffer[: start + 1])) is not None:
                 return self._finish(events, end)
         return None
 
@@ -193,10 +282,10 @@ def _is_json(text: bytes) -> bool:
 
 
 def _mend(piece: bytes) -> list[Event] | None:
-    if (found := lenient(piece)) is not None:
+    if (found := decode_leniently(piece)) is not None:
         return found
     text = _STRAY_BACKSLASH.sub(r"\\\\", piece.decode("utf-8", "replace"))
-    return lenient(text.encode())
+    return decode_leniently(text.encode())
 
 
 def _cuts(buffer: bytes) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from roofline.errors import UsageError
+from roofline.kernel_names import base_name, printable
 from roofline.model import Device, Dim3, Note
+from roofline.timeline.model import Format
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-_NO_NAMES: Mapping[int, str] = {}
-_NO_DEVICES: Mapping[int, Device] = {}
 
 UNKNOWN = -1
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
@@ -50,6 +51,13 @@ class Identity:
     collective: bool = False
 
 
+def identity(work: Work, name: str, **more: Any) -> Identity:
+    """The identity of a ``name`` as the file spells it; ``more`` are its other fields."""
+    text = printable(name)
+    base = base_name(text) if work is Work.KERNEL else text
+    return Identity(work=work, name=text, base_name=base, **more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Events:
     """What ran on devices: equally long columns, ordered by start, times in ns.
@@ -70,6 +78,10 @@ class Events:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def where(self, mask: Mask) -> Events:
+        """Those of ``mask`` alone."""
+        return Events(**{name: getattr(self, name)[mask] for name in Events.__slots__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +115,7 @@ class Total:
 
     identity: Identity
     instances: int
-    total_s: float
+    total_ns: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +128,23 @@ class Timeline:
     """
 
     file: str
-    format: str
+    format: Format
     identities: tuple[Identity, ...]
     events: Events
     calls: Calls
-    call_names: Mapping[int, str] = field(default_factory=lambda: _NO_NAMES)
+    call_names: dict[int, str] = field(default_factory=dict)
     ranges: tuple[Range, ...] = ()
-    devices: Mapping[int, Device] = field(default_factory=lambda: _NO_DEVICES)
+    devices: dict[int, Device] = field(default_factory=dict)
     origin: int = 0
     from_start: bool = False
     truncated: bool = False
     totals: tuple[Total, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def is_kernel(self) -> Mask:
+        """Of each identity, whether it is a kernel."""
+        return np.array([i.work is Work.KERNEL for i in self.identities], dtype=np.bool_)
 
 
 class Interner(dict[Any, int]):
@@ -140,11 +157,10 @@ class Interner(dict[Any, int]):
 
 def make_events(columns: Sequence[Integers]) -> Events:
     """Columns as ``Events`` lists them, put in order of start."""
-    names = Events.__slots__
     if (columns[0][1:] < columns[0][:-1]).any():
         order = np.argsort(columns[0], kind="stable")
         columns = [c[order] for c in columns]
-    return Events(**dict(zip(names, columns, strict=True)))
+    return Events(**dict(zip(Events.__slots__, columns, strict=True)))
 
 
 def make_calls(columns: Sequence[Integers], order: Integers | None = None) -> Calls:
@@ -180,30 +196,35 @@ def harmless(name: str) -> str:
     return name if _HARMLESS.fullmatch(name) else ""
 
 
-def no_valid_time(left_out: int, read: int) -> tuple[Note, ...]:
-    """A note on work that was ``left_out`` because its times cannot be."""
-    if not left_out:
-        return ()
-    text = (
-        f"{left_out} of {left_out + read} GPU events have no valid time (one is missing, no "
-        "number, or the end is before the start) and were left out."
+def notes_on(events: Events, *, untimed: int) -> tuple[Note, ...]:
+    """Notes on work without a launch, and on the ``untimed`` that was left out for its times."""
+    found = []
+    if untimed:
+        facts = {"left_out": untimed, "events": untimed + len(events)}
+        found.append(Note(code="no_valid_time", facts=facts))
+    if missing := int((events.launch < 0).sum()):
+        facts = {"missing": missing, "events": len(events)}
+        found.append(Note(code="no_launch_record", facts=facts))
+    return tuple(found)
+
+
+def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
+    """The error for a ``step`` that none of the ``names`` of ranges in ``file`` matches.
+
+    Names of ranges can be private, so they are counted, not shown.
+    """
+    texts = {str(name) for name in names}
+    marked = sum(re.fullmatch(STEP, text) is not None for text in texts)
+    others = len(texts) - marked
+    found = [
+        f"{marked} ProfilerStep {'range' if marked == 1 else 'ranges'}" if marked else "",
+        f"{others} other {'name' if others == 1 else 'names'} of ranges" if others else "",
+    ]
+    leave = "without --step the ProfilerSteps count; " if marked else ""
+    return UsageError(
+        f"--step {step!r} matches no range of {file}",
+        why=f"it has {' and '.join(filter(None, found)) or 'no named ranges'}",
+        hint=f"{leave}names are spelled as a viewer shows them, and case counts"
+        if texts
+        else "--from and --to instead, or NVTX ranges around the steps of your program",
     )
-    return (Note(code="no_valid_time", text=text),)
-
-
-def runs_kernels(timeline: Timeline) -> bool:
-    """Whether any kernel is among the events."""
-    kernel = np.array([i.work is Work.KERNEL for i in timeline.identities])
-    return bool(kernel[timeline.events.identity].any())
-
-
-def no_launch_record(events: Events) -> tuple[Note, ...]:
-    """A note on work whose launch was not recorded."""
-    missing = int((events.launch < 0).sum())
-    if not missing:
-        return ()
-    text = (
-        f"{missing} of {len(events)} GPU events have no launch record (queued before the "
-        "recording began, or launched unseen); they are placed by when they ran."
-    )
-    return (Note(code="no_launch_record", text=text),)

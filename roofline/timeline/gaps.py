@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from roofline.timeline.events import Events, Integers, Mask, Timeline
+from roofline.timeline.model import IdleGap
 
 LARGEST = 5
 _MOST = 0.5  # of a gap: what took more of it is said to have filled it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """One idle stretch, in ns.
-
-    ``late`` is its part before the host had launched what runs next (``None``: not known).
-    ``doing`` is the CUDA call or operator that took most of it on the launching thread, ``None``
-    where that was in none, and ``doing_ns`` for how long.
-    """
-
-    start: int
-    end: int
-    late: int | None
-    doing: str | None
-    doing_ns: int
-
-    @property
-    def length(self) -> int:
-        """How long it lasted."""
-        return self.end - self.start
-
-
-def host_late(events: Events, gaps: Integers) -> int | None:
-    """The idle time in ns that ended only because the host had not launched yet."""
+def host_late_s(events: Events, gaps: Integers) -> float | None:
+    """The idle time that ended only because the host had not launched yet."""
     late, known = _late(events, gaps)
-    return int(late[known].sum()) if known.any() else None
+    return int(late[known].sum()) / 1e9 if known.any() else None
 
 
-def largest_gaps(timeline: Timeline, events: Events, gaps: Integers) -> tuple[Gap, ...]:
+def largest_gaps(timeline: Timeline, events: Events, gaps: Integers) -> tuple[IdleGap, ...]:
     """The longest idle stretches, longest first."""
-    order = np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:LARGEST]
-    chosen = gaps[order]
-    late, known = _late(events, chosen)
-    return tuple(
-        _gap(timeline, events, int(start), int(end), int(late[i]) if known[i] else None)
-        for i, (start, end) in enumerate(chosen.tolist())
-    )
+    gaps = gaps[np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:LARGEST]]
+    late, known = _late(events, gaps)
+    threads = events.thread[_next(events, gaps[:, 1])].tolist()
+    found = []
+    for i, (start, end) in enumerate(gaps.tolist()):
+        doing, doing_ns = _doing(timeline, threads[i], start, end)
+        found.append(
+            IdleGap(
+                start_s=(start - timeline.origin) / 1e9,
+                duration_s=(end - start) / 1e9,
+                host_late_s=int(late[i]) / 1e9 if known[i] else None,
+                doing=doing,
+                doing_s=doing_ns / 1e9,
+            )
+        )
+    return tuple(found)
 
 
 def _next(events: Events, times: Integers) -> Integers:
@@ -69,12 +56,6 @@ def _late(events: Events, gaps: Integers) -> tuple[Integers, Mask]:
     return np.clip(done, gaps[:, 0], gaps[:, 1]) - gaps[:, 0], known
 
 
-def _gap(timeline: Timeline, events: Events, start: int, end: int, late: int | None) -> Gap:
-    thread = int(events.thread[_next(events, np.array([end]))[0]])
-    doing, doing_ns = _doing(timeline, thread, start, end)
-    return Gap(start=start, end=end, late=late, doing=doing, doing_ns=doing_ns)
-
-
 def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str | None, int]:
     """The innermost named call that takes most of the stretch, else the one that takes longest."""
     calls = timeline.calls
@@ -82,8 +63,7 @@ def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str |
     shared = np.minimum(calls.end[there], end) - np.maximum(calls.start[there], start)
     names: dict[str, int] = {}
     for key, amount in zip(calls.name[there].tolist(), shared.tolist(), strict=True):
-        name = timeline.call_names.get(key, "")
-        if name:
+        if name := timeline.call_names.get(key, ""):
             names[name] = names.get(name, 0) + amount
     if not names:
         return None, 0

@@ -8,34 +8,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from roofline.model import Analysis, Group, Result
-from roofline.timeline.selection import KernelShare, Selection, candidates, speedup_bound
+from roofline.kernel_names import base_name as base_of
+from roofline.model import Analysis, Dim3, Group, Measurement, Result
+from roofline.timeline.model import Bounds, KernelShare, Selection, speedup_bound
+from roofline.timeline.names import comparable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedKernel:
     """A profiled kernel and its place in the step.
 
-    ``saved_low`` and ``saved_high`` are the part of the step's time (0 to 1) that reaching the
-    nearest ceiling would save: from the time that the kernel runs alone, and from all of its
-    time. ``None`` where the report has no floor or the timeline no wall time. A floor above the
-    duration (a unit over 100 %) saves nothing.
+    ``saved_at_most`` is the part of the step's time (0 to 1) that reaching the nearest ceiling
+    would save: of the time that the kernel runs alone, and of all of its time. ``None`` where the
+    report has no floor or the timeline no wall time. A floor above the duration (a unit over
+    100 %) saves nothing.
     """
 
     group: Group
     share: KernelShare
-    saved_low: float | None
-    saved_high: float | None
+    saved_at_most: Bounds
 
     @property
-    def speedup_low(self) -> float | None:
-        """How many times faster the step gets at most, for the time that it runs alone."""
-        return speedup_bound(self.saved_low)
-
-    @property
-    def speedup_high(self) -> float | None:
-        """How many times faster the step gets at most, for all of its time."""
-        return speedup_bound(self.saved_high)
+    def step_speedup_at_most(self) -> Bounds:
+        """How many times faster the step gets, for the time that it runs alone and for all."""
+        low, high = self.saved_at_most
+        return speedup_bound(low), speedup_bound(high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +49,6 @@ class Joined:
     unmatched: tuple[Group, ...]
     ambiguous: tuple[Group, ...]
 
-    @property
-    def not_found(self) -> tuple[KernelShare, ...]:
-        """Kernels that were chosen for ncu and are not in the report."""
-        return tuple(k for k in self.unprofiled if k.chosen)
-
 
 def join(analysis: Analysis, selection: Selection) -> Joined:
     """Join the kernels of ``analysis`` to those of ``selection`` by name, grid and block."""
@@ -64,13 +56,13 @@ def join(analysis: Analysis, selection: Selection) -> Joined:
     unmatched: list[Group] = []
     ambiguous: list[Group] = []
     for group in analysis.groups:
-        m = group.result.measurement
-        found = candidates(selection, m.demangled, m.name, m.grid, m.block)
+        found = candidates(selection, group.result.measurement)
         if len(found) == 1:
-            kernels.append(_joined(group, found[0]))
+            saved = _saved(group.result, found[0])
+            kernels.append(JoinedKernel(group=group, share=found[0], saved_at_most=saved))
         else:
             (ambiguous if found else unmatched).append(group)
-    kernels.sort(key=lambda k: (-(k.saved_low or 0), -(k.saved_high or 0)))
+    kernels.sort(key=lambda k: tuple(-(part or 0) for part in k.saved_at_most))
     # Frozen values compare by content, and a timeline has each kernel once.
     profiled = {k.share for k in kernels}
     return Joined(
@@ -82,21 +74,44 @@ def join(analysis: Analysis, selection: Selection) -> Joined:
     )
 
 
-def _joined(group: Group, share: KernelShare) -> JoinedKernel:
-    part = _saved_part(group.result)
-    return JoinedKernel(
-        group=group,
-        share=share,
-        saved_low=None
-        if part is None or share.exposed_share is None
-        else part * share.exposed_share,
-        saved_high=None if part is None or share.wall_share is None else part * share.wall_share,
-    )
-
-
-def _saved_part(result: Result) -> float | None:
-    """The part of a kernel's time that its nearest ceiling would save: 0 to 1."""
+def _saved(result: Result, share: KernelShare) -> Bounds:
     duration, floor = result.measurement.duration_s, result.verdict.floor_s
     if not duration or floor is None:
-        return None
-    return max(1 - floor / duration, 0.0)
+        return None, None
+    part = max(1 - floor / duration, 0.0)
+    exposed, wall = share.exposed_share, share.wall_share
+    return None if exposed is None else part * exposed, None if wall is None else part * wall
+
+
+def share_of(selection: Selection, profiled: Measurement) -> KernelShare | None:
+    """The kernel of a timeline that a profiled launch is an instance of.
+
+    ``None`` where there is none, or where several could be meant (instantiations of one template
+    with the same grid and block whose names cannot be told apart).
+    """
+    found = candidates(selection, profiled)
+    return found[0] if len(found) == 1 else None
+
+
+def candidates(selection: Selection, profiled: Measurement) -> list[KernelShare]:
+    """All kernels of the timeline that could be meant; see ``share_of``.
+
+    Those of the same name in any spelling, unless none is: then those of the same function.
+    """
+    device, name = selection.selected, profiled.demangled
+    alike = [
+        k
+        for k in (*device.kernels, *device.apart)
+        if k.base_name in (profiled.name, base_of(name))
+        and _same(k.grid, profiled.grid)
+        and _same(k.block, profiled.block)
+    ]
+    for spelled in (str, comparable):
+        if exact := [k for k in alike if spelled(k.name) == spelled(name)]:
+            return exact
+    return alike
+
+
+def _same(one: Dim3 | None, other: Dim3 | None) -> bool:
+    """Sizes that a timeline does not say fit any."""
+    return one is None or other is None or one == other

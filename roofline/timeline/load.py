@@ -9,8 +9,9 @@ from pathlib import Path
 
 from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
-from roofline.timeline.events import Timeline, runs_kernels
-from roofline.timeline.step_refusal import no_such_step
+from roofline.timeline.chrome import read_chrome
+from roofline.timeline.events import Timeline, no_such_step
+from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 from roofline.typed import Typed
 
 _HEAD = 1 << 16
@@ -18,7 +19,6 @@ _ACCEPTED = (
     "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
     "(.json, .json.gz)"
 )
-_NSYS_ENDINGS = {".nsys-rep", ".qdrep"}
 _AMD = "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only"
 _PROTON = "it is a Triton Proton summary, which has no timeline"
 
@@ -55,7 +55,7 @@ def load_timeline(
         Typed(step, option="--step")  # refused before the work
     refuse_unreadable(path)
     found = _read(path, step=step, stream=stream, nsys=nsys)
-    if not found.totals and not runs_kernels(found):
+    if not found.totals and not found.is_kernel[found.events.identity].any():
         raise InputError(
             f"{path.name} holds no kernels",
             why="none of those in it has a valid time",
@@ -66,29 +66,23 @@ def load_timeline(
 
 def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Timeline:
     """Read by the reader that the first bytes ask for."""
-    if path.suffix in _NSYS_ENDINGS:
-        from roofline.timeline.nsys_export import read_report
+    is_report = path.suffix in (".nsys-rep", ".qdrep")
+    head = b"" if is_report else _head(path)
+    if is_report or head.startswith(b"SQLite format 3\0"):
+        from roofline.timeline.nsys import read_report, read_sqlite  # sqlite3 is slow to import
 
-        return read_report(path, step=step, nsys=nsys)
-    head = _head(path)
-    if head.startswith(b"SQLite format 3\0"):
-        from roofline.timeline.nsys_sqlite import read_sqlite
-
-        return read_sqlite(path, step=step)
+        return (
+            read_report(path, step=step, nsys=nsys) if is_report else read_sqlite(path, step=step)
+        )
     for pattern, why, hint in _REFUSALS:
         if re.search(pattern, head):
-            raise InputError(
-                f"{path.name} cannot be used", why=why, hint=hint.format(name=path.name)
-            )
-    from roofline.timeline.nsys_csv import looks_like_csv, read_csv
-
+            hint = hint.format(name=path.name)
+            raise InputError(f"{path.name} cannot be used", why=why, hint=hint)
     if looks_like_csv(head.decode("utf-8", "replace")):
         if step is not None:
             raise no_such_step(path.name, step, ())
         return read_csv(path)
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        from roofline.timeline.chrome import read_chrome
-
         return read_chrome(path, step=step, stream=stream)
     raise InputError(
         f"{path.name} cannot be read", why="it is no timeline that is known", hint=_ACCEPTED
@@ -109,12 +103,8 @@ def _head(path: Path) -> bytes:
     try:
         with gzip.open(path) as file:
             return file.read(_HEAD)
-    except (OSError, EOFError, zlib.error):
-        return _unpack_what_is_there(head)
-
-
-def _unpack_what_is_there(packed: bytes) -> bytes:
-    try:
-        return zlib.decompressobj(31).decompress(packed)
-    except zlib.error:
-        return b""
+    except (OSError, EOFError, zlib.error):  # cut short: what is there is enough
+        try:
+            return zlib.decompressobj(31).decompress(head)
+        except zlib.error:
+            return b""

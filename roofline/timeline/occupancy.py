@@ -12,44 +12,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.timeline.events import Integers, Mask
+from roofline.timeline.events import Integers
+from roofline.timeline.model import Use
 from roofline.timeline.steps import Window
 
 COMPUTE, COMMUNICATION, COPY = KINDS = (0, 1, 2)
 Kinds = NDArray[np.int8]
-_STATES = 1 << len(KINDS)
+_STATES = 1 << len(KINDS)  # bit k of a state is set while events of kind k run
 _BLOCK = 1 << 17  # stretches looked at together: more need memory, fewer take time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """How one window was used, in ns. "Exposed": while nothing else ran."""
-
-    wall: int
-    kernel: int
-    compute: int
-    communication: int
-    copy: int
-    exposed_communication: int
-    exposed_copy: int
-    busy: int
-
-    @property
-    def idle(self) -> int:
-        """Time in which nothing ran."""
-        return self.wall - self.busy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Occupancy:
-    """The answer of ``sweep``: ``windows`` covers all of them, the rest those not left out.
+    """How windows were used: ``windows`` each of them, the rest those that are not left out.
 
-    Columns are indexed by group: ``sole`` is the time in which a group ran and nothing else did,
-    ``union`` in which it ran at all, ``total`` the sum over its events. ``gaps`` are (start, end)
-    of idle stretches.
+    Columns are indexed by group, in ns: ``sole`` is the time in which a group ran and nothing else
+    did, ``union`` in which it ran at all, ``total`` the sum over its events. ``gaps`` are
+    (start, end) of idle stretches, ``wall_ns`` is the length of the windows.
     """
 
-    windows: tuple[Shares, ...]
+    windows: tuple[Use, ...]
+    use: Use
+    wall_ns: int
     sole: Integers
     union: Integers
     total: Integers
@@ -70,15 +54,33 @@ def sweep(
 
     """
     groups = int(group.max()) + 1 if len(group) else 0
-    kept = [w for w in windows if w.left_out is None]
-    union_, total = _by_group(start, end, group, groups, _Clock(kept))
+    kept = np.array([w.left_out is None for w in windows])
+    unions, totals = _by_group(
+        start, end, group, groups, _Clock([w for w in windows if w.left_out is None])
+    )
     clock = _Clock(windows)
-    counts = np.array([w.left_out is None for w in windows])
-    sums = _Sums(clock=clock, counts=counts, groups=groups)
-    for block in _blocks(start, end, group, kind, clock):
-        sums.add(block)
+    sole = np.zeros(groups, dtype=np.int64)
+    times = np.zeros((len(windows), _STATES), dtype=np.int64)
+    idle = [np.empty((0, 2), dtype=np.int64)]
+    for edges, active, alone in _stretches(start, end, group, kind, clock):
+        length = np.diff(edges)
+        place = np.searchsorted(clock.edges, edges[:-1], side="right") - 1
+        place = np.minimum(place, len(windows) - 1)
+        state = sum((active[k] > 0).astype(np.int64) << k for k in KINDS)
+        times += _sums(place * _STATES + state, length, times.size).reshape(times.shape)
+        counted = kept[place]
+        mine = counted & (alone >= 0)
+        sole += _sums(alone[mine], length[mine], groups)
+        free = counted & (state == 0) & (length > 0)
+        idle.append(np.stack([edges[:-1][free], edges[1:][free]], axis=1))
     return Occupancy(
-        windows=sums.shares(), sole=sums.sole, union=union_, total=total, gaps=sums.gaps()
+        windows=tuple(_use(row) for row in times.tolist()),
+        use=_use(times[kept].sum(axis=0).tolist()),
+        wall_ns=int(times[kept].sum()),
+        sole=sole,
+        union=unions,
+        total=totals,
+        gaps=clock.gaps(np.concatenate(idle)),
     )
 
 
@@ -107,27 +109,25 @@ class _Clock:
         real: Integers = self.start[index] + times - self.edges[index]
         return real
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
-    """Consecutive stretches in which nothing changes.
-
-    ``active`` counts the running events of each kind, ``sole`` is the group that runs alone, -1
-    where none does.
-    """
-
-    edges: Integers
-    active: Integers
-    sole: Integers
+    def gaps(self, idle: Integers) -> Integers:
+        """Idle stretches in real time; one that spans the edge of adjoining windows is one."""
+        if not len(idle):
+            return idle
+        start = self.outside(idle[:, 0], ends=False)
+        end = self.outside(idle[:, 1], ends=True)
+        first = np.flatnonzero(np.concatenate([[True], start[1:] != end[:-1]]))
+        last = np.concatenate([first[1:] - 1, [len(start) - 1]])
+        return np.stack([start[first], end[last]], axis=1)
 
 
-def _blocks(
+def _stretches(
     start: Integers, end: Integers, group: Integers, kind: Kinds, clock: _Clock
-) -> Iterator[_Block]:
-    """All stretches between starts, ends and edges of windows, a part at a time.
+) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """All stretches in which nothing changes, a block at a time: edges, active, alone.
 
-    With n events running, the sum s and the sum of squares q of their groups, all are of one
-    group if and only if n * q = s * s.
+    ``active`` counts the running events of each kind; ``alone`` is the group that runs by itself,
+    -1 where none does. With n events running, the sum s and the sum of squares q of their groups,
+    all are of one group if and only if n * q = s * s.
     """
     events = len(start)
     # An event outside of the windows has no length in their time, and so no part in any stretch.
@@ -141,83 +141,37 @@ def _blocks(
         sign = np.where(part < events, 1, np.where(part < 2 * events, -1, 0))
         who = group[event] if events else np.zeros_like(event)
         what = kind[event] if events else np.zeros_like(event)
-        steps = [sign * (what == k) for k in KINDS] + [sign * who, sign * who * who]
-        running = before[:, None] + np.cumsum(np.stack(steps), axis=1)
+        changes = [sign * (what == k) for k in KINDS] + [sign * who, sign * who * who]
+        running = before[:, None] + np.cumsum(np.stack(changes), axis=1)
         before = running[:, -1].copy()
-        bounds = times[first : first + _BLOCK + 1]
-        running = running[:, : len(bounds) - 1]
+        edges = times[first : first + _BLOCK + 1]
+        running = running[:, : len(edges) - 1]
         count, total, squares = running[:3].sum(axis=0), running[3], running[4]
         alone = (count > 0) & (count * squares == total * total)
-        sole = np.where(alone, total // np.maximum(count, 1), -1)
-        yield _Block(edges=bounds, active=running[:3], sole=sole)
+        yield edges, running[:3], np.where(alone, total // np.maximum(count, 1), -1)
 
 
-class _Sums:
-    """Adds up blocks: by window, by group, and the gaps.
+def _use(row: Sequence[int]) -> Use:
+    """The time of each state, in ns, as a ``Use``."""
 
-    ``times`` is the time of each window in each state: bit k is set while events of kind k run.
-    """
+    def total(*kinds: int) -> float:
+        return sum(row[s] for s in range(_STATES) if any(s >> k & 1 for k in kinds)) / 1e9
 
-    def __init__(self, *, clock: _Clock, counts: Mask, groups: int) -> None:
-        self.clock, self.counts = clock, counts
-        self.sole = np.zeros(groups, dtype=np.int64)
-        self.times = np.zeros((len(counts), _STATES), dtype=np.int64)
-        self.idle: list[Integers] = []
-
-    def add(self, block: _Block) -> None:
-        """Count one block in."""
-        length = np.diff(block.edges)
-        place = np.searchsorted(self.clock.edges, block.edges[:-1], side="right") - 1
-        place = np.minimum(place, len(self.counts) - 1)
-        state = sum((block.active[k] > 0).astype(np.int64) << k for k in KINDS)
-        found = _sums(place * _STATES + state, length, self.times.size)
-        self.times += found.reshape(self.times.shape)
-        counted = self.counts[place]
-        alone = counted & (block.sole >= 0)
-        self.sole += _sums(block.sole[alone], length[alone], len(self.sole))
-        idle = counted & (state == 0) & (length > 0)
-        self.idle.append(np.stack([block.edges[:-1][idle], block.edges[1:][idle]], axis=1))
-
-    def shares(self) -> tuple[Shares, ...]:
-        """One answer for each window."""
-
-        def of(row: list[int], *states: int) -> int:
-            return sum(row[s] for s in states)
-
-        def having(*kinds: int) -> list[int]:
-            return [s for s in range(_STATES) if any(s >> k & 1 for k in kinds)]
-
-        return tuple(
-            Shares(
-                wall=sum(row),
-                kernel=of(row, *having(COMPUTE, COMMUNICATION)),
-                compute=of(row, *having(COMPUTE)),
-                communication=of(row, *having(COMMUNICATION)),
-                copy=of(row, *having(COPY)),
-                exposed_communication=of(row, 1 << COMMUNICATION),
-                exposed_copy=of(row, 1 << COPY),
-                busy=of(row, *having(*KINDS)),
-            )
-            for row in self.times.tolist()
-        )
-
-    def gaps(self) -> Integers:
-        """Idle stretches in real time; one that spans the edge of adjoining windows is one."""
-        idle = np.concatenate([np.empty((0, 2), dtype=np.int64), *self.idle])
-        if not len(idle):
-            return idle
-        start = self.clock.outside(idle[:, 0], ends=False)
-        end = self.clock.outside(idle[:, 1], ends=True)
-        joined = np.concatenate([[False], start[1:] == end[:-1]])
-        first = np.flatnonzero(~joined)
-        last = np.concatenate([first[1:] - 1, [len(start) - 1]])
-        return np.stack([start[first], end[last]], axis=1)
+    return Use(
+        wall_s=sum(row) / 1e9,
+        kernel_s=total(COMPUTE, COMMUNICATION),
+        compute_s=total(COMPUTE),
+        communication_s=total(COMMUNICATION),
+        exposed_communication_s=row[1 << COMMUNICATION] / 1e9,
+        copy_s=total(COPY),
+        exposed_copy_s=row[1 << COPY] / 1e9,
+        busy_s=total(*KINDS),
+    )
 
 
 def _sums(index: Integers, amount: Integers, size: int) -> Integers:
     """Sums by index; below 2 ** 53 ns (104 days) the floats in between are exact."""
-    place = np.clip(index, 0, max(size - 1, 0))
-    return np.bincount(place, weights=amount, minlength=size).astype(np.int64)
+    return np.bincount(index, weights=amount, minlength=size).astype(np.int64)
 
 
 def _by_group(

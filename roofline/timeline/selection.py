@@ -1,287 +1,334 @@
-"""What ``select`` answers: values only, without numpy, for renderers and for ``join``.
-
-Times are seconds. ``None`` means that the timeline does not say. A bound is how many times faster
-the step gets at most; ``None`` where there is no limit, or no wall time to tell.
-"""
+"""From a timeline to a selection: which kernels deserve ncu, and what each could buy at most."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import StrEnum
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from roofline.kernel_names import base_name as base_of
-from roofline.model import Device, Dim3, Note
-from roofline.timeline.names import comparable
+import numpy as np
+from numpy.typing import NDArray
 
+from roofline.errors import InputError
+from roofline.model import Device, Note
+from roofline.timeline.device import DeviceEvents, Groups, cut
+from roofline.timeline.events import Identity, Integers, Timeline, Work
+from roofline.timeline.gaps import host_late_s, largest_gaps
+from roofline.timeline.model import (
+    Apart,
+    DeviceUse,
+    First,
+    KernelShare,
+    Selection,
+    SelectOptions,
+    Steps,
+    Use,
+)
+from roofline.timeline.names import COMMUNICATION as COLLECTIVES
+from roofline.timeline.names import is_communication
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
+from roofline.timeline.requests import first_of_each, profile_requests
+from roofline.typed import Typed
 
-class Apart(StrEnum):
-    """Why something is not chosen for ncu."""
-
-    COMMUNICATION = "communication"
-    COPY = "copy"
-    SHORT = "short"
-
-
-class First(StrEnum):
-    """What takes most of the wall time, and so is to be looked at first."""
-
-    GAPS = "gaps"
-    KERNELS = "kernels"
-    COMMUNICATION = "communication"
-    COPIES = "copies"
-
-
-class Basis(StrEnum):
-    """How sure it is that a command meets the launch that was seen in the timeline."""
-
-    COUNTED = "counted"
-    RANGE = "range"
-    ESTIMATED = "estimated"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelShare:
-    """One kernel (name, grid, block) on one device, summed over the steps that count.
-
-    ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
-    ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
-    overlaps other work. ``kernel_share`` is of the sum of all kernels' times.
-    """
-
-    name: str
-    base_name: str
-    grid: Dim3 | None
-    block: Dim3 | None
-    device: int
-    instances: int
-    total_s: float
-    kernel_share: float | None
-    mangled: str | None = None
-    instances_per_step: float | None = None
-    exposed_share: float | None = None
-    wall_share: float | None = None
-    apart: Apart | None = None
-    chosen: bool = False
-
-    @property
-    def mean_s(self) -> float | None:
-        """The average duration of one instance."""
-        return self.total_s / self.instances if self.instances else None
-
-    @property
-    def speedup_low(self) -> float | None:
-        """What the step gains at most if only the time that nothing else covers is gained."""
-        return speedup_bound(self.exposed_share)
-
-    @property
-    def speedup_high(self) -> float | None:
-        """What the step gains at most if all of the kernel's time is gained."""
-        return speedup_bound(self.wall_share)
+_SHORT_NS = 2000  # such kernels are over before a change in them could be seen
+_MOST = 0.5  # of the idle time
+_MUCH = 0.05  # of the wall time
+_MANY = 1000  # steps: so many ranges are more likely operators
+_WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
+DEFAULT = SelectOptions()
 
 
-def speedup_bound(share: float | None) -> float | None:
-    """Amdahl's law: 1 / (1 - share); ``None`` where the share is not known, or all of it."""
-    return None if share is None or share >= 1 else 1 / (1 - share)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """How a device spent a stretch of time. Unions, never sums; "exposed": nothing else ran."""
-
-    wall_s: float
-    kernel_s: float
-    compute_s: float
-    communication_s: float
-    exposed_communication_s: float
-    copy_s: float
-    exposed_copy_s: float
-    busy_s: float
-
-    @property
-    def idle_s(self) -> float:
-        """Time in which nothing ran."""
-        return self.wall_s - self.busy_s
-
-    @property
-    def busy_share(self) -> float:
-        """Part of the wall time in which anything ran."""
-        return self.busy_s / self.wall_s
-
-    @property
-    def kernel_share(self) -> float:
-        """Part of the wall time in which kernels ran."""
-        return self.kernel_s / self.wall_s
-
-    @property
-    def without_gaps(self) -> float | None:
-        """Bound: all gaps removed."""
-        return 1 / self.busy_share if self.busy_s else None
-
-    @property
-    def without_kernels(self) -> float | None:
-        """Bound: all kernels free, communication included."""
-        return speedup_bound(self.kernel_share)
-
-    @property
-    def without_compute(self) -> float | None:
-        """Bound: all kernels free but communication, which ncu cannot help with."""
-        return speedup_bound(self.compute_s / self.wall_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepUse:
-    """One step: its place in order of time from 1, when it began, why it is left out if it is."""
-
-    number: int
-    start_s: float
-    use: Use
-    left_out: str | None = None
-    launches: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleGap:
-    """An idle stretch: when, how long, and how much of it came before the host launched.
-
-    ``doing`` is the CUDA call or operator that the launching thread was in for most of it.
-    """
-
-    start_s: float
-    duration_s: float
-    host_late_s: float | None = None
-    doing: str | None = None
-    doing_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceUse:
-    """How one device was used.
-
-    ``use`` sums the steps that count; ``span_s`` is from their first event to their last, as
-    Holistic Trace Analysis counts, and ``span_idle_s`` the idle time within. ``steady`` says
-    whether every counted step launched the same kernels; ``None`` where fewer than two were
-    counted. ``host_late_s`` is the idle time before a launch that came too late.
-    """
-
-    index: int
-    device: Device
-    use: Use | None
-    steps: tuple[StepUse, ...]
-    kernels: tuple[KernelShare, ...]
-    apart: tuple[KernelShare, ...]
-    gaps: tuple[IdleGap, ...] = ()
-    span_s: float | None = None
-    span_idle_s: float | None = None
-    host_late_s: float | None = None
-    steady: bool | None = None
-    first: First | None = None
-
-    @property
-    def counted(self) -> int:
-        """How many steps (or windows) the figures cover."""
-        return sum(s.left_out is None for s in self.steps)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRequest:
-    """One run of ``roofline profile`` that captures ``kernels`` in steady state.
-
-    ``names`` are whole names of ``name_base`` ("function" or "mangled"). ``launch_skip`` counts
-    launches of these names, within ``nvtx`` where that is set.
-    """
-
-    kernels: tuple[KernelShare, ...]
-    names: tuple[str, ...]
-    name_base: str
-    basis: Basis
-    launch_count: int
-    launch_skip: int | None = None
-    per_config: bool = False
-    nvtx: str | None = None
-    notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """The answer about one timeline. ``device`` is the one whose kernels are ranked.
-
-    ``steps`` says what the steps are: "ranges" (by name), "window" (asked for), "recording" (all
-    of it) or "summary" (no timeline). ``truncated`` says that the recording lacks events, so that
-    no device has a ``use``.
-    """
-
-    file: str
-    format: str
-    steps: str
-    devices: tuple[DeviceUse, ...]
-    device: int
-    truncated: bool = False
-    requests: tuple[ProfileRequest, ...] = ()
-    notes: tuple[Note, ...] = field(default=())
-
-    @property
-    def selected(self) -> DeviceUse:
-        """The device whose kernels are ranked."""
-        return next(d for d in self.devices if d.index == self.device)
-
-    @property
-    def kernels(self) -> tuple[KernelShare, ...]:
-        """The kernels of that device, the largest exposed share first."""
-        return self.selected.kernels
-
-    @property
-    def chosen(self) -> tuple[KernelShare, ...]:
-        """Those that are handed over to ncu."""
-        return tuple(k for k in self.kernels if k.chosen)
-
-
-def share_of(
-    selection: Selection, name: str, base_name: str, grid: Dim3 | None, block: Dim3 | None
-) -> KernelShare | None:
-    """The kernel of a timeline that a profiled launch is an instance of.
+def select(timeline: Timeline, options: SelectOptions = DEFAULT) -> Selection:
+    """Choose the kernels of ``timeline`` that deserve ncu.
 
     Args:
-        selection: what was chosen from the timeline.
-        name: the demangled name as ncu has it.
-        base_name: the function's name as ncu has it.
-        grid: the launch's grid.
-        block: the launch's block.
+        timeline: what ``load_timeline`` gives.
+        options: thresholds, device, steps.
 
-    Returns:
-        ``None`` where there is none, or where several could be meant (instantiations of one
-        template with the same grid and block whose names cannot be told apart).
+    Raises:
+        InputError: nothing ran on the device or in the window asked for.
+        UsageError: no step is left, or an expression is wrong.
 
     """
-    found = candidates(selection, name, base_name, grid, block)
-    return found[0] if len(found) == 1 else None
+    kind = _kinds(timeline.identities, options.communication)
+    groups = Groups.make(timeline.identities, by_name=options.by_name)
+    if timeline.totals or timeline.truncated:
+        return _select_by_sums(timeline, kind, groups, options)
+    parts = _parts(timeline, kind, groups, options)
+    index = _device({d: p.occupancy.use.kernel_s for d, p in parts.items()}, options.device)
+    devices = {d: _use(p, kind, groups, options) for d, p in parts.items()}
+    part = parts[index]
+    window = Steps.WINDOW if options.window else Steps.RECORDING
+    return Selection(
+        file=timeline.file,
+        format=timeline.format,
+        steps=Steps.RANGES if part.ranged else window,
+        devices=tuple(devices.values()),
+        device=index,
+        requests=profile_requests(part, _chosen(devices[index]), warmup_steps=options.warmup_steps),
+        notes=(*timeline.notes, *_notes(part, devices, options)),
+    )
 
 
-def candidates(
-    selection: Selection, name: str, base_name: str, grid: Dim3 | None, block: Dim3 | None
-) -> tuple[KernelShare, ...]:
-    """All kernels of the timeline that could be meant; see ``share_of``."""
-    device = selection.selected
-    alike = [
-        k
-        for k in (*device.kernels, *device.apart)
-        if k.base_name in (base_name, base_of(name))
-        and _same(k.grid, grid)
-        and _same(k.block, block)
+def _kinds(identities: tuple[Identity, ...], communication: str | None) -> Kinds:
+    """COMPUTE, COMMUNICATION or COPY of each identity."""
+    patterns = [
+        Typed(pattern, flags=re.IGNORECASE, option="--communication")
+        for pattern in (COLLECTIVES, communication)
+        if pattern is not None
     ]
-    return tuple(_narrowed(alike, name))
+
+    def kind(identity: Identity) -> int:
+        if identity.work is not Work.KERNEL:
+            return COPY
+        waits = identity.collective or is_communication(identity.name, patterns)
+        return COMMUNICATION if waits else COMPUTE
+
+    return np.array([kind(i) for i in identities], dtype=np.int8)
 
 
-def _narrowed(alike: list[KernelShare], name: str) -> Iterable[KernelShare]:
-    """Those of the same name in any spelling, unless none is."""
-    for spelled in (str, comparable):
-        exact = [k for k in alike if spelled(k.name) == spelled(name)]
-        if exact:
-            return exact
-    return alike
+def _parts(
+    timeline: Timeline, kind: Kinds, groups: Groups, options: SelectOptions
+) -> dict[int, DeviceEvents]:
+    """Every device that ran kernels in the time that counts."""
+    events = timeline.events
+    there = np.unique(events.device[kind[events.identity] != COPY]).tolist()
+    parts: dict[int, DeviceEvents] = {}
+    for device in there:
+        try:
+            parts[device] = cut(timeline, kind, groups, device, options)
+        except InputError:  # nothing ran on it in the window: others may be what is asked for
+            if not parts and device == there[-1]:
+                raise
+    return parts
 
 
-def _same(one: Dim3 | None, other: Dim3 | None) -> bool:
-    """Sizes that a timeline does not say fit any."""
-    return one is None or other is None or one == other
+def _device(busy: dict[int, float], asked: int | None) -> int:
+    """The device asked for, else the one that kernels kept busy longest."""
+    if asked is None:
+        return max(busy, key=lambda d: (busy[d], -d))
+    if asked not in busy:
+        there = ", ".join(map(str, busy))
+        raise InputError(f"no kernel ran on device {asked}", hint=f"--device with one of: {there}")
+    return asked
+
+
+def _use(part: DeviceEvents, kind: Kinds, groups: Groups, options: SelectOptions) -> DeviceUse:
+    """All figures of one device."""
+    found = part.occupancy
+    shares = _shares(
+        part.index,
+        kind,
+        groups,
+        options,
+        instances=np.bincount(part.group[part.counted], minlength=len(found.total)),
+        total=found.total,
+        sole=found.sole,
+        union=found.union,
+        wall_ns=found.wall_ns,
+        steps=len(part.kept) if part.ranged else None,
+    )
+    span_s, span_idle_s = part.span_s()
+    return DeviceUse(
+        index=part.index,
+        device=part.timeline.devices.get(part.index, Device(index=part.index)),
+        use=found.use,
+        steps=part.steps(),
+        kernels=tuple(k for k in shares if k.apart is None),
+        apart=tuple(k for k in shares if k.apart is not None),
+        gaps=largest_gaps(part.timeline, part.events, found.gaps),
+        span_s=span_s,
+        span_idle_s=span_idle_s,
+        host_late_s=host_late_s(part.events, found.gaps),
+        steady=part.steady,
+        first=_first(found.use),
+    )
+
+
+def _first(use: Use) -> First:
+    """What to look at first: what takes most of the wall time, of kernels those ncu can help."""
+    amounts = {
+        First.KERNELS: use.compute_s,
+        First.GAPS: use.idle_s,
+        First.COMMUNICATION: use.exposed_communication_s,
+        First.COPIES: use.exposed_copy_s,
+    }
+    return max(amounts, key=lambda first: amounts[first])
+
+
+def _shares(
+    device: int,
+    kind: Kinds,
+    groups: Groups,
+    options: SelectOptions,
+    *,
+    instances: Integers,
+    total: NDArray[Any],
+    sole: Integers | None = None,
+    union: Integers | None = None,
+    wall_ns: int | None = None,
+    steps: int | None = None,
+) -> list[KernelShare]:
+    """Kernels and copies by group, the largest exposed share first; those worth it chosen.
+
+    Without ``wall_ns`` there are only sums: kernels are ranked by those, and chosen by their
+    share of kernel time.
+    """
+    kind_of = np.zeros(len(groups.identities), dtype=np.int8)
+    kind_of[groups.of] = kind
+    kernels_ns = total[kind_of[: len(total)] != COPY].sum().item() or 1
+    shares = []
+    for g in np.flatnonzero(instances if wall_ns is None else total).tolist():
+        identity, number, total_ns = groups.identities[g], int(instances[g]), total[g].item()
+        exposed = wall = None
+        if wall_ns is not None and sole is not None and union is not None:
+            exposed, wall = int(sole[g]) / wall_ns, int(union[g]) / wall_ns
+        shares.append(
+            KernelShare(
+                name=identity.name,
+                base_name=identity.base_name,
+                mangled=identity.mangled,
+                grid=identity.grid,
+                block=identity.block,
+                device=device,
+                instances=number,
+                instances_per_step=None if steps is None else number / steps,
+                total_s=total_ns / 1e9,
+                kernel_share=None if kind_of[g] == COPY else total_ns / kernels_ns,
+                exposed_share=exposed,
+                wall_share=wall,
+                apart=_apart(kind_of[g], total_ns / number if number else None),
+            )
+        )
+    shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
+    worth = [s for s in shares if s.apart is None and _size(s) >= options.min_share]
+    chosen = {id(s) for s in worth[: options.top]}
+    return [replace(s, chosen=id(s) in chosen) for s in shares]
+
+
+def _size(share: KernelShare) -> float:
+    return (share.kernel_share if share.wall_share is None else share.wall_share) or 0
+
+
+def _apart(kind: int, mean_ns: float | None) -> Apart | None:
+    if kind == COPY:
+        return Apart.COPY
+    if kind == COMMUNICATION:
+        return Apart.COMMUNICATION
+    return Apart.SHORT if mean_ns is not None and mean_ns < _SHORT_NS else None
+
+
+def _chosen(device: DeviceUse) -> tuple[KernelShare, ...]:
+    return tuple(k for k in device.kernels if k.chosen)
+
+
+# --- sums alone: a summary, or a trace that ends in the middle
+
+
+def _select_by_sums(
+    timeline: Timeline, kind: Kinds, groups: Groups, options: SelectOptions
+) -> Selection:
+    """Choose by share of kernel time, where nothing is known of the wall time.
+
+    Raises:
+        InputError: a device or a stretch of time is asked for that is not known.
+
+    """
+    _refuse_stretches(timeline, options)
+    devices: dict[int, DeviceUse] = {}
+    for index, instances, total in _sums(timeline, groups):
+        shares = _shares(index, kind, groups, options, instances=instances, total=total)
+        if any(s.kernel_share is not None for s in shares):
+            devices[index] = DeviceUse(
+                index=index,
+                device=timeline.devices.get(index, Device(index=index)),
+                use=None,
+                steps=(),
+                kernels=tuple(s for s in shares if s.apart is None),
+                apart=tuple(s for s in shares if s.apart is not None),
+            )
+    index = _device({d: use.kernel_s for d, use in devices.items()}, options.device)
+    return Selection(
+        file=timeline.file,
+        format=timeline.format,
+        steps=Steps.SUMMARY if timeline.totals else Steps.RECORDING,
+        devices=tuple(devices.values()),
+        device=index,
+        truncated=timeline.truncated,
+        requests=first_of_each(_chosen(devices[index])),
+        notes=timeline.notes,
+    )
+
+
+def _refuse_stretches(timeline: Timeline, options: SelectOptions) -> None:
+    if timeline.totals and (options.device is not None or options.window):
+        raise InputError(
+            f"{timeline.file} is a summary",
+            why="it knows neither devices nor times",
+            hint="nsys export --type sqlite REPORT.nsys-rep, and select from that",
+        )
+    if timeline.truncated and (options.window or options.keep != "inner"):
+        raise InputError(
+            f"{timeline.file} ends in the middle",
+            why="any stretch of it may lack events, so none can be looked at by itself",
+            hint="copy the trace again or record a new one; or no --from, --to and --keep",
+        )
+
+
+def _sums(timeline: Timeline, groups: Groups) -> Iterator[tuple[int, Integers, NDArray[Any]]]:
+    """For each device: how often each group ran, and for how long, in ns."""
+    if timeline.totals:
+        instances = np.bincount(groups.of, weights=[t.instances for t in timeline.totals])
+        yield 0, instances, np.bincount(groups.of, weights=[t.total_ns for t in timeline.totals])
+        return
+    for device in np.unique(timeline.events.device).tolist():
+        events = timeline.events.where(timeline.events.device == device)
+        group = groups.of[events.identity]
+        yield device, np.bincount(group), np.bincount(group, weights=events.end - events.start)
+
+
+# --- what a reader must know about steps, devices and bounds
+
+
+def _notes(
+    part: DeviceEvents, devices: dict[int, DeviceUse], options: SelectOptions
+) -> Iterator[Note]:
+    """Notes on the device of ``part``, whose figures are among ``devices``."""
+    device = devices[part.index]
+    yield from _notes_on_steps(part, device, options)
+    if others := [d for d in devices if d != part.index]:
+        yield Note(code="other_devices", facts={"devices": ", ".join(map(str, others))})
+    processes = np.unique(part.events.process)
+    if (number := int((processes >= 0).sum())) > 1:
+        facts = {"processes": number, "device": part.index}
+        yield Note(code="several_processes", facts=facts)
+    use, late = part.occupancy.use, device.host_late_s
+    if late is not None and use.idle_s > _MUCH * use.wall_s and late > _MOST * use.idle_s:
+        yield Note(code="host_late", facts={"late_share": late / use.idle_s})
+    if device.first in (First.COMMUNICATION, First.COPIES):
+        yield Note(code="not_kernels")
+    chosen = _chosen(device)
+    if not chosen:
+        yield Note(code="none_chosen", facts={"min_share": options.min_share})
+    if any((k.wall_share or 0) - (k.exposed_share or 0) > _WIDE for k in chosen):
+        yield Note(code="overlap")
+
+
+def _notes_on_steps(
+    part: DeviceEvents, device: DeviceUse, options: SelectOptions
+) -> Iterator[Note]:
+    if not part.ranged:
+        if not options.window:
+            yield Note(code="no_steps")
+        return
+    empty = sum(not device.steps[i].launches for i in part.kept)
+    if len(part.windows) > _MANY or 2 * empty > len(part.kept):
+        facts = {"ranges": len(part.windows), "empty": empty, "counted": len(part.kept)}
+        yield Note(code="many_steps", facts=facts)
+    if device.steady is None:
+        yield Note(code="one_step")
+    elif not device.steady:
+        yield Note(code="not_steady")
+    elif not part.same_grids:
+        yield Note(code="shapes_vary")

@@ -15,7 +15,7 @@ import numpy as np
 
 from roofline.errors import InputError, UsageError
 from roofline.timeline.events import Events, Integers, Range, Timeline
-from roofline.timeline.wanted import ALL, Keep
+from roofline.timeline.model import Keep, LeftOut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +26,10 @@ class Window:
     """
 
     number: int
-    name: str
     start: int
     end: int
     nvtx: str | None = None
-    left_out: str | None = None
+    left_out: LeftOut | None = None
 
 
 def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
@@ -58,11 +57,12 @@ def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) 
     The step is the one in which it was launched; where that is not known, the one in which it
     started to run.
     """
-    by_start = _place(events.start, [w.start for w in windows], [w.end for w in windows])
-    if not ranges:
-        return by_start
-    by_launch = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
-    return np.where(events.launch >= 0, by_launch, by_start)
+    by_start = _place(events.start, windows)
+    return (
+        np.where(events.launch >= 0, _place(events.launch, ranges), by_start)
+        if ranges
+        else by_start
+    )
 
 
 def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:
@@ -71,7 +71,7 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     Copies and collectives of the next step may run ahead on streams of their own, so compute
     kernels decide where steps meet, if there are any.
     """
-    step = _place(events.launch, [r.start for r in ranges], [r.end for r in ranges])
+    step = _place(events.launch, ranges)
     _, ends = _extent(events, step, len(ranges))
     if (compute & (step >= 0)).any():
         step = np.where(compute, step, -1)
@@ -86,15 +86,8 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
         end = max(found.end, int(ends[i]))
         if i + 1 < len(ranges):
             end = edges[i + 1] if _adjoin(found, ranges[i + 1]) else min(end, edges[i + 1])
-        windows.append(
-            Window(
-                number=i + 1,
-                name=found.name,
-                start=edges[i],
-                end=max(end, edges[i] + 1),
-                nvtx=found.nvtx,
-            )
-        )
+        end = max(end, edges[i] + 1)
+        windows.append(Window(number=i + 1, start=edges[i], end=end, nvtx=found.nvtx))
     return windows
 
 
@@ -127,7 +120,7 @@ def whole_window(events: Events, start: int | None, end: int | None) -> Window:
         raise UsageError("the window is empty", why="its end is not after its start")
     if not ((events.end > first) & (events.start < last)).any():
         raise InputError("nothing ran on the GPU in the window", hint="other --from and --to")
-    return Window(number=1, name="window", start=first, end=last)
+    return Window(number=1, start=first, end=last)
 
 
 def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
@@ -138,28 +131,24 @@ def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
 
     """
     last = len(windows)
-    marked = [_marked(w, _why(w.number, last, keep)) for w in windows]
+    marked = [replace(w, left_out=_why(w.number, last, keep)) for w in windows]
     if not any(w.left_out is None for w in marked):
         raise UsageError(f"no step is left: there are {last}", hint="--keep all")
     return marked
 
 
-def _why(number: int, last: int, keep: Keep) -> str | None:
+def _why(number: int, last: int, keep: Keep) -> LeftOut | None:
     if isinstance(keep, tuple):
-        return None if keep[0] <= number <= keep[1] else "not asked for"
-    if keep == ALL or last < 3:
+        return None if keep[0] <= number <= keep[1] else LeftOut.NOT_ASKED
+    if keep == "all" or last < 3:
         return None
-    return {1: "first: warm-up", last: "last: holds the profiler's end"}.get(number)
+    return {1: LeftOut.FIRST, last: LeftOut.LAST}.get(number)
 
 
-def _marked(window: Window, why: str | None) -> Window:
-    return replace(window, left_out=why)
-
-
-def _place(times: Integers, starts: Sequence[int], ends: Sequence[int]) -> Integers:
+def _place(times: Integers, intervals: Sequence[Range] | Sequence[Window]) -> Integers:
     """For each time the interval that holds it, -1 for none; intervals are sorted, disjoint."""
-    if not len(starts):
+    if not intervals:
         return np.full(len(times), -1, dtype=np.int64)
-    index = np.searchsorted(np.array(starts), times, side="right") - 1
-    inside = (index >= 0) & (times < np.array(ends)[index])
+    index = np.searchsorted(np.array([i.start for i in intervals]), times, side="right") - 1
+    inside = (index >= 0) & (times < np.array([i.end for i in intervals])[index])
     return np.where(inside, index, -1)

@@ -19,8 +19,7 @@ from roofline.cli.profile_cmd import command as profile
 from roofline.cli.profile_from import Outcome, capture_of
 from roofline.errors import CaptureError, UsageError
 from roofline.repfile import write
-from roofline.timeline.selection import Basis, KernelShare, ProfileRequest
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import Basis, KernelShare, ProfileRequest, SelectOptions
 from tests.capture.conftest import PROFILED, Fake, launch
 from tests.timeline import made
 
@@ -79,7 +78,7 @@ def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -
     assert done.stdout.count("running") == 2
     assert "Report: bench-1.ncu-rep (1 launches)" in done.stdout
     assert "Report: bench-2.ncu-rep (1 launches)" in done.stdout
-    assert "relu: 1 kernel, 1 launch; instance: estimated" in done.stdout
+    assert "relu: 1 kernel, 1 launch; which launch: estimated" in done.stdout
     assert "Note: The launch is an estimate" in done.stdout
     assert "under the profiler" in done.stdout
     assert "asked for and not" not in done.stdout
@@ -467,6 +466,6 @@ def test_options_about_a_timeline_need_one(name: str) -> None:
 def test_defaults_are_those_of_a_selection() -> None:
     defaults = {p.name: p.default for p in profile.params}
     assert len(FROM_TIMELINE) == 5
-    assert defaults["top"] == Wanted().top
-    assert defaults["min_share"] == pytest.approx(100 * Wanted().min_share)
-    assert defaults["warmup_steps"] == Wanted().warmup_steps
+    assert defaults["top"] == SelectOptions().top
+    assert defaults["min_share"] == pytest.approx(100 * SelectOptions().min_share)
+    assert defaults["warmup_steps"] == SelectOptions().warmup_steps

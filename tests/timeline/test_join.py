@@ -9,7 +9,7 @@ import pytest
 from roofline.model import Device
 from roofline.render import joined as render_joined
 from roofline.timeline.join import join
-from roofline.timeline.selection import Apart, DeviceUse, KernelShare, Selection, Use
+from roofline.timeline.model import Apart, DeviceUse, Format, KernelShare, Selection, Steps, Use
 from tests.makers import analysis, measurement, result, verdict
 
 
@@ -43,7 +43,9 @@ def selection(*kernels: KernelShare, apart: tuple[KernelShare, ...] = ()) -> Sel
     device = DeviceUse(
         index=0, device=Device(name="NVIDIA Toy"), use=use, steps=(), kernels=kernels, apart=apart
     )
-    return Selection(file="t.json", format="kineto", steps="recording", devices=(device,), device=0)
+    return Selection(
+        file="t.json", format=Format.KINETO, steps=Steps.RECORDING, devices=(device,), device=0
+    )
 
 
 def profiled(name: str, *, floor: float | None = 0.25e-3, **values: Any) -> Any:
@@ -56,8 +58,8 @@ def test_a_floor_becomes_a_gain_for_the_step():
     found = join(analysis(profiled("k")), selection(share("k", 0.4)))
 
     (kernel,) = found.kernels
-    assert kernel.saved_low == kernel.saved_high == pytest.approx(0.3)
-    assert kernel.speedup_low == pytest.approx(1 / 0.7)
+    assert kernel.saved_at_most == (pytest.approx(0.3), pytest.approx(0.3))
+    assert kernel.step_speedup_at_most[0] == pytest.approx(1 / 0.7)
     assert not found.unprofiled
     assert not found.unmatched
 
@@ -65,7 +67,7 @@ def test_a_floor_becomes_a_gain_for_the_step():
 def test_overlap_gives_a_range():
     # Alone for 20 %, running for 40 %: 15 % to 30 %.
     (kernel,) = join(analysis(profiled("k")), selection(share("k", 0.2, 0.4))).kernels
-    assert (kernel.saved_low, kernel.saved_high) == (pytest.approx(0.15), pytest.approx(0.3))
+    assert kernel.saved_at_most == (pytest.approx(0.15), pytest.approx(0.3))
 
 
 def test_the_rank_is_by_gain_not_by_share():
@@ -79,21 +81,20 @@ def test_the_rank_is_by_gain_not_by_share():
 
 def test_a_floor_above_the_duration_saves_nothing():
     (kernel,) = join(analysis(profiled("k", floor=1.2e-3)), selection(share("k", 0.4))).kernels
-    assert kernel.saved_low == 0
-    assert kernel.speedup_low == 1
+    assert kernel.saved_at_most == (0, 0)
+    assert kernel.step_speedup_at_most == (1, 1)
 
 
 @pytest.mark.parametrize("values", [{"floor": None}, {"duration_s": None}])
 def test_without_a_floor_the_gain_is_not_known(values: dict[str, Any]):
     (kernel,) = join(analysis(profiled("k", **values)), selection(share("k", 0.4))).kernels
-    assert kernel.saved_low is None
-    assert kernel.speedup_low is None
+    assert kernel.saved_at_most == kernel.step_speedup_at_most == (None, None)
 
 
 def test_without_wall_time_the_gain_is_not_known():
     known = share("k", 0.4, exposed_share=None, wall_share=None)
     (kernel,) = join(analysis(profiled("k")), selection(known)).kernels
-    assert kernel.saved_low is None
+    assert kernel.saved_at_most == (None, None)
 
 
 def test_grid_and_block_tell_kernels_apart():
@@ -127,7 +128,6 @@ def test_what_was_asked_for_and_not_found():
     wanted = share("wanted", 0.4, chosen=True)
     other = share("other", 0.1)
     found = join(analysis(profiled("stray")), selection(wanted, other))
-    assert found.not_found == (wanted,)
     assert found.unprofiled == (wanted, other)
     assert [g.result.measurement.name for g in found.unmatched] == ["stray"]
 
@@ -172,7 +172,7 @@ def test_markdown_has_the_same():
 def test_the_document_is_complete():
     document = render_joined.document(joined())
     (kernel,) = document["kernels"]
-    assert kernel["saved_at_most"] == [pytest.approx(0.15), pytest.approx(0.3)]
+    assert kernel["saved_at_most"] == (pytest.approx(0.15), pytest.approx(0.3))
     assert kernel["launches"] == [0]
     assert [k["base_name"] for k in document["unprofiled"]] == ["wanted", "other"]
     assert document["unmatched"] == [[1]]

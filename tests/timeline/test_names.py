@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from roofline.kernel_names import base_name, printable, qualified_name
-from roofline.timeline.names import comparable, is_communication
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.names import COMMUNICATION, comparable, is_communication
+from roofline.typed import Typed
+
+COLLECTIVES = Typed(COMMUNICATION, flags=re.IGNORECASE)
 
 # One kernel as NVIDIA's tools and as GNU's demangler spell it.
 NVIDIA = (
@@ -76,12 +80,12 @@ def test_instantiations_stay_apart():
     ],
 )
 def test_collectives_are_told_by_name(name: str):
-    assert is_communication(name, Wanted().communicates())
+    assert is_communication(name, [COLLECTIVES])
 
 
 def test_a_template_argument_makes_no_collective():
     name = "void copy<AllReduceFunctor>(float*)"
-    assert not is_communication(name, Wanted().communicates())
+    assert not is_communication(name, [COLLECTIVES])
 
 
 def test_names_cannot_steer_a_terminal():

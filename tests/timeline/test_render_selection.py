@@ -8,11 +8,10 @@ import jsonschema
 import pytest
 
 import roofline
-from roofline.render import selection_json, selection_markdown, selection_table
-from roofline.render.selection_text import limit
+from roofline.render import selection_json
+from roofline.render.selection import markdown, render, speedup
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import Selection
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import Selection, SelectOptions
 from tests.timeline.made import KERNELS, NVTX, Export, copy, kernel, launched, step, trace, write
 
 SCHEMA = json.loads(
@@ -40,7 +39,7 @@ def stepped(folder: Path, **wanted: Any) -> Selection:
             copy(start + 600, 50),
             kernel("tiny", start + 700, 1),
         ]
-    return select(load_timeline(write(folder, trace(*events))), Wanted(**wanted))
+    return select(load_timeline(write(folder, trace(*events))), SelectOptions(**wanted))
 
 
 def summary(folder: Path) -> Selection:
@@ -70,12 +69,12 @@ def test_the_schema_is_a_schema():
 @MADE
 @pytest.mark.parametrize("width", [60, 99, 120, 200])
 def test_the_table_fits(tmp_path: Path, made: Any, width: int):
-    lines = selection_table.render(made(tmp_path), width=width).splitlines()
+    lines = render(made(tmp_path), width=width).splitlines()
     assert all(len(line) <= width for line in lines if "roofline profile" not in line)
 
 
 def test_the_answer_comes_first(tmp_path: Path):
-    lines = selection_table.render(stepped(tmp_path)).splitlines()
+    lines = render(stepped(tmp_path)).splitlines()
     # Of 2000 us: gemm 600, all-reduce 100 of its 200 alone, copies 100, tiny 2: idle 1198.
     assert lines[0] == "Gaps come first: no kernel is your main problem."
     # All kernels 702 of each 2000 us; without the all-reduce, of which gemm covers half, 602.
@@ -86,7 +85,7 @@ def test_the_answer_comes_first(tmp_path: Path):
 
 
 def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
-    text = selection_table.render(stepped(tmp_path))
+    text = render(stepped(tmp_path))
     # gemm: 300 of each 1000 us, alone for 250: 1 / 0.75 and 1 / 0.7.
     assert "1.33x to 1.43x" in text
     assert "communication: 1 kernel, 2 in all" in text
@@ -100,8 +99,8 @@ def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
 def test_the_rest_is_measured_as_the_rows_are(tmp_path: Path):
     # b runs for 40 of 100 us, 10 of them alone; c for 5 alone.
     events = [kernel("a", 0, 80), kernel("b", 50, 40, stream=8), kernel("c", 95, 5)]
-    made = select(load_timeline(write(tmp_path, trace(*events))), Wanted(top=1))
-    text = selection_table.render(made)
+    made = select(load_timeline(write(tmp_path, trace(*events))), SelectOptions(top=1))
+    text = render(made)
     assert "2 more kernels: 36.0 % of kernel time, none exposed for more than 10.0 % of" in text
 
 
@@ -109,9 +108,9 @@ def test_copies_that_overlap_are_counted_once_and_alike(tmp_path: Path):
     # Copies run from 40 to 100, both from 60 to 80: 60 % with nothing else, however they overlap.
     there = copy(60, 40, stream=10) | {"name": "Memcpy DtoH (Device -> Pinned)"}
     events = [kernel("a", 0, 40), copy(40, 40), there]
-    text = selection_table.render(select(load_timeline(write(tmp_path, trace(*events)))))
+    text = render(select(load_timeline(write(tmp_path, trace(*events)))))
     assert "copies 60.0 % (60.0 % exposed)" in text
-    assert "copy: 2 kinds, 2 in all, 60.0 % of the wall time with nothing else;" in text
+    assert "copy: 2 kinds, 2 in all, exposed for 60.0 % of the wall time;" in text
 
 
 @pytest.mark.parametrize(
@@ -119,11 +118,11 @@ def test_copies_that_overlap_are_counted_once_and_alike(tmp_path: Path):
     [(1.187, "1.19x"), (123.4, "123x"), (7_577_452.0, "over 1,000x"), (None, "no limit")],
 )
 def test_a_bound_is_no_longer_than_it_is_worth(bound: float | None, said: str):
-    assert limit(bound) == said
+    assert speedup(bound) == said
 
 
 def test_markdown_is_a_table(tmp_path: Path):
-    text = selection_markdown.render(stepped(tmp_path))
+    text = markdown(stepped(tmp_path))
     assert "| # | kernel | grid / block | launches a step |" in text
     assert "| 1 | `gemm<4, true>` | 64 / 128 | 1 | 300 µs |" in text
     assert "```sh\nroofline profile --kernel gemm " in text
@@ -131,8 +130,8 @@ def test_markdown_is_a_table(tmp_path: Path):
 
 def test_a_summary_has_no_bounds(tmp_path: Path):
     for text in (
-        selection_table.render(summary(tmp_path)),
-        selection_markdown.render(summary(tmp_path)),
+        render(summary(tmp_path)),
+        markdown(summary(tmp_path)),
     ):
         assert "buys at most" not in text
         assert "no wall time" in text
@@ -140,7 +139,7 @@ def test_a_summary_has_no_bounds(tmp_path: Path):
 
 def test_two_devices_are_listed(tmp_path: Path):
     events = [kernel("a", 1, 10, device=d) for d in (0, 1)]
-    text = selection_table.render(select(load_timeline(write(tmp_path, trace(*events)))))
+    text = render(select(load_timeline(write(tmp_path, trace(*events)))))
     assert "Devices (never added up):" in text
 
 
@@ -148,9 +147,9 @@ def test_colours_change_no_letter(tmp_path: Path):
     import re
 
     made = stepped(tmp_path)
-    colourful = selection_table.render(made, color=True)
+    colourful = render(made, color=True)
     assert "\x1b[" in colourful
-    assert re.sub(r"\x1b\[[\d;]*m", "", colourful) == selection_table.render(made)
+    assert re.sub(r"\x1b\[[\d;]*m", "", colourful) == render(made)
 
 
 def secret_trace(folder: Path) -> Path:
@@ -187,8 +186,8 @@ def test_nothing_private_reaches_an_output(tmp_path: Path, made: Any, step_name:
     selection = select(load_timeline(made(tmp_path), step=step_name))
     texts = (
         selection_json.render(selection),
-        selection_table.render(selection),
-        selection_markdown.render(selection),
+        render(selection),
+        markdown(selection),
     )
     for text in texts:
         assert "gemm" in text

@@ -10,10 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofline.errors import InputError, UsageError
-from roofline.render.selection_text import bounds, gaps
+from roofline.render.selection import bounds, gaps
+from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import Apart, First, Selection, share_of
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.join import share_of
+from roofline.timeline.model import Apart, First, LeftOut, Selection, SelectOptions
+from tests.makers import measurement
 from tests.timeline.made import call, copy, kernel, launched, step, trace, write
 
 SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -21,7 +23,7 @@ SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max
 
 def chosen(folder: Path, *events: Any, step: str | None = None, **wanted: Any) -> Selection:
     timeline = load_timeline(write(folder, trace(*events)), step=step)
-    return select(timeline, Wanted(**wanted))
+    return select(timeline, SelectOptions(**wanted))
 
 
 def us(seconds: float | None) -> float:
@@ -41,12 +43,12 @@ def test_the_two_bounds_are_different_numbers(tmp_path: Path):
     assert use is not None
     assert us(use.wall_s) == 120
     assert us(use.idle_s) == 56
-    assert use.without_gaps == pytest.approx(1.875)
-    assert use.without_kernels == pytest.approx(120 / 56)
+    assert use.without_gaps_at_most == pytest.approx(1.875)
+    assert use.without_kernels_at_most == pytest.approx(120 / 56)
     assert selection.selected.first is First.KERNELS
     a, b = selection.kernels
     assert (a.name, a.exposed_share) == ("a", pytest.approx(40 / 120))
-    assert a.speedup_low == a.speedup_high == pytest.approx(1.5)
+    assert a.speedup_at_most == (pytest.approx(1.5), pytest.approx(1.5))
     assert b.kernel_share == pytest.approx(24 / 64)
 
 
@@ -56,8 +58,8 @@ def test_gaps_come_first_where_they_are_worth_more(tmp_path: Path):
     use = selection.selected.use
     assert use is not None
     assert selection.selected.first is First.GAPS
-    assert use.without_gaps == pytest.approx(6.25)
-    assert use.without_kernels == pytest.approx(1 / 0.84)
+    assert use.without_gaps_at_most == pytest.approx(6.25)
+    assert use.without_kernels_at_most == pytest.approx(1 / 0.84)
     assert [k.name for k in selection.chosen] == ["a"]
 
 
@@ -73,9 +75,9 @@ def test_gaps_are_compared_with_kernels_that_ncu_can_help(tmp_path: Path):
     use = selection.selected.use
     assert use is not None
     assert selection.selected.first is First.GAPS
-    assert use.without_gaps == pytest.approx(1 / 0.55)
-    assert use.without_kernels == pytest.approx(1 / 0.45)
-    assert use.without_compute == pytest.approx(1 / 0.65)
+    assert use.without_gaps_at_most == pytest.approx(1 / 0.55)
+    assert use.without_kernels_at_most == pytest.approx(1 / 0.45)
+    assert use.without_compute_at_most == pytest.approx(1 / 0.65)
     assert bounds(use) == (
         "Removing all gaps buys at most 1.82x; making all kernels free at most 2.22x, all but "
         "communication 1.54x."
@@ -106,9 +108,9 @@ def test_copies_hide_what_kernels_leave(tmp_path: Path):
     assert selection.selected.first is First.COPIES
     assert us(use.kernel_s) == 3
     assert us(use.idle_s) == 2
-    assert use.without_gaps == pytest.approx(100 / 98)
+    assert use.without_gaps_at_most == pytest.approx(100 / 98)
     assert selection.kernels[0].exposed_share == 0
-    assert selection.kernels[0].speedup_low == 1
+    assert selection.kernels[0].speedup_at_most[0] == 1
 
 
 def test_overlap_makes_the_bound_a_range(tmp_path: Path):
@@ -120,7 +122,7 @@ def test_overlap_makes_the_bound_a_range(tmp_path: Path):
         launched(2, "ncclAllReduce", 30, 50, stream=9),
     )
     (a,) = selection.kernels
-    assert (a.speedup_low, a.speedup_high) == (pytest.approx(1 / 0.7), pytest.approx(2))
+    assert a.speedup_at_most == (pytest.approx(1 / 0.7), pytest.approx(2))
     assert "overlap" in [n.code for n in selection.notes]
 
 
@@ -138,7 +140,7 @@ def test_first_and_last_step_are_left_out(tmp_path: Path):
     device = selection.selected
 
     assert [s.left_out is None for s in device.steps] == [False, True, True, True, False]
-    assert device.steps[0].left_out == "first: warm-up"
+    assert device.steps[0].left_out is LeftOut.FIRST
     assert device.counted == 3
     assert device.steady is True
     (a,) = selection.kernels
@@ -196,8 +198,8 @@ def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
     )
     one, two = selection.selected.steps
     # Step 1 lasts on the device until its work ends at 50; step 2 until 100.
-    assert (us(one.use.wall_s), us(two.use.wall_s)) == (50, 50)
-    assert (us(one.use.busy_s), us(two.use.busy_s)) == (30, 30)
+    assert (us(one.wall_s), us(two.wall_s)) == (50, 50)
+    assert (us(one.busy_s), us(two.busy_s)) == (30, 30)
     assert (one.launches, two.launches) == (1, 1)
 
 
@@ -215,7 +217,7 @@ def test_a_copy_that_runs_ahead_does_not_end_the_step(tmp_path: Path):
         launched(2, "a", 160, 30, asked=110),
         keep="all",
     )
-    assert [us(s.use.wall_s) for s in selection.selected.steps] == [150, 50]
+    assert [us(s.wall_s) for s in selection.selected.steps] == [150, 50]
 
 
 def test_a_pause_between_steps_belongs_to_none(tmp_path: Path):
@@ -243,7 +245,9 @@ def test_ranges_that_are_no_steps_are_noticed(tmp_path: Path):
     events = [step(i, 100 * i, 90, "aten::{}") for i in range(3)]
     selection = chosen(tmp_path, *events, launched(1, "a", 110, 20), step="aten", keep="all")
     (note,) = [n for n in selection.notes if n.code == "many_steps"]
-    assert note.text.startswith("3 ranges are taken for steps, and 2 of the 3 that count launch no")
+    assert note_text(note).startswith(
+        "3 ranges are taken for steps, and 2 of the 3 that count launch no"
+    )
     assert "many_steps" not in [n.code for n in chosen(tmp_path, *five_steps()).notes]
 
 
@@ -348,7 +352,7 @@ def test_a_launch_call_that_fills_the_gap_is_late(tmp_path: Path):
     assert us(gap.duration_s) == 30
     assert us(gap.host_late_s) == 28
     assert next(gaps(selection.selected)).endswith(
-        "the host had not launched (93.3 % of it), in cudaLaunchKernel for 90.0 % of it"
+        "CPU was late (93.3 % of the gap): in cudaLaunchKernel for 90.0 % of it"
     )
 
 
@@ -371,7 +375,7 @@ def test_kernels_of_a_graph_that_runs_are_not_late(tmp_path: Path):
 def test_a_launch_in_the_first_half_of_a_gap_is_late_too(tmp_path: Path):
     # Launched by 22, 12 of 30 us into the gap.
     selection = chosen(tmp_path, launched(1, "a", 5, 5, asked=1), launched(2, "b", 40, 5, asked=21))
-    assert "not launched (40.0 % of it), outside of CUDA calls" in next(gaps(selection.selected))
+    assert "late (40.0 % of the gap): busy outside CUDA (Python" in next(gaps(selection.selected))
 
 
 def test_the_span_is_from_the_first_event_to_the_last(tmp_path: Path):
@@ -394,7 +398,7 @@ def test_the_share_of_a_launch(tmp_path: Path):
     grid, block = (64, 1, 1), (128, 1, 1)
 
     def total(name: str, base: str, grid: Any = grid) -> float | None:
-        share = share_of(selection, name, base, grid, block)
+        share = share_of(selection, measurement(base, demangled=name, grid=grid, block=block))
         return None if share is None else us(share.total_s)
 
     assert total("void n::k<(int)4, (bool)1>(T1)", "k") == 10
@@ -427,8 +431,9 @@ def test_shares_are_shares(tmp_path: Path, spans: list[tuple[int, int, str]]):
         assert 0 <= share.exposed_share <= share.wall_share <= 1
         assert share.kernel_share is not None
         assert 0 < share.kernel_share <= 1
-        if share.speedup_low is not None and share.speedup_high is not None:
-            assert 1 <= share.speedup_low <= share.speedup_high
+        low, high = share.speedup_at_most
+        if low is not None and high is not None:
+            assert 1 <= low <= high
     assert sum(k.exposed_share or 0 for k in selection.kernels) <= 1 + 1e-9
     assert sum(k.kernel_share or 0 for k in selection.kernels) == pytest.approx(1)
 

@@ -9,8 +9,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import First, Selection
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import First, Selection, SelectOptions
 from tests.shared import SHARED
 
 FOLDER = None if SHARED is None else SHARED / "timelines"
@@ -25,7 +24,7 @@ REFUSED = {
 
 def found(name: str, **wanted: Any) -> Selection:
     path = next(p for p in FILES if p.name.startswith(name))
-    return select(load_timeline(path), Wanted(**wanted))
+    return select(load_timeline(path), SelectOptions(**wanted))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -69,8 +68,8 @@ def test_gaps_are_worth_more_than_what_ncu_can_help_on_ddp():
     device = found("hta_v100_2gpu_ddp").selected
     assert device.first is First.GAPS
     assert device.use is not None
-    assert device.use.without_gaps == pytest.approx(1.87, abs=0.01)
-    assert device.use.without_compute == pytest.approx(1.55, abs=0.01)
+    assert device.use.without_gaps_at_most == pytest.approx(1.87, abs=0.01)
+    assert device.use.without_compute_at_most == pytest.approx(1.55, abs=0.01)
 
 
 def test_an_all_reduce_that_hardly_shows():

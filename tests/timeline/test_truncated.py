@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from roofline.errors import InputError
-from roofline.render import selection_json, selection_markdown, selection_table
-from roofline.render.selection_text import warning
+from roofline.render import selection_json
+from roofline.render.selection import markdown, render, warning
 from roofline.timeline import load_timeline, select
-from roofline.timeline.selection import Basis, Selection
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import Basis, Selection, SelectOptions
 from tests.shared import SHARED
 from tests.timeline.made import kernel, launched, step, trace, write
 
@@ -36,7 +35,7 @@ def cut(folder: Path, *, device: int = 0) -> Path:
 
 
 def chosen(path: Path, **wanted: Any) -> Selection:
-    return select(load_timeline(path), Wanted(**wanted))
+    return select(load_timeline(path), SelectOptions(**wanted))
 
 
 def test_no_bounds_from_what_is_missing(tmp_path: Path):
@@ -48,19 +47,20 @@ def test_no_bounds_from_what_is_missing(tmp_path: Path):
     assert (device.use, device.first, device.gaps, device.steps) == (None, None, (), ())
     assert [k.name for k in selection.chosen] == ["gemm", "softmax"]
     assert selection.kernels[0].kernel_share == pytest.approx(120 / 180)
-    assert selection.kernels[0].exposed_share is selection.kernels[0].speedup_low is None
+    assert selection.kernels[0].exposed_share is None
+    assert selection.kernels[0].speedup_at_most == (None, None)
     assert [r.basis for r in selection.requests] == [Basis.UNKNOWN]
 
 
 def test_the_first_line_says_so(tmp_path: Path):
     selection = chosen(cut(tmp_path))
     said = "The trace ends in the middle: what it lacks is not known, so there are no bounds."
-    assert selection_table.render(selection).splitlines()[0] == said
-    assert selection_markdown.render(selection).startswith(said)
+    assert render(selection).splitlines()[0] == said
+    assert markdown(selection).startswith(said)
     assert warning(selection)[0] == said
-    for render in (selection_table.render, selection_markdown.render):
-        assert "buys at most" not in render(selection)
-        assert "gaps" not in render(selection).lower()
+    for text in (render(selection), markdown(selection)):
+        assert "buys at most" not in text
+        assert "gaps" not in text.lower()
 
 
 def test_json_says_so(tmp_path: Path):
@@ -83,7 +83,7 @@ def test_devices_are_kept_apart(tmp_path: Path):
     assert (selection.device, [d.index for d in selection.devices]) == (0, [0, 1])
     other = chosen(path, device=1)
     assert [(k.name, k.device) for k in other.kernels] == [("other", 1)]
-    assert "1: kernels 10.0 µs in all" in selection_table.render(selection)
+    assert "1: kernels 10.0 µs in all" in render(selection)
     with pytest.raises(InputError, match="no kernel ran on device 3"):
         chosen(path, device=3)
 

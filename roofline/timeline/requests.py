@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from roofline.model import Note
-from roofline.timeline.device import Part
+from roofline.timeline.device import DeviceEvents
 from roofline.timeline.events import Integers, Mask, Work
-from roofline.timeline.handover import blind
-from roofline.timeline.selection import Basis, KernelShare, ProfileRequest
-from roofline.timeline.steps import Window
+from roofline.timeline.model import Basis, KernelShare, ProfileRequest
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
 _LOOK = 20_000  # launches looked at first
@@ -33,7 +31,7 @@ class _Scope:
     how often the process launched the same before the first of them.
     """
 
-    part: Part
+    part: DeviceEvents
     identity: Integers
     allowed: Mask
     basis: Basis
@@ -42,8 +40,8 @@ class _Scope:
     notes: tuple[Note, ...] = ()
 
 
-def plan(
-    part: Part, chosen: tuple[KernelShare, ...], *, warmup_steps: int
+def profile_requests(
+    part: DeviceEvents, chosen: tuple[KernelShare, ...], *, warmup_steps: int
 ) -> tuple[ProfileRequest, ...]:
     """Runs that capture ``chosen``: as few as profile few launches that are not wanted.
 
@@ -51,7 +49,7 @@ def plan(
     """
     scope = _scope(part, warmup_steps) if chosen else None
     if scope is None:
-        return blind(chosen)
+        return first_of_each(chosen)
     requests: list[ProfileRequest] = []
     missed: list[KernelShare] = []
     for kernel in chosen:
@@ -60,7 +58,26 @@ def plan(
             missed.append(kernel)
         else:
             _add(scope, requests, alone)
-    return (*requests, *blind(tuple(missed)))
+    return (*requests, *first_of_each(tuple(missed)))
+
+
+def first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
+    """One run for all, where nothing is known about the order of launches."""
+    if not chosen:
+        return ()
+    # Several kernels of a library can share a function's name; the mangled name is exact.
+    mangled = [k.mangled for k in chosen if k.mangled is not None]
+    exact = len(mangled) == len(chosen)
+    request = ProfileRequest(
+        kernels=chosen,
+        names=tuple(dict.fromkeys(mangled if exact else (k.base_name for k in chosen))),
+        name_base="mangled" if exact else "function",
+        basis=Basis.UNKNOWN,
+        launch_count=1,
+        per_config=True,
+        notes=(Note(code="instance_unknown"),),
+    )
+    return (request,)
 
 
 def _add(scope: _Scope, requests: list[ProfileRequest], alone: ProfileRequest) -> None:
@@ -73,86 +90,67 @@ def _add(scope: _Scope, requests: list[ProfileRequest], alone: ProfileRequest) -
     requests.append(alone)
 
 
-def _scope(part: Part, warmup_steps: int) -> _Scope | None:
-    if _several_devices(part):
-        return None  # ncu counts the launches on all of them
-    order = np.argsort(_launch_times(part), kind="stable")
-    order = order[_is_kernel(part)[order]]
-    identity = part.events.identity[order]
+def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
+    if part.shares_process:
+        return None  # ncu counts the launches on all devices
+    events = part.events
+    order = np.argsort(np.where(events.launch >= 0, events.launch, events.start), kind="stable")
+    order = order[part.timeline.is_kernel[events.identity][order]]
+    identity = events.identity[order]
     if part.ranged:
-        return _in_step(part, order, identity, warmup_steps)
+        return _in_step(part, identity, part.step[order], warmup_steps)
     if part.timeline.from_start:
         allowed = part.counted[order]
         return _Scope(part=part, identity=identity, allowed=allowed, basis=Basis.COUNTED)
     return None
 
 
-def _in_step(part: Part, order: Integers, identity: Integers, warmup_steps: int) -> _Scope:
+def _in_step(part: DeviceEvents, identity: Integers, step: Integers, warmup_steps: int) -> _Scope:
     """The launches of a typical step, by its NVTX range where that names it alone.
 
     A range whose name may be private cannot be named: launches are counted from the start of the
     process where all of them were recorded.
     """
     place = _typical(part)
-    window = part.windows[place]
-    step = part.step[order]
-    inside = identity[step == place]
-    everything = np.ones(len(inside), dtype=bool)
-    same = [i for i, w in enumerate(part.windows) if w.nvtx == window.nvtx]
-    if window.nvtx is None and part.timeline.from_start:
-        return _Scope(part=part, identity=identity, allowed=step == place, basis=Basis.COUNTED)
-    if window.nvtx is None:
-        return _Scope(
-            part=part,
-            identity=inside,
-            allowed=everything,
-            basis=Basis.ESTIMATED,
-            repeats=warmup_steps,
-            notes=(_estimate(warmup_steps),),
-        )
-    if len(same) == 1:
-        return _Scope(
-            part=part, identity=inside, allowed=everything, basis=Basis.RANGE, nvtx=window.nvtx
-        )
-    if part.timeline.from_start:
-        within = np.isin(step, same)
+    nvtx = part.windows[place].nvtx
+    same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
+    exact = nvtx is not None and len(same) == 1
+    if part.timeline.from_start and not exact:
+        within = np.isin(step, same) if nvtx is not None else np.ones(len(step), dtype=bool)
         return _Scope(
             part=part,
             identity=identity[within],
             allowed=step[within] == place,
-            basis=Basis.RANGE,
-            nvtx=window.nvtx,
+            basis=Basis.COUNTED if nvtx is None else Basis.RANGE,
+            nvtx=nvtx,
         )
+    inside = identity[step == place]
+    estimate = Note(code="instance_estimated", facts={"warmup_steps": warmup_steps})
     return _Scope(
         part=part,
         identity=inside,
-        allowed=everything,
-        basis=Basis.ESTIMATED,
-        repeats=warmup_steps,
-        nvtx=window.nvtx,
-        notes=(_estimate(warmup_steps),),
+        allowed=np.ones(len(inside), dtype=bool),
+        basis=Basis.RANGE if exact else Basis.ESTIMATED,
+        repeats=0 if exact else warmup_steps,
+        nvtx=nvtx,
+        notes=() if exact else (estimate,),
     )
-
-
-def _estimate(warmup_steps: int) -> Note:
-    text = (
-        f"The launch is an estimate: the recording does not begin with the process, so "
-        f"{warmup_steps} steps like the one seen are skipped (--warmup-steps). A range of your "
-        "own around one step, and --nvtx with its name instead of --launch-skip, is exact."
-    )
-    return Note(code="instance_estimated", text=text)
 
 
 def _request(scope: _Scope, kernels: Sequence[KernelShare]) -> ProfileRequest | None:
     """One run; ``None`` where the launches looked at do not hold all of ``kernels``."""
-    part = scope.part
+    identities = scope.part.timeline.identities
     names = tuple(dict.fromkeys(k.base_name for k in kernels))
-    matching = np.array([i.base_name in names for i in part.timeline.identities])
-    which = _which(part, kernels)
-    hits = matching[scope.identity]
-    sequence = which[scope.identity[hits]]
-    sequence = np.where(scope.allowed[hits], sequence, _BARRED)
-    found = _middle(sequence, len(kernels))
+    place = {(k.name, k.grid, k.block): i for i, k in enumerate(kernels)}
+    which = [
+        place.get((i.name, i.grid, i.block), place.get((i.name, None, None), _OTHER))
+        if i.work is Work.KERNEL
+        else _OTHER
+        for i in identities
+    ]
+    hits = np.array([i.base_name in names for i in identities])[scope.identity]
+    sequence = np.array(which, dtype=np.int64)[scope.identity[hits]]
+    found = _middle(np.where(scope.allowed[hits], sequence, _BARRED), len(kernels))
     if found is None:
         return None
     first, count = found
@@ -166,18 +164,6 @@ def _request(scope: _Scope, kernels: Sequence[KernelShare]) -> ProfileRequest | 
         nvtx=scope.nvtx,
         notes=scope.notes,
     )
-
-
-def _which(part: Part, kernels: Sequence[KernelShare]) -> Integers:
-    """For each identity the place of its kernel among ``kernels``, -1 for none."""
-    sizes = {(k.name, k.grid, k.block): i for i, k in enumerate(kernels)}
-    places = [
-        sizes.get((i.name, i.grid, i.block), sizes.get((i.name, None, None), _OTHER))
-        if i.work is Work.KERNEL
-        else _OTHER
-        for i in part.timeline.identities
-    ]
-    return np.array(places, dtype=np.int64)
 
 
 def _middle(sequence: Integers, kinds: int) -> tuple[int, int] | None:
@@ -201,7 +187,7 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
     last_seen = [-1] * kinds
     barrier = -1
     for position, kind in enumerate(sequence):
-        if kind == -2:
+        if kind == _BARRED:
             barrier = position
         if kind < 0:
             continue
@@ -215,28 +201,7 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
     return best[len(best) // 2] if best else None
 
 
-def _typical(part: Part) -> int:
+def _typical(part: DeviceEvents) -> int:
     """The place of the counted step of median length."""
-    by_length = sorted(part.kept, key=lambda i: _length(part.windows[i]))
+    by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
     return by_length[(len(by_length) - 1) // 2]
-
-
-def _length(window: Window) -> int:
-    return window.end - window.start
-
-
-def _launch_times(part: Part) -> Integers:
-    return np.where(part.events.launch >= 0, part.events.launch, part.events.start)
-
-
-def _is_kernel(part: Part) -> Mask:
-    kernel = np.array([i.work is Work.KERNEL for i in part.timeline.identities])
-    return kernel[part.events.identity]
-
-
-def _several_devices(part: Part) -> bool:
-    """Whether a process of this device runs kernels on another one, too."""
-    every = part.timeline.events
-    own = np.unique(part.events.process)
-    own = own[own >= 0]
-    return bool((np.isin(every.process, own) & (every.device != part.index)).any())

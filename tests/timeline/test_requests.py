@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.errors import UsageError
+from roofline.render.selection import command
+from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.handover import command, options
-from roofline.timeline.plan import _shortest
-from roofline.timeline.selection import Basis, Selection
-from roofline.timeline.wanted import Wanted
+from roofline.timeline.model import Basis, Selection, SelectOptions
+from roofline.timeline.requests import _shortest
 from tests.timeline.made import CALLS, KERNELS, NVTX, Export, kernel, launched, step, trace, write
 
 
@@ -36,7 +36,7 @@ def exported(
     for name, begin, end in ranges:
         made.range(name, 1000 + begin * 200_000 - 500, 1000 + end * 200_000 - 500)
     timeline = load_timeline(made.done(), step=r"^(step|train)" if ranges else None)
-    return select(timeline, Wanted(**wanted))
+    return select(timeline, SelectOptions(**wanted))
 
 
 def test_a_recording_from_the_start_is_counted(tmp_path: Path):
@@ -71,7 +71,7 @@ def test_a_range_named_once_is_exact(tmp_path: Path):
     assert request.basis is Basis.RANGE
     assert request.nvtx == "step 2"
     assert (request.launch_skip, request.launch_count) == (0, 2)
-    assert options(request)[4:6] == ("--nvtx", "step 2")
+    assert " --nvtx 'step 2' " in command(request)
 
 
 def test_ranges_of_one_name_are_counted_from_the_start(tmp_path: Path):
@@ -126,7 +126,7 @@ def traced(folder: Path, per_step: list[tuple[str, int]], **wanted: Any) -> Sele
             number += 1
             events += launched(number, name, start + 10 + 12 * j, 10, grid=[grid, 1, 1])
     timeline = load_timeline(write(folder, trace(*events)))
-    return select(timeline, Wanted(min_share=0, **wanted))
+    return select(timeline, SelectOptions(min_share=0, **wanted))
 
 
 def test_a_trace_of_steps_is_extrapolated_and_says_so(tmp_path: Path):
@@ -136,7 +136,7 @@ def test_a_trace_of_steps_is_extrapolated_and_says_so(tmp_path: Path):
     assert request.basis is Basis.ESTIMATED
     assert request.names == ("f", "g")
     assert (request.launch_skip, request.launch_count) == (3 * 4 + 1, 3)
-    assert "3 steps like the one seen" in request.notes[0].text
+    assert "3 steps like the one seen" in note_text(request.notes[0])
 
 
 def test_kernels_of_one_name_are_told_apart_by_their_place(tmp_path: Path):
@@ -167,14 +167,14 @@ def test_a_process_on_two_devices_is_not_counted(tmp_path: Path):
 
 def test_nothing_chosen_gives_no_command(tmp_path: Path):
     timeline = load_timeline(write(tmp_path, trace(kernel("a", 0, 10), kernel("b", 20, 10))))
-    assert select(timeline, Wanted(min_share=1)).requests == ()  # each takes a third
+    assert select(timeline, SelectOptions(min_share=1)).requests == ()  # each takes a third
 
 
 def test_a_library_kernel_needs_no_quoting(tmp_path: Path):
     name = "void cutlass::Kernel2<cutlass_80>(cutlass_80::Params)"
     timeline = load_timeline(write(tmp_path, trace(kernel(name, 0, 10))))
     (request,) = select(timeline).requests
-    assert options(request)[:2] == ("--kernel", "Kernel2")
+    assert command(request).startswith("roofline profile --kernel Kernel2 ")
 
 
 @pytest.mark.parametrize(
@@ -214,4 +214,4 @@ def test_no_stretch_is_shorter(sequence: list[int]):
 @pytest.mark.parametrize("share", [float("nan"), -0.1, 1.1])
 def test_a_share_is_a_share(share: float):
     with pytest.raises(UsageError, match="from 0 to 1"):
-        Wanted(min_share=share)
+        SelectOptions(min_share=share)

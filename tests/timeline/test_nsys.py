@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from roofline.errors import InputError
+from roofline.text.notes import note_text
 from roofline.timeline.load import load_timeline
 from tests.timeline.made import CALLS, COPIES, KERNELS, NVTX, Export
 
@@ -59,7 +60,7 @@ def test_events_are_in_order_of_start_whatever_the_rows(tmp_path: Path):
 
 
 def test_more_rows_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("roofline.timeline.nsys_sqlite._ROWS", 3)
+    monkeypatch.setattr("roofline.timeline.nsys._ROWS", 3)
     made = export(tmp_path)
     for i in range(10):
         made.kernel("k" if i % 2 else "other", i * 10, i * 10 + 5)
@@ -80,7 +81,7 @@ def test_values_that_are_no_integers_are_refused(tmp_path: Path):
 
 
 def test_rows_that_were_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("roofline.timeline.nsys_sqlite._ROWS", 4)
+    monkeypatch.setattr("roofline.timeline.nsys._ROWS", 4)
     made = export(tmp_path)
     for i in range(20):
         made.kernel("k", i * 10, i * 10 + 5)
@@ -196,7 +197,7 @@ def test_lost_events_are_said_in_our_words(tmp_path: Path):
     text = "Not all CUDA events might have been collected in /home/alice."
     made.db.execute("INSERT INTO DIAGNOSTIC_EVENT VALUES (2, ?)", (text,))
     (note,) = [n for n in load_timeline(made.done()).notes if n.code == "events_lost"]
-    assert "alice" not in note.text
+    assert "alice" not in note_text(note)
 
 
 def test_whole_graphs_are_refused(tmp_path: Path):

@@ -1,0 +1,295 @@
+"""What ``select`` answers: values only, without numpy, for renderers and for ``join``.
+
+Times are seconds. ``None`` means that the timeline does not say. A bound is how many times faster
+the step gets at most; ``None`` where there is no limit, or no wall time to tell. Names of fields
+and properties are those of the JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from roofline.errors import UsageError
+from roofline.model import Device, Dim3, Note
+
+Bounds = tuple[float | None, float | None]
+Keep = Literal["inner", "all"] | tuple[int, int]
+
+
+class Format(StrEnum):
+    """The formats of timelines."""
+
+    NSYS_SQLITE = "nsys-sqlite"
+    NSYS_SUMMARY = "nsys-summary"
+    NSYS_GPU_TRACE = "nsys-gpu-trace"
+    KINETO = "kineto"
+    JAX = "jax"
+
+
+class Steps(StrEnum):
+    """What the figures cover: ranges by name, what was asked for, all of it, or sums alone."""
+
+    RANGES = "ranges"
+    WINDOW = "window"
+    RECORDING = "recording"
+    SUMMARY = "summary"
+
+
+class LeftOut(StrEnum):
+    """Why a step does not count."""
+
+    FIRST = "first"
+    LAST = "last"
+    NOT_ASKED = "not_asked"
+
+
+class Apart(StrEnum):
+    """Why ncu cannot help with a kernel."""
+
+    COMMUNICATION = "communication"
+    COPY = "copy"
+    SHORT = "short"
+
+
+class First(StrEnum):
+    """What takes most of the wall time, and so is to be looked at first."""
+
+    GAPS = "gaps"
+    KERNELS = "kernels"
+    COMMUNICATION = "communication"
+    COPIES = "copies"
+
+
+class Basis(StrEnum):
+    """How sure it is that a command profiles the launch that was seen in the timeline."""
+
+    COUNTED = "counted"
+    RANGE = "range"
+    ESTIMATED = "estimated"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectOptions:
+    """What is asked of a selection.
+
+    ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all
+    but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
+    a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
+    expression for kernels that wait for other ranks, beside those known by name. ``warmup_steps``
+    are skipped where it is not known which launch of the process the timeline saw.
+
+    Raises:
+        UsageError: ``min_share`` is not from 0 to 1.
+
+    """
+
+    top: int = 5
+    min_share: float = 0.01
+    device: int | None = None
+    keep: Keep = "inner"
+    start: int | None = None
+    end: int | None = None
+    by_name: bool = False
+    communication: str | None = None
+    warmup_steps: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_share <= 1:
+            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
+
+    @property
+    def window(self) -> bool:
+        """Whether a stretch of time is asked for instead of steps."""
+        return self.start is not None or self.end is not None
+
+
+def speedup_bound(share: float | None) -> float | None:
+    """Amdahl's law: 1 / (1 - share); ``None`` where the share is not known, or all of it."""
+    return None if share is None or share >= 1 else 1 / (1 - share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelShare:
+    """One kernel (name, grid, block) on one device, summed over the steps that count.
+
+    ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
+    ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
+    overlaps other work. ``kernel_share`` is of the sum of all kernels' times.
+    """
+
+    name: str
+    base_name: str
+    grid: Dim3 | None
+    block: Dim3 | None
+    device: int
+    instances: int
+    total_s: float
+    kernel_share: float | None
+    mangled: str | None = None
+    instances_per_step: float | None = None
+    exposed_share: float | None = None
+    wall_share: float | None = None
+    apart: Apart | None = None
+    chosen: bool = False
+
+    @property
+    def speedup_at_most(self) -> Bounds:
+        """Bounds for the step: by the time that nothing else covers, and by all of its time."""
+        return speedup_bound(self.exposed_share), speedup_bound(self.wall_share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How a device spent a stretch of time. Unions, never sums; "exposed": nothing else ran."""
+
+    wall_s: float
+    kernel_s: float
+    compute_s: float
+    communication_s: float
+    exposed_communication_s: float
+    copy_s: float
+    exposed_copy_s: float
+    busy_s: float
+
+    @property
+    def idle_s(self) -> float:
+        """Time in which nothing ran."""
+        return self.wall_s - self.busy_s
+
+    @property
+    def busy_share(self) -> float:
+        """Part of the wall time in which anything ran."""
+        return self.busy_s / self.wall_s
+
+    @property
+    def kernel_share(self) -> float:
+        """Part of the wall time in which kernels ran."""
+        return self.kernel_s / self.wall_s
+
+    @property
+    def without_gaps_at_most(self) -> float | None:
+        """Bound: all gaps removed."""
+        return 1 / self.busy_share if self.busy_s else None
+
+    @property
+    def without_kernels_at_most(self) -> float | None:
+        """Bound: all kernels free, communication included."""
+        return speedup_bound(self.kernel_share)
+
+    @property
+    def without_compute_at_most(self) -> float | None:
+        """Bound: all kernels free but communication, which ncu cannot help with."""
+        return speedup_bound(self.compute_s / self.wall_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepUse(Use):
+    """One step: its place in order of time from 1, when it began, why it is left out if it is."""
+
+    number: int
+    start_s: float
+    left_out: LeftOut | None = None
+    launches: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleGap:
+    """An idle stretch: when, how long, and how much of it came before the host launched.
+
+    ``doing`` is the CUDA call or operator that the launching thread was in for most of it.
+    """
+
+    start_s: float
+    duration_s: float
+    host_late_s: float | None = None
+    doing: str | None = None
+    doing_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceUse:
+    """How one device was used.
+
+    ``use`` sums the steps that count; ``span_s`` is from their first event to their last, as
+    Holistic Trace Analysis counts, and ``span_idle_s`` the idle time within. ``steady`` says
+    whether every counted step launched the same kernels; ``None`` where fewer than two were
+    counted. ``host_late_s`` is the idle time before a launch that came too late.
+    """
+
+    index: int
+    device: Device
+    use: Use | None
+    steps: tuple[StepUse, ...]
+    kernels: tuple[KernelShare, ...]
+    apart: tuple[KernelShare, ...]
+    gaps: tuple[IdleGap, ...] = ()
+    span_s: float | None = None
+    span_idle_s: float | None = None
+    host_late_s: float | None = None
+    steady: bool | None = None
+    first: First | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many steps (or windows) the figures cover."""
+        return sum(s.left_out is None for s in self.steps)
+
+    @property
+    def kernel_s(self) -> float:
+        """The sum of all kernels' times."""
+        ran = (*self.kernels, *self.apart)
+        return sum(k.total_s for k in ran if k.apart is not Apart.COPY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRequest:
+    """One run of ``roofline profile`` that captures ``kernels`` in steady state.
+
+    ``names`` are whole names of ``name_base``. ``launch_skip`` counts launches of these names,
+    within ``nvtx`` where that is set.
+    """
+
+    kernels: tuple[KernelShare, ...]
+    names: tuple[str, ...]
+    name_base: Literal["function", "mangled"]
+    basis: Basis
+    launch_count: int
+    launch_skip: int | None = None
+    per_config: bool = False
+    nvtx: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The answer about one timeline. ``device`` is the one whose kernels are ranked.
+
+    ``truncated`` says that the recording lacks events, so that no device has a ``use``.
+    """
+
+    file: str
+    format: Format
+    steps: Steps
+    devices: tuple[DeviceUse, ...]
+    device: int
+    truncated: bool = False
+    requests: tuple[ProfileRequest, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def selected(self) -> DeviceUse:
+        """The device whose kernels are ranked."""
+        return next(d for d in self.devices if d.index == self.device)
+
+    @property
+    def kernels(self) -> tuple[KernelShare, ...]:
+        """The kernels of that device, the largest exposed share first."""
+        return self.selected.kernels
+
+    @property
+    def chosen(self) -> tuple[KernelShare, ...]:
+        """Those that deserve ncu."""
+        return tuple(k for k in self.kernels if k.chosen)

@@ -1,0 +1,489 @@
+"""Nsight Systems: SQLite exports of schemas 2022.4 to 2026.2, and reports through ``nsys export``.
+
+Nothing but the kernel table and the table of strings is taken for granted. Environment and
+command line, which an export holds too, are never asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from roofline.errors import InputError
+from roofline.kernel_names import printable
+from roofline.model import Device, Dim3, Note
+from roofline.process import run_quietly
+from roofline.timeline.events import (
+    STEP,
+    UNKNOWN,
+    Calls,
+    Events,
+    Identity,
+    Integers,
+    Range,
+    Timeline,
+    Work,
+    harmless,
+    identity,
+    join_launches,
+    make_calls,
+    make_events,
+    no_such_step,
+    notes_on,
+    nothing,
+)
+from roofline.timeline.model import Format
+from roofline.typed import Typed
+
+TIMEOUT_S = 1800.0
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
+GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+RANGES = "NVTX_EVENTS"
+
+_COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
+_PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
+_IS_RANGE = f"eventType IN ({_PUSH_POP}, {_START_END})"
+_PLAIN = re.compile(r"[\w#.=: -]{1,60}")
+_VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+_FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
+_NEGLIGIBLE_SHARE = 0.01
+_ROWS = 1 << 17
+_THREADS = 2
+_IDS = 500  # SQLite takes at least 999 parameters
+_ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
+
+# Several small columns in one integer, because each column read takes its time. Grid x takes 31
+# bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
+_GRID = "(gridX << 32) | (gridY << 16) | gridZ"
+_BLOCK = "(blockX << 20) | (blockY << 8) | blockZ"
+_LASTED = "((end - start) << 8) | deviceId"  # below 0 where the times cannot be
+# Correlation ids are counted by each process anew: the process is above 32 bits of correlation.
+_KEY = "(((globalPid >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
+_WHERE = ("start", _LASTED, _KEY)
+
+_BY_NODE = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o FILE PROGRAM"
+_NO_RECORDS = (
+    "CUDA calls were recorded but no kernel records (lost, trimmed or dropped from the export, or "
+    "another profiler held CUPTI)"
+)
+_RECORD_AGAIN = (
+    "record again with nothing else attached: nsys profile --trace=cuda,nvtx -o FILE PROGRAM; "
+    "then nsys export --type sqlite without --tables or --times"
+)
+
+
+def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
+    """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that.
+
+    Args:
+        path: the report.
+        step: regular expression for the NVTX ranges that are steps.
+        nsys: the program; found on PATH where not given.
+
+    Raises:
+        InputError: there is no nsys, it cannot read the report, or the report has no kernels.
+
+    """
+    program = nsys or shutil.which("nsys")
+    by_hand = f"nsys export --type sqlite {path.name}, where it was recorded"
+    if program is None:
+        raise InputError(
+            f"{path.name} cannot be read", why="there is no nsys on PATH to export it", hint=by_hand
+        )
+    with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
+        export = Path(folder) / "export.sqlite"
+        argv = [program, "export", "--type", "sqlite", "--output", str(export), str(path)]
+        done = run_quietly(argv, timeout_s=TIMEOUT_S)
+        if done is None:
+            raise InputError(f"{program} cannot be run", hint="--nsys FILE names another one")
+        if done.code != 0 or not export.exists():
+            why = _why_not_exported(done.code, done.stdout + done.stderr)
+            raise InputError(f"{path.name} cannot be exported", why=why, hint=by_hand)
+        return read_sqlite(export, step=step, label=path.name)
+
+
+def _why_not_exported(code: int, said: str) -> str:
+    """In our words: what nsys prints names folders and users."""
+    if "newer than your current version" in said:
+        return "it was recorded by a newer Nsight Systems than the one here"
+    if code == -9:
+        return f"nsys export was killed or took more than {TIMEOUT_S / 60:.0f} minutes"
+    return f"nsys export ended with code {code}"
+
+
+def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
+    """Read an export of ``nsys export --type sqlite``.
+
+    Args:
+        path: the export; it is opened read-only and nothing is written beside it.
+        step: regular expression for the NVTX ranges that are steps.
+        label: the file's name in messages, where ``path`` is a temporary export.
+
+    Raises:
+        InputError: not such an export, no kernels in it, or only whole CUDA graphs.
+        UsageError: ``step`` matches no range.
+
+    """
+    name = label or path.name
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    connect = partial(sqlite3.connect, uri, uri=True)
+    try:
+        with closing(connect()) as db:
+            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+            return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{name} cannot be read",
+            why=f"SQLite says: {printable(str(error))}",
+            hint="nsys export --type sqlite REPORT.nsys-rep",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Export:
+    db: sqlite3.Connection
+    connect: Callable[[], sqlite3.Connection]
+    name: str
+    tables: set[str]
+
+    def timeline(self, step: str | None) -> Timeline:
+        if not self._has_rows(KERNELS):
+            raise self._no_kernels()
+        graphs = self._graphs()
+        ranges = tuple(self._ranges(step))
+        if step is not None and not ranges:
+            raise no_such_step(self.name, step, self._names_of_ranges())
+        calls, keys = self._calls()
+        identities, events, untimed = self._events(calls, keys)
+        return Timeline(
+            file=self.name,
+            format=Format.NSYS_SQLITE,
+            identities=identities,
+            events=events,
+            calls=calls,
+            call_names=self._call_names(calls),
+            ranges=ranges,
+            devices=self._devices(),
+            from_start=self._from_start(keys),
+            notes=(*graphs, *self._lost(), *notes_on(events, untimed=untimed)),
+        )
+
+    # --- tables and columns, which vary with the version of nsys
+
+    def _has_rows(self, table: str) -> bool:
+        if table not in self.tables:
+            return False
+        return self.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608
+
+    def _has_column(self, table: str, column: str) -> bool:
+        return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
+
+    def _columns(self, table: str, columns: Sequence[str]) -> list[Integers]:
+        """Whole integer columns.
+
+        SQLite joins each column to text and numpy parses it: three times faster than a Python
+        tuple for each row, and in batches it needs little memory. SQLite works outside of
+        Python's lock, so two threads help.
+        """
+        low, high = self.db.execute(f"SELECT min(rowid), max(rowid) FROM {table}").fetchone()  # noqa: S608
+        if low is None:
+            return nothing(len(columns))
+        listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
+        query = f"SELECT count(*), {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
+        # Rows are numbered without holes unless some were deleted; memory that is not written to
+        # costs nothing.
+        found = [np.empty(high - low + 1, dtype=np.int64) for _ in columns]
+
+        def batch(first: int) -> slice:
+            with closing(self.connect()) as db:
+                texts = db.execute(query, (first, first + _ROWS)).fetchone()
+            place = slice(first - low, first - low + texts[0])
+            for column, text in zip(found, texts[1:], strict=True):
+                column[place] = _integers(text or "", texts[0])
+            return place
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            filled = list(pool.map(batch, range(low, high + 1, _ROWS)))
+        if sum(f.stop - f.start for f in filled) == high - low + 1:
+            return found
+        return [np.concatenate([column[f] for f in filled]) for column in found]
+
+    def _strings(self, keys: Iterable[int]) -> dict[int, str]:
+        """Texts by id; the table may have no index, so it is not searched for each."""
+        wanted = sorted(keys)
+        found: dict[int, str] = {}
+        for first in range(0, len(wanted), _IDS):
+            part = wanted[first : first + _IDS]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT id, value FROM StringIds WHERE id IN ({marks})"  # noqa: S608
+            found.update(self.db.execute(query, part))
+        return found
+
+    # --- what ran
+
+    def _calls(self) -> tuple[Calls, Integers]:
+        """CUDA calls of the host, and for each its process and correlation id in one number."""
+        if not self._has_rows(CALLS):
+            return make_calls(nothing(4)), nothing(1)[0]
+        packed = "(nameId << 32) | min(end - start, 0xFFFFFFFF)"
+        start, lasted, thread, correlation = self._columns(
+            CALLS, ("start", packed, "globalTid", "nullif(correlationId, 0)")
+        )
+        order = np.argsort(start, kind="stable")
+        process = thread >> 24 & 0xFFFFFF
+        keys = np.where(correlation > 0, process << 32 | correlation, UNKNOWN)[order]
+        name = lasted >> 32
+        lasted &= 0xFFFFFFFF
+        lasted += start
+        return make_calls([start, lasted, thread, name], order), keys
+
+    def _call_names(self, calls: Calls) -> dict[int, str]:
+        found = self._strings(np.unique(calls.name).tolist())
+        return {i: harmless(_VERSION.sub("", name or "")) for i, name in found.items()}
+
+    def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events, int]:
+        """What ran, and how many events were left out because their times cannot be."""
+        parts: list[list[Integers]] = []
+        identities: list[Identity] = []
+        for found, columns in self._work():
+            parts.append([*columns[:3], columns[3] + len(identities)])
+            identities += found
+        start, lasted, key, which = (
+            np.concatenate([part.pop(0) for part in parts]) for _ in range(4)
+        )
+        timed = lasted >= 0
+        if not timed.all():
+            start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
+        launches = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
+        key >>= 32  # the process; in place, for a column more is memory
+        device = self._physical_device(lasted & 0xFF, key)
+        lasted >>= 8
+        lasted += start
+        events = make_events([start, lasted, device, which, *launches, key])
+        return tuple(identities), events, int((~timed).sum())
+
+    def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
+        """For kernels, copies and sets: identities, and columns that end with their index."""
+        has_mangled = self._has_column(KERNELS, "mangledName")
+        names = f"(demangledName << 32) | {'mangledName' if has_mangled else 'demangledName'}"
+        *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
+        keys, index = _distinct(name, grid, block)
+        yield self._kernels(keys, has_mangled=has_mangled), [*columns, index]
+        if self._has_rows(COPIES):
+            *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
+            keys, index = _distinct(kind)
+            names_of = (f"memcpy {_COPY_KINDS.get(k[0], 'other')}" for k in keys)
+            yield [identity(Work.COPY, n) for n in names_of], [*columns, index]
+        if self._has_rows(SETS):
+            columns = self._columns(SETS, _WHERE)
+            yield [identity(Work.SET, "memset")], [*columns, columns[0] * 0]
+
+    def _kernels(self, keys: Sequence[tuple[int, ...]], *, has_mangled: bool) -> list[Identity]:
+        texts = self._strings({i for names, *_ in keys for i in (names >> 32, names & 0xFFFFFFFF)})
+        return [
+            identity(
+                Work.KERNEL,
+                texts.get(names >> 32) or "(no name)",
+                mangled=texts.get(names & 0xFFFFFFFF) if has_mangled else None,
+                grid=_grid(grid),
+                block=_block(block),
+            )
+            for names, grid, block in keys
+        ]
+
+    # --- ranges
+
+    def _ranges(self, step: str | None) -> Iterator[Range]:
+        """Push/pop and start/end ranges whose name says that they are a step."""
+        if RANGES not in self.tables:
+            return
+        text = self._text
+        domain = "domainId" if self._has_column(RANGES, "domainId") else "0"
+        named = f"SELECT {domain}, {text} FROM {RANGES} WHERE eventType = {_DOMAIN}"  # noqa: S608
+        domains = {number: name for number, name in self.db.execute(named) if name}
+        pattern = Typed(step or STEP, option="--step")
+        query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM {RANGES}
+            WHERE {_IS_RANGE} AND end IS NOT NULL {"" if step else "AND name GLOB 'ProfilerStep#*'"}
+            ORDER BY start"""  # noqa: S608
+        for start, end, thread, where, name in self.db.execute(query):
+            match = None if name is None else pattern.search(name)
+            if match is not None:
+                yield Range(
+                    name=printable(name),
+                    start=start,
+                    end=end,
+                    process=(thread or 0) >> 24 & 0xFFFFFF,
+                    thread=UNKNOWN if thread is None else thread,
+                    nvtx=_name_for_ncu(match, domains.get(where) if where else None),
+                )
+
+    def _names_of_ranges(self) -> set[str]:
+        if RANGES not in self.tables:
+            return set()
+        query = f"SELECT DISTINCT {self._text} FROM {RANGES} WHERE {_IS_RANGE}"  # noqa: S608
+        return {row[0] for row in self.db.execute(query) if row[0]}
+
+    @property
+    def _text(self) -> str:
+        """How the name of a range is asked for."""
+        if self._has_column(RANGES, "textId"):
+            return "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+        return "text"
+
+    # --- the GPUs, and how it was recorded
+
+    def _devices(self) -> dict[int, Device]:
+        """The GPUs by index, where the export kept their table."""
+        if "TARGET_INFO_GPU" not in self.tables:
+            return {}
+        columns = "id, name, computeMajor, computeMinor, smCount, totalMemory"
+        return {
+            index: Device(
+                index=index,
+                name=printable(name) if name else None,
+                compute_capability=None if major is None else f"{major}.{minor}",
+                sm_count=sms,
+                memory_bytes=memory,
+            )
+            for index, name, major, minor, sms, memory in self.db.execute(
+                f"SELECT {columns} FROM TARGET_INFO_GPU"  # noqa: S608
+            )
+        }
+
+    def _physical_device(self, device: Integers, pid: Integers) -> Integers:
+        """GPU indices for CUDA ordinals, which each process may count in its own way."""
+        if "TARGET_INFO_CUDA_DEVICE" not in self.tables:
+            return device
+        rows = self.db.execute("SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE").fetchall()
+        found = device.copy()
+        for process, ordinal, index in rows:
+            found[(device == ordinal) & (pid == process)] = index
+        return found
+
+    def _from_start(self, keys: Integers) -> bool:
+        """Whether launches were recorded from the start of the process.
+
+        ``keys`` hold the correlation id of each CUDA call in their lower 32 bits.
+        """
+        trigger = self._setting("CAPTURE", "START_TRIGGER")
+        return (
+            bool(len(keys))
+            and int((keys & 0xFFFFFFFF).min()) < _FIRST_CORRELATIONS
+            and not self._setting("EXPORT", "EXPORT_PARAM_TIMES_TO_EXPORT")
+            and not self._setting("EXPORT", "DERIVED_WINDOW_NS")
+            and (trigger is None or "immediate" in trigger.lower())
+        )
+
+    def _setting(self, kind: str, key: str) -> str | None:
+        """One value of a table that also holds the environment: asked for by its name alone."""
+        for table in (f"META_DATA_{kind}", f"{kind}_META_DATA"):
+            if table in self.tables:
+                query = f"SELECT value FROM {table} WHERE name = ? OR name LIKE ?"  # noqa: S608
+                row = self.db.execute(query, (key, f"PROCESS\\_%:{key}")).fetchone()
+                return None if row is None else str(row[0] or "")
+        return None
+
+    def _lost(self) -> tuple[Note, ...]:
+        if "DIAGNOSTIC_EVENT" not in self.tables:
+            return ()
+        query = "SELECT 1 FROM DIAGNOSTIC_EVENT WHERE text LIKE 'Not all CUDA events%' LIMIT 1"
+        return () if self.db.execute(query).fetchone() is None else (Note(code="events_lost"),)
+
+    # --- what cannot be used, and what to record instead
+
+    def _graphs(self) -> tuple[Note, ...]:
+        """A note on CUDA graphs recorded as a whole; where they are not few, no share is true."""
+        graphs = self._time(GRAPHS)
+        if not graphs:
+            return ()
+        share = graphs / (graphs + self._time(KERNELS))
+        if share > _NEGLIGIBLE_SHARE:
+            raise InputError(
+                f"{self.name} cannot be used",
+                why=f"CUDA graphs, recorded as a whole, take {share:.0%} of the GPU's time: the "
+                "kernels in them are not known",
+                hint=_BY_NODE,
+            )
+        return (Note(code="graphs_left_out", facts={"share": share}),)
+
+    def _no_kernels(self) -> InputError:
+        """The error for an export without kernel records, with the likeliest reason."""
+        if "StringIds" not in self.tables and not any(t.startswith("CUPTI_") for t in self.tables):
+            return InputError(
+                f"{self.name} cannot be used",
+                why="it is an SQLite file, but not an Nsight Systems export",
+                hint="nsys export --type sqlite REPORT.nsys-rep",
+            )
+        why, hint = "CUDA was not traced", "nsys profile --trace=cuda,nvtx -o FILE PROGRAM"
+        if self._time(GRAPHS):
+            why = "CUDA graphs were recorded as a whole, without the kernels in them"
+            hint = _BY_NODE
+        elif any(t.startswith("CUPTI_ACTIVITY_KIND_") for t in self.tables):
+            why, hint = _NO_RECORDS, _RECORD_AGAIN
+        return InputError(f"{self.name} holds no kernels", why=why, hint=hint)
+
+    def _time(self, table: str) -> int:
+        if table not in self.tables:
+            return 0
+        return int(self.db.execute(f"SELECT total(end - start) FROM {table}").fetchone()[0])  # noqa: S608
+
+
+def _name_for_ncu(match: re.Match[str], domain: str | None) -> str | None:
+    """The name of a range for ncu: only what was asked for by its letters can be printed.
+
+    Numbers may surround the match ("iteration" in "iteration 7"); other letters may be private.
+    """
+    name = match.string
+    around = name[: match.start()] + name[match.end() :]
+    plain = _PLAIN.fullmatch(name) and not re.search(r"[^\W\d_]", around)
+    if not plain or (domain is not None and not _PLAIN.fullmatch(domain)):
+        return None
+    return name if domain is None else f"{domain}@{name}"
+
+
+def _integers(text: str, number: int) -> Integers:
+    """The numbers of a list, refused where they are not what the schema has."""
+    try:
+        values = np.fromstring(text, dtype=np.int64, sep=",")
+    except (ValueError, DeprecationWarning):
+        values = np.empty(0, dtype=np.int64)
+    if len(values) != number:
+        raise sqlite3.DatabaseError("a column that should hold integers holds something else")
+    return values
+
+
+def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
+    """The different rows, and for each row the place of its like among them.
+
+    Rows are told apart by a mix of their columns, and it is checked that no two share one.
+    """
+    code = columns[0].copy()
+    for column in columns[1:]:
+        code = code * _ODD + column  # wraps around
+    _, first, index = np.unique(code, return_index=True, return_inverse=True)
+    if not all((c[first][index] == c).all() for c in columns):
+        rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+        return [tuple(row) for row in rows.tolist()], index.reshape(-1)
+    return [tuple(int(c[i]) for c in columns) for i in first], index
+
+
+def _grid(packed: int) -> Dim3:
+    return packed >> 32, packed >> 16 & 0xFFFF, packed & 0xFFFF
+
+
+def _block(packed: int) -> Dim3:
+    return packed >> 20, packed >> 8 & 0xFFF, packed & 0xFF
