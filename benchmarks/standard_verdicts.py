@@ -17,7 +17,7 @@ from roofline.capture.levels import SAMPLING, base_name, chip_of, metrics_of, ta
 from roofline.capture.request import CaptureLevel
 from roofline.counters.measure import measure
 from roofline.model import Launch, Metrics, Note, Result
-from roofline.reader import read
+from roofline.reports import read
 from roofline.specs import load
 
 THROUGHPUT = "breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"

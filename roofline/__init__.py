@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         Rule,
         Verdict,
     )
-    from roofline.reader import read
     from roofline.render.flat import to_frame
+    from roofline.reports import read
 
 # Name -> module, so that importing the package costs nothing until a name is used.
 _HOMES = {
@@ -37,7 +37,7 @@ _HOMES = {
     "RooflineError": "roofline.errors",
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
-    "read": "roofline.reader",
+    "read": "roofline.reports",
     "to_frame": "roofline.render.flat",
 }
 

@@ -11,8 +11,8 @@ from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.fold import fold, key_of
 from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
-from roofline.reader import Measured, OnProgress, Refused, survey
-from roofline.reports import OnError, label_of, report_or_raise
+from roofline.reports import Measured, OnError, OnProgress, Reader, Refused, measure_all
+from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
 from roofline.specs.ceilings import Ceilings
 from roofline.specs.peaks import peak_set
@@ -45,6 +45,7 @@ def analyze(
     achieved: Sequence[Ceilings] = (),
     rule: Rule | None = None,
     jobs: int | None = None,
+    reader: Reader = "protobuf",
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
 ) -> Analysis:
@@ -56,10 +57,11 @@ def analyze(
         achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
             launch takes those of its own device.
         rule: the numbers to judge by; without it NVIDIA's own.
-        jobs: processes that may read at once where there is much to read; without it as many as
+        jobs: processes that may read at once where there are many files; without it as many as
             there are CPUs, at most eight.
+        reader: what decodes the reports: "protobuf", or "ncu-report", NVIDIA's own package.
         on_error: called with each file that cannot be read; without it the first one raises.
-        on_progress: called with (bytes read, bytes in all) as parts are done.
+        on_progress: called with (bytes read, bytes in all) as reading goes on.
 
     Raises:
         InputError: a file cannot be read, or no file held a kernel.
@@ -68,7 +70,15 @@ def analyze(
     """
     to_result = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
     # Closed, it ends the processes that still read for it, whatever has come between.
-    with closing(survey(*paths, jobs=jobs, on_error=on_error, on_progress=on_progress)) as events:
+    events = measure_all(
+        *paths,
+        measure=measure,
+        reader=reader,
+        jobs=jobs,
+        on_error=on_error,
+        on_progress=on_progress,
+    )
+    with closing(events):
         return _analysis(events, to_result, on_error)
 
 
@@ -92,7 +102,7 @@ def _analysis(
         if isinstance(event, Refused):
             report_or_raise(event.error, on_error)
             if source is not None:
-                sources[event.path] = _partial(source, event.results)
+                sources[event.path] = _partial(source)
             continue
         source = source or _source(labels.of(event.path), event.origin)
         sources[event.path] = replace(source, launches=source.launches + 1)
@@ -115,9 +125,9 @@ def _source(label: str, origin: str | None) -> Source:
     return Source(path=label, launches=0, notes=notes)
 
 
-def _partial(source: Source, results: int) -> Source:
-    """A source of which an error has left the first launches, and maybe not all."""
-    text = f"an error while it was read left {source.launches:,} of {results:,} launches"
+def _partial(source: Source) -> Source:
+    """A source of which an error has left the first launches only."""
+    text = f"an error while it was read left only the first {source.launches:,} launches"
     return replace(source, notes=(*source.notes, Note(code="partial", text=text)))
 
 

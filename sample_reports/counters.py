@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from roofline.repfile import Metric, Scalar
 from sample_reports import names
 from sample_reports.chips import Chip, attributes
 from sample_reports.model import Kernel, Timing, demands, shared_wavefronts, timing
+from sample_reports.writer import Metric, Scalar
 
 Counters = dict[str, Scalar | Metric]
 

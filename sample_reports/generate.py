@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roofline.repfile import Capture, Launch, Process, Section, write
 from sample_reports import kernels as k
 from sample_reports import tensor_kernels as t
 from sample_reports.chips import CHIPS, attributes
 from sample_reports.counters import counters
 from sample_reports.model import Kernel, timing
+from sample_reports.writer import Capture, Launch, Process, Section, write
 
 ORIGIN = "computed by roofline sample_reports/generate.py, not captured"
 SECTIONS = (

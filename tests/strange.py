@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from roofline.repfile import Capture, Launch, Process, Scalar, Workload, encode
-from roofline.repfile.writer import compressed
+from roofline.reports.check import Summary, summarize
+from roofline.reports.container import compressed, opened
+from roofline.reports.fields import Workload
+from sample_reports.writer import Capture, Launch, Process, Scalar, encode
 
 NAN = math.nan
 # What identifies an A100 to a reader: without the implementation there are no units.
@@ -71,6 +73,17 @@ def report(*launches: Launch, capture: Capture = CAPTURE) -> bytes:
     return b"".join(encode(launches, capture))
 
 
+def packed(data: bytes) -> bytes:
+    """A report's bytes as those of a ``.ncu-repz``."""
+    return b"".join(compressed([data]))
+
+
+def summary(path: Path) -> Summary:
+    """What the container of a report says."""
+    with opened(path) as file:
+        return summarize(file, path)
+
+
 def _healthy() -> bytes:
     return report(launch("first"), launch("second"))
 
@@ -108,10 +121,10 @@ BROKEN: dict[str, Broken] = {
     "junk appended": Broken(lambda: _healthy() + b"\x05\0\0\0\xff\xff\xff\xff\xff", "junk"),
     "text appended": Broken(lambda: _healthy() + b"and some text", "cut"),
     "no kernels": Broken(lambda: report(), "no results"),
-    "compressed, named plain": Broken(lambda: compressed(_healthy()), "renamed"),
+    "compressed, named plain": Broken(lambda: packed(_healthy()), "renamed"),
     "plain, named compressed": Broken(_healthy, "renamed", "broken.ncu-repz"),
-    "compressed and cut": Broken(lambda: compressed(_healthy())[:-1], "cut", "broken.ncu-repz"),
-    "compressed, then junk": Broken(lambda: compressed(_healthy()) + b"junk", "junk", "b.ncu-repz"),
+    "compressed and cut": Broken(lambda: packed(_healthy())[:-1], "cut", "broken.ncu-repz"),
+    "compressed, then junk": Broken(lambda: packed(_healthy()) + b"junk", "junk", "b.ncu-repz"),
 }
 
 OTHER_GPU: dict[str, Scalar] = {

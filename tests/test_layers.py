@@ -12,7 +12,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Foreign package -> the only places that may import it.
 OWNERS = {
     "subprocess": ("process.py",),
-    "ncu_report": ("reader/",),
+    "ncu_report": ("reports/nvidia.py",),
+    "google": ("reports/fields.py",),
+    "multiprocessing": ("reports/pool.py",),
     "matplotlib": ("plot/",),
     "pandas": ("render/",),
     "click": ("cli/",),
@@ -21,7 +23,7 @@ OWNERS = {
     "torch": ("specs/",),
 }
 # Of ours: module -> what it must never import.
-_COUNTERS = ("roofline.reader", "roofline.counters.measure", "roofline.model", "roofline.counters")
+_COUNTERS = ("roofline.reports", "roofline.counters.measure", "roofline.model", "roofline.counters")
 FORBIDDEN = {
     "model.py": ("roofline",),
     "errors.py": ("roofline",),
@@ -30,7 +32,7 @@ FORBIDDEN = {
     "render/": _COUNTERS,
     "plot/": _COUNTERS,
     "compare/": _COUNTERS,
-    "repfile/": ("roofline.reader", "roofline.counters.measure"),
+    "reports/": ("roofline.counters", "roofline.verdict", "roofline.analysis"),
 }
 
 
@@ -87,7 +89,7 @@ def test_only_the_command_line_prints():
     assert not strays
 
 
-HEAVY = ("pandas", "matplotlib", "numpy", "ncu_report", "rich", "pyarrow", "msgspec")
+HEAVY = ("pandas", "matplotlib", "numpy", "ncu_report", "rich", "pyarrow", "msgspec", "google")
 
 
 def test_help_imports_nothing_heavy():

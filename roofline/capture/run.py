@@ -22,7 +22,7 @@ from roofline.errors import InputError, RooflineError, UsageError
 from roofline.files import refuse_overwrite
 from roofline.model import Launch
 from roofline.process import Completed, run_through
-from roofline.reader import read
+from roofline.reports import read
 
 # Looking for kernel names runs the program a second time: only where that is quick.
 NAMES_WITHIN_S = 60.0

@@ -114,8 +114,16 @@ jobs = click.option(
     "--jobs",
     metavar="N",
     type=click.IntRange(1, 1024),
-    help="Processes that may read at once where reports are more than 16 MB together; each takes "
-    "0.5 to 0.7 GB.  [default: one for each CPU, at most 8]",
+    help="Processes that may read at once where there are many reports.  [default: one for each "
+    "CPU, at most 8]",
+)
+reader = click.option(
+    "--reader",
+    type=click.Choice(("protobuf", "ncu-report")),
+    default="protobuf",
+    show_default=True,
+    help="What decodes the reports; 'ncu-report' is NVIDIA's own package: slower, and the one to "
+    "ask where values look wrong.",
 )
 
 # --- which kernels ----------------------------------------------------------------------------
@@ -185,7 +193,7 @@ plot = click.option(
 )
 force = click.option("--force", is_flag=True, help="Write over files that exist.")
 
-JUDGING = (specs, peaks, latency_threshold, balance, jobs)
+JUDGING = (specs, peaks, latency_threshold, balance, jobs, reader)
 CHOOSING = (kernel, device, min_share, top, sort)
 
 

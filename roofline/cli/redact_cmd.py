@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from roofline.cli import options
-from roofline.redact import Redaction, redact
+from roofline.reports.redact import Redaction, redact
 
 
 @click.command("redact")

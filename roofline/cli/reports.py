@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from roofline.cli.progress import reading
 from roofline.errors import InputError
 from roofline.model import Analysis, Rule
 from roofline.specs.ceilings import Ceilings
+
+if TYPE_CHECKING:
+    from roofline.reports import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,7 @@ class Judging:
     peaks: str | None = None
     rule: Rule = field(default_factory=Rule)
     jobs: int | None = None
+    reader: Reader = "protobuf"
 
 
 def judging(given: Mapping[str, Any]) -> Judging:
@@ -32,6 +36,7 @@ def judging(given: Mapping[str, Any]) -> Judging:
         peaks=given["peaks"],
         rule=Rule(latency=given["latency_threshold"], balance=given["balance"]),
         jobs=given["jobs"],
+        reader=given["reader"],
     )
 
 
@@ -57,6 +62,7 @@ def analyze_reports(reports: tuple[Path, ...], how: Judging) -> tuple[Analysis |
                 achieved=achieved,
                 rule=how.rule,
                 jobs=how.jobs,
+                reader=how.reader,
                 on_error=failures.append,
                 on_progress=tell,
             )

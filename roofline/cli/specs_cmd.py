@@ -151,17 +151,19 @@ def check_command(
         _check_files(registry)
         return
     from roofline.cli.progress import reading
-    from roofline.reader import Refused, survey
-    from roofline.reports import report_or_raise
+    from roofline.counters.measure import measure
+    from roofline.reports import Refused, measure_all
     from roofline.specs.audit import check_devices
 
     failures: list[InputError] = []
     with reading("reports", percent=True) as tell:
-        events = survey(*reports, jobs=jobs, on_error=failures.append, on_progress=tell)
+        events = measure_all(
+            *reports, measure=measure, jobs=jobs, on_error=failures.append, on_progress=tell
+        )
         measured = []
         for event in events:
             if isinstance(event, Refused):
-                report_or_raise(event.error, failures.append)
+                failures.append(event.error)
             else:
                 measured.append(event.measurement)
         checked = check_devices(measured, registry)

@@ -38,6 +38,7 @@ Sentence = str | Callable[[Mapping[str, Any]], str]
 # Code -> its sentence, with facts in braces, or a function of the facts where words depend on them.
 SENTENCES: dict[str, Sentence] = {
     # --- reports
+    "unknown_format": "the format is version {version}, not {known}: read by ncu_report",
     # --- counters
     # --- specs
     "found_by_shape": lambda f: (

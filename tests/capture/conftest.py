@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from roofline.repfile import Launch, Metric, write
+from sample_reports.writer import Launch, Metric, write
 
 ROOT = Path(__file__).parents[2]
 FAKE = Path(__file__).parent / "fake_ncu.py"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.repfile import write
+from sample_reports.writer import write
 from tests.capture.conftest import PROFILED, Fake, launch
 
 

@@ -18,8 +18,8 @@ from roofline.cli.profile_choice import FROM_TIMELINE, check_who_chooses
 from roofline.cli.profile_cmd import command as profile
 from roofline.cli.profile_from import Outcome, capture_of
 from roofline.errors import CaptureError, UsageError
-from roofline.repfile import write
 from roofline.timeline.model import Basis, KernelShare, ProfileRequest, SelectOptions
+from sample_reports.writer import write
 from tests.capture.conftest import PROFILED, Fake, launch
 from tests.timeline import made
 

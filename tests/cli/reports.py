@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from roofline.repfile import Launch, write
+from sample_reports.writer import Launch, write
 
 _PERCENT = ".avg.pct_of_peak_sustained_elapsed"
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 import roofline
 from roofline.cli import COMMANDS, answer, cli
 from roofline.process import run_quietly
-from roofline.repfile import Launch
+from sample_reports.writer import Launch
 from tests.cli.reports import kernel, report
 from tests.shared import REPORTS
 

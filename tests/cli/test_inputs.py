@@ -13,8 +13,8 @@ import pytest
 
 import roofline
 from roofline.errors import InputError, RooflineWarning
-from roofline.repfile import wire
 from roofline.specs import load
+from tests import wire
 from tests.cli.reports import kernel, report
 from tests.cli.running import ROOT, SAMPLE, run, shell, without_rights
 
@@ -154,22 +154,32 @@ def test_damaged_bytes_are_told_and_cost_no_other_file(tmp_path: Path):
     assert done.stderr.count("roofline: cannot read") == len(damages)
 
 
-def test_a_damaged_message_inside_a_whole_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    path = report(tmp_path / "a.ncu-rep")
+def test_a_damaged_result_inside_a_whole_block(tmp_path: Path):
+    path = report(tmp_path / "a.ncu-rep", kernel("first", ns=1e6), kernel("second", ns=1e6))
+    data = bytearray(path.read_bytes())
+    data[data.index(wire.text(6, "second"))] |= 7  # a wire type that there is not
+    path.write_bytes(data)
 
-    def damaged(*_: object) -> None:
-        raise wire.WireError("wire type 7 at byte 3")
+    done = run("analyze", path)
+    assert done.exit_code == 3
+    assert "first" in done.stdout
+    assert f"roofline: cannot read all of {path}: bytes of result 2 are damaged" in done.stderr
 
-    monkeypatch.setattr("roofline.repfile.summary._Seen._session", damaged)
-    for words in (["analyze", path], ["redact", path, "-o", tmp_path / "b.ncu-rep"]):
-        done = run(*words)
-        assert done.exit_code == 3
-        assert "bytes in it are damaged (wire type 7 at byte 3)" in done.stderr
-    monkeypatch.undo()
-    monkeypatch.setattr("roofline.redact._Work.session", damaged)
     done = run("redact", path, "-o", tmp_path / "b.ncu-rep")
     assert done.exit_code == 3
+    assert "bytes in it are damaged" in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ncu-rep"]
+
+
+def test_a_damaged_metric_of_a_whole_result(tmp_path: Path):
+    path = report(tmp_path / "a.ncu-rep", kernel("first", ns=1e6))
+    data = path.read_bytes()
+    value = wire.double(3, 1e6)
+    path.write_bytes(data.replace(value, b"\x1f" + value[1:]))
+
+    done = run("analyze", path)
+    assert done.exit_code == 3
+    assert "bytes of gpu__time_duration.sum of result 1 are damaged" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import COMMANDS, cli
-from roofline.repfile import write
+from sample_reports.writer import write
 from tests.strange import OTHER_GPU, launch
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from roofline.counters.opcodes import plain_mix
 from roofline.errors import InputError
 from roofline.fold import fold
 from roofline.model import Bound, Launch
-from roofline.reader import read
+from roofline.reports import read
 from roofline.specs import load
 from roofline.units import ELAPSED
 from tests.shared import REPORTS

@@ -9,7 +9,7 @@ import pytest
 from roofline.counters.measure import measure
 from roofline.errors import RooflineError
 from roofline.model import Measurement
-from roofline.reader import read
+from roofline.reports import read
 from roofline.specs import load
 from roofline.specs.audit import compared
 from tests.shared import SHARED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from roofline.errors import InputError
@@ -12,6 +12,7 @@ from roofline.files import unreadable
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 
 OnError = Callable[[InputError], None]
+OnProgress = Callable[[int, int], None]
 
 
 def report_or_raise(error: InputError, on_error: OnError | None) -> None:
@@ -19,6 +20,11 @@ def report_or_raise(error: InputError, on_error: OnError | None) -> None:
     if on_error is None:
         raise error
     on_error(error)
+
+
+def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> list[Path]:
+    """Each report that names, folders and patterns mean, once; see ``expand``."""
+    return list(dict.fromkeys(file for path in paths for file in expand(path, on_error)))
 
 
 def expand(path: str | Path, on_error: OnError | None = None) -> list[Path]:

@@ -1,13 +1,13 @@
 import shutil
-from types import SimpleNamespace
 
 import pytest
 
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.model import Kind
-from roofline.reader import read, report
-from roofline.reports import expand
+from roofline.reports import nvidia, read
+from roofline.reports.find import expand
+from roofline.text.notes import note_text
 from tests import strange
 
 
@@ -44,15 +44,26 @@ def test_strange_but_whole_files_give_all_their_launches(tmp_path, name):
         assert measured.duration_s is None or measured.duration_s > 0
 
 
-def test_a_report_that_is_newer_than_the_reader_is_an_error_and_not_an_empty_answer(
-    tmp_path, monkeypatch
-):
-    # What ncu_report does not understand it loads as nothing, without an exception.
-    monkeypatch.setattr(report, "_load", lambda path: SimpleNamespace(num_ranges=lambda: 0))
+def test_a_format_of_another_version_is_read_by_ncu_report_and_that_is_said(tmp_path):
+    path = tmp_path / "newer.ncu-rep"
+    path.write_bytes(strange.report(strange.launch(), capture=strange.NEWER))
+
+    (launch,) = read(path)
+
+    assert isinstance(launch.metrics, nvidia.NvidiaMetrics)
+    assert measure(launch).duration_s == 1e-3
+    (note,) = measure(launch).notes
+    assert note.code == "unknown_format"
+    assert "version 99, not 7" in note_text(note)
+
+
+def test_what_ncu_report_does_not_know_is_an_error_and_not_an_empty_answer(tmp_path, monkeypatch):
+    # What it does not understand it loads as nothing, without an exception.
+    monkeypatch.setattr(nvidia.NvidiaReport, "__len__", lambda self: 0)
     path = strange.write(tmp_path, "two launches")
 
     with pytest.raises(InputError, match="it holds 2 results, 0 could be loaded") as caught:
-        list(read(path))
+        list(read(path, reader="ncu-report"))
     assert "pip install --upgrade ncu-report" in (caught.value.hint or "")
     assert caught.value.exit_code == 3
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from roofline.errors import UsageError
 from roofline.process import run_quietly
-from roofline.repfile import Capture, Launch, Metric, Rule, Section, Workload, write
+from roofline.reports.fields import Workload
+from sample_reports.writer import Capture, Launch, Metric, Rule, Section, write
 from tests import strange
 from tests.shared import NCU
 

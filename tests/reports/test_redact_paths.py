@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline import scrub
-from roofline.repfile import wire
+from roofline.reports.fields import fields_of
+from roofline.reports.redact import PATHS, machine_code, scrubbed, without_paths
+from tests import wire
 
 
 @pytest.mark.parametrize(
@@ -32,22 +33,22 @@ from roofline.repfile import wire
     ],
 )
 def test_paths_are_cut_to_their_last_part(before: bytes, after: bytes):
-    assert scrub.text(before) == after
+    assert without_paths(before) == after
 
 
 def test_a_path_deep_in_a_message_goes_and_the_lengths_fit():
     inner = wire.uint(1, 7) + wire.text(2, "/home/ann/src/kernel.cu") + wire.double(3, 1.5)
-    done = scrub.message(wire.text(1, "Rule") + wire.blob(2, inner))
+    done = scrubbed(wire.text(1, "Rule") + wire.blob(2, inner))
 
-    name, body = wire.fields(done)
-    assert bytes(name.value) == b"Rule"  # type: ignore[arg-type]
-    number, text, _ = wire.fields(body.value)  # type: ignore[arg-type]
-    assert (number.value, bytes(text.value)) == (7, b"kernel.cu")  # type: ignore[arg-type]
+    name, body = fields_of(done) or []
+    assert name == (1, 2, b"Rule")
+    number, text, _ = fields_of(body[2]) or []  # type: ignore[arg-type]
+    assert (number[2], text[2]) == (7, b"kernel.cu")
 
 
 def test_in_binary_data_nothing_moves():
     data = b"\xff\xfe\x00/home/ann/src\x00\x80" + bytes(10)
-    done = scrub.message(data)
+    done = scrubbed(data)
     assert len(done) == len(data)
     assert b"ann" not in done
     assert done.startswith(b"\xff\xfe\x00xxx")
@@ -55,19 +56,19 @@ def test_in_binary_data_nothing_moves():
 
 @given(st.binary(max_size=200))
 def test_what_holds_no_path_stays_as_it_is(data: bytes):
-    if scrub.PATHS.search(data) is None:
-        assert scrub.message(data) is data
+    if PATHS.search(data) is None:
+        assert scrubbed(data) is data
 
 
 def test_a_text_that_could_be_read_as_a_message_is_cut_as_text():
     # "eeee/" would be field 12 with four bytes, "home..." numbers.
-    assert scrub.message(b"eeee/home/ann/src/aaaaaaa") == b"eeeeaaaaaaa"
+    assert scrubbed(b"eeee/home/ann/src/aaaaaaa") == b"eeeeaaaaaaa"
 
 
 @given(st.text("ab/.", max_size=20), st.text("xyz /home", max_size=20))
 def test_no_home_path_is_left(tail: str, before: str):
     message = wire.blob(1, wire.text(2, f"{before}/home/somebody/{tail}"))
-    assert b"/home/somebody" not in scrub.message(message)
+    assert b"/home/somebody" not in scrubbed(message)
 
 
 def elf(*sections: tuple[bytes, bytes]) -> bytes:
@@ -91,7 +92,7 @@ def test_machine_code_loses_debug_sections_and_keeps_its_layout():
         (b".nv_debug_ptx_txt", b"ld.global.f32"),
         (b".strtab", b"/home/ann/k\0k"),
     )
-    done = scrub.cubin(code)
+    done = machine_code(code)
 
     assert done is not None
     assert len(done) == len(code)
@@ -103,4 +104,4 @@ def test_machine_code_loses_debug_sections_and_keeps_its_layout():
     "code", [b"", b"\x50\xed\x55\xba" + bytes(60), b"\x7fELF\x01", b"\x7fELF\x02"]
 )
 def test_what_is_no_machine_code_in_the_open_is_not_kept(code: bytes):
-    assert scrub.cubin(code) is None
+    assert machine_code(code) is None

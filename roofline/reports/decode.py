@@ -1,0 +1,254 @@
+"""Reports to launches, whose metrics are decoded when they are asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from roofline.errors import InputError
+from roofline.model import Kind, Launch, Note
+from roofline.reports.check import Summary, broken, decoded, require_whole
+from roofline.reports.container import ContainerError, Walk, opened, parsed
+from roofline.reports.fields import READ, VERSION, Workload, decode_error, message
+from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
+from roofline.reports.metrics import ByName, Scalar, si
+from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
+
+Reader = Literal["protobuf", "ncu-report"]
+_COMPUTED = "computed by "
+_DEFAULT_DOMAIN = "<default domain>"
+_KINDS = {Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
+
+
+def read(
+    *paths: str | Path,
+    reader: Reader = "protobuf",
+    on_error: OnError | None = None,
+    on_progress: OnProgress | None = None,
+) -> Iterator[Launch]:
+    """Give the launches of reports, in file order.
+
+    Args:
+        paths: files, folders (searched through for reports) and glob patterns.
+        reader: what decodes the reports: "protobuf", or "ncu-report", NVIDIA's own package.
+        on_error: called with each file that cannot be read; without it the first one raises.
+        on_progress: called with (files done, files in all) before each file and at the end.
+
+    Raises:
+        InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
+
+    """
+    files = files_of(paths, on_error)
+    tell = on_progress or (lambda done, total: None)
+    for done, file in enumerate(files):
+        tell(done, len(files))
+        try:
+            yield from launches(file, reader)
+        except InputError as error:
+            report_or_raise(error, on_error)
+    tell(len(files), len(files))
+
+
+def launches(
+    path: Path, reader: Reader = "protobuf", on_byte: Callable[[int], None] | None = None
+) -> Iterator[Launch]:
+    """Give the launches of a report in file order.
+
+    A report whose format is of another version than the known one is read with ncu_report whatever
+    ``reader`` says, and its launches have a note of that. ``on_byte`` is called with the place in
+    the file after each launch.
+
+    Raises:
+        InputError: it is no whole report, or holds no kernels, or bytes in it are damaged.
+
+    """
+    with opened(path) as file:
+        summary = require_whole(file, path)
+        results = _by_protobuf(file, path, summary)
+        if reader == "ncu-report" or summary.version != VERSION:
+            results = _by_nvidia(file, path, summary)
+        for index, (kind, process, found) in enumerate(results):
+            name = found.name or str(kind)
+            yield Launch(
+                source=str(path),
+                range=0,
+                index=index,
+                kind=_KINDS.get(kind, Kind.KERNEL),
+                name=name,
+                demangled=found.demangled or name,
+                metrics=found,
+                nvtx=tuple(n if d == _DEFAULT_DOMAIN else f"{d}@{n}" for d, n in found.nvtx()),
+                process=process,
+                ncu_version=summary.ncu_version,
+                settings=summary.settings,
+                # Other comments are somebody's words, and may be personal.
+                origin=summary.comment if summary.comment.startswith(_COMPUTED) else None,
+            )
+            if on_byte is not None:
+                on_byte(file.tell())
+
+
+def _by_protobuf(file: io.BufferedReader, path: Path, summary: Summary) -> Iterator[_Found]:
+    table = _Table(path=path, names=summary.names, nvidia=NvidiaReport(path))
+    return _results(file, path, lambda kind, entry, index: _Metrics(kind, entry, index, table))
+
+
+def _by_nvidia(file: io.BufferedReader, path: Path, summary: Summary) -> Iterator[_Found]:
+    report = NvidiaReport(path)
+    notes: tuple[Note, ...] = ()
+    if summary.version != VERSION:
+        facts = {"version": summary.version, "known": VERSION}
+        notes = (Note(code="unknown_format", facts=facts),)
+    if len(report) != summary.found:
+        written = f" (it was written by ncu {summary.ncu_version})" if summary.ncu_version else ""
+        raise InputError(
+            f"cannot read all of {path}",
+            why=f"it holds {summary.found} results, {len(report)} could be loaded",
+            hint=f"pip install --upgrade ncu-report, in case the file is newer than it{written}",
+        )
+    return _results(file, path, lambda _, __, index: NvidiaMetrics(report.action(index), notes))
+
+
+def _results(
+    file: io.BufferedReader, path: Path, made: Callable[[Workload, bytes, int], _Result]
+) -> Iterator[_Found]:
+    """Give each result with its kind and the number of its process."""
+    index = 0
+    try:
+        for block in Walk(file).blocks(results=True):
+            process = block.message.process.id if block.message.HasField("process") else None
+            for kind, entry in zip(block.kinds, block.entries, strict=True):
+                yield kind, process, made(kind, entry, index)
+                index += 1
+    except ContainerError as error:
+        raise broken(error).error(path, partly=index > 0) from error
+
+
+@dataclass(slots=True, kw_only=True)
+class _Table:
+    """What the results of a file share."""
+
+    path: Path
+    names: list[str]
+    nvidia: NvidiaReport
+    numbers: dict[str, int] = field(init=False)
+    groups: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+
+    def group(self, names: frozenset[str]) -> tuple[int, ...]:
+        """The numbers of those of ``names`` that the file has."""
+        if names not in self.groups:
+            self.groups[names] = tuple(self.numbers[n] for n in names if n in self.numbers)
+        return self.groups[names]
+
+
+class _Metrics(ByName):
+    """The metrics of one result, by their numbers in the file's table of names."""
+
+    def __init__(self, kind: Workload, entry: bytes, index: int, table: _Table) -> None:
+        self._kind, self._entry, self._index, self._table = kind, entry, index, table
+        self._result = parsed(message(kind, READ), entry, f"result {index + 1}")
+        self._numbers = table.numbers
+        self._metrics = _by_number(self._result.metrics[:], len(table.names))
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return decoded(getattr(self._result, "function", b""))
+
+    @property
+    def demangled(self) -> str:
+        """The function's signature."""
+        return decoded(getattr(self._result, "demangled", b""))
+
+    def nvtx(self) -> Iterable[tuple[str, str]]:
+        """The open NVTX ranges, outermost first, each with its domain."""
+        state = self._result.nvtx
+        stacks = next((t.stacks for t in state.threads if t.id == self._result.thread), ())
+        for domain in state.domains:
+            started = (one.ranges for one in state.started if one.domain == domain.id)
+            pushed = (one.ranges for one in stacks if one.domain == domain.id)
+            for ranges in (*started, *islice(pushed, 1)):
+                for one in ranges:
+                    yield decoded(domain.name), decoded(one.name)
+
+    def _metric(self, name: str) -> Any:
+        raw = self._metrics.get(self._numbers.get(name, -1))
+        if raw is None:
+            return None
+        try:
+            return message("Metric").FromString(raw)
+        except decode_error() as error:
+            why = f"bytes of {name} of result {self._index + 1} are damaged"
+            raise InputError(f"cannot read all of {self._table.path}", why=why) from error
+
+    def number(self, name: str) -> float | None:
+        """See ``Metrics``."""
+        metric = self._metric(name)
+        if metric is None:
+            return None
+        double = metric.value.double  # what most are, and it costs less to look than to ask
+        return si(name, double) if double else super().number(name)
+
+    def _value(self, name: str) -> Scalar | None:
+        metric = self._metric(name)
+        return None if metric is None else _scalar(metric.value)
+
+    def _rows(self, name: str) -> Iterable[tuple[Scalar | None, Scalar | None]]:
+        metric = self._metric(name)
+        for one in () if metric is None else metric.instances:
+            yield _scalar(one.id), _scalar(one.value)
+
+    def has(self, name: str) -> bool:
+        """See ``Metrics``."""
+        return self._numbers.get(name) in self._metrics
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        """See ``Metrics``."""
+        return not self._metrics.keys().isdisjoint(self._table.group(names))
+
+    def names(self) -> Collection[str]:
+        """See ``Metrics``."""
+        return frozenset(self._table.names[number] for number in self._metrics)
+
+    def sass(self, address: str) -> str | None:
+        """See ``Metrics``."""
+        return self._table.nvidia.sass(self._index, address)
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        """See ``Metrics``."""
+        found = {}
+        for rule in message(self._kind).FromString(self._entry).rules:
+            for item in rule.body.items:
+                if item.message.title:
+                    found[decoded(rule.identifier)] = decoded(item.message.title)
+        return found
+
+
+def _by_number(metrics: list[bytes], names: int) -> dict[int, bytes]:
+    """Metrics by the number of their name, which comes first, as a varint of one or two bytes."""
+    if names > 1 << 14:
+        return {message("Metric").FromString(raw).name: raw for raw in metrics}
+    return {
+        (number if (number := raw[1]) < 128 else number & 127 | raw[2] << 7): raw for raw in metrics
+    }
+
+
+def _scalar(value: Any) -> Scalar | None:
+    """What a value holds."""
+    kind = value.WhichOneof("kind")
+    if kind is None:
+        return None
+    found = getattr(value, kind)
+    return decoded(found) if kind == "text" else found
+
+
+_Result = _Metrics | NvidiaMetrics
+_Found = tuple[Workload, int | None, _Result]

@@ -1,0 +1,191 @@
+"""The protobuf fields of a report that are read or written here, as messages made when needed.
+
+The numbers are facts of the format as Nsight Compute documents it (``extras/FileFormat``) and as
+its reports have it; ``docs/report-format.md`` says what each is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from functools import cache
+from typing import Any, NamedTuple
+
+MAGIC = b"NVR\0"
+VERSION = 7
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_WIRES = {VARINT: 0, FIXED64: 8, BYTES: 0, FIXED32: 4}  # wire type -> its size, where it has one
+
+
+class Workload(StrEnum):
+    """What one result covers, in the order in which a block has its results."""
+
+    KERNEL = "kernel"
+    RANGE = "range"
+    CMDLIST = "cmdlist"
+    GRAPH = "graph"
+
+
+# Message -> its fields: name, number, type ("*": repeated). Text is "bytes", as what is in a report
+# need not be UTF-8; numbers without a sign, enumerations and truth values are all "int".
+_MESSAGES = {
+    "Unknown": "",
+    "FileHeader": "version 1 int",
+    "BlockHeader": "sources 1 int, kernel 2 int, session 3 Session, strings 4 Strings, "
+    "payload 5 int, process 6 Process, range 7 int, cmdlist 8 int, graph 9 int, views 10 int",
+    "Strings": "text 1 bytes*",
+    "Process": "id 1 int, host 2 bytes, name 3 bytes",
+    "Session": "process 1 int, created 2 int, devices 6 Device*, comment 7 bytes, "
+    "versions 8 Pair*, settings 10 Settings*",
+    "Pair": "name 1 bytes, value 2 bytes",
+    "Settings": "activity 4 bytes, sections 7 bytes, clock_control 8 bytes, replay_mode 11 bytes",
+    "Device": "index 1 int, name 2 bytes, attributes 3 Attribute*",
+    "Attribute": "name 1 bytes, value 2 Value",
+    "Value": "text 1 bytes, float 2 float, double 3 double, uint32 4 int, uint64 5 int",
+    "Instance": "id 1 Value, value 2 Value",
+    "Metric": "name 1 int, value 2 Value, instances 3 Instance*",
+    "Triple": "x 1 int, y 2 int, z 3 int",
+    "Section": "identifier 1 bytes, name 2 bytes, header 4 SectionHeader",
+    "SectionHeader": "metrics 2 Pair*",
+    "Rule": "identifier 1 bytes, name 2 bytes, body 3 RuleBody, section 4 bytes",
+    "RuleBody": "items 1 RuleItem*",
+    "RuleItem": "message 1 RuleMessage, speedup 10 Speedup",
+    "RuleMessage": "text 1 bytes, kind 2 int, focus 3 int, title 4 bytes",
+    "Speedup": "kind 1 int, percent 2 double",
+    "Nvtx": "domains 1 NvtxDomain*, threads 2 NvtxThread*, started 3 NvtxStarted*, last 4 int",
+    "NvtxDomain": "id 1 int, name 2 bytes",
+    "NvtxThread": "id 1 int, stacks 2 NvtxStack*",
+    "NvtxStack": "domain 1 int, ranges 3 NvtxPushed*",
+    "NvtxPushed": "name 1 bytes",
+    "NvtxStarted": "domain 1 int, ranges 3 NvtxRange*",
+    "NvtxRange": "id 1 int, name 2 bytes",
+}
+_ALL = "thread 1 int, api_call 2 int"
+_RESULTS = {
+    Workload.KERNEL: f"{_ALL}, program 3 int, id 4 int, mangled 5 bytes, function 6 bytes, "
+    "demangled 7 bytes, dimensions 8 int, offset 9 Triple, grid 10 Triple, block 11 Triple, "
+    "metrics 13 Metric*, created 14 int, source 15 bytes, api 16 int, sections 17 Section*, "
+    "rules 19 Rule*, nvtx 21 Nvtx, context 22 int, stream 23 int",
+    Workload.RANGE: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
+    "nvtx 10 Nvtx, context 11 int, rules 20 Rule*",
+    Workload.CMDLIST: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
+    "nvtx 10 Nvtx, context 11 int, stream 12 int, function 18 bytes, rules 21 Rule*",
+    Workload.GRAPH: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
+    "nvtx 10 Nvtx, context 11 int, stream 12 int, rules 22 Rule*",
+}
+# A result is read as this, and a metric of it when it is asked for: of a thousand most never are.
+# What is left out here stays in the result's bytes.
+_READ = ("thread", "function", "demangled", "nvtx", "metrics")
+READ = "Read"
+
+
+class _Field(NamedTuple):
+    name: str
+    number: int
+    type: str
+    repeated: bool
+
+
+def _parsed(text: str) -> Iterator[_Field]:
+    for words in text.split(", ") if text else ():
+        name, number, kind = words.split()
+        yield _Field(name, int(number), kind.rstrip("*"), kind.endswith("*"))
+
+
+@cache
+def numbers(message: str) -> dict[str, int]:
+    """The numbers of a message's fields by name; results are called as their ``Workload``."""
+    text = _RESULTS[Workload(message)] if message in _RESULTS else _MESSAGES[message]
+    return {field.name: field.number for field in _parsed(text)}
+
+
+@cache
+def message(name: str, variant: str = "") -> Any:
+    """The class of a message; a result's has the variant ``READ``."""
+    from google.protobuf import message_factory
+
+    found = _pool().FindMessageTypeByName(f"report.{name}{variant}")
+    return message_factory.GetMessageClass(found)
+
+
+@cache
+def decode_error() -> type[Exception]:
+    """What is raised where bytes are not a message."""
+    from google.protobuf.message import DecodeError
+
+    error: type[Exception] = DecodeError
+    return error
+
+
+def fields_of(data: bytes) -> list[tuple[int, int, int | bytes]] | None:
+    """Number, wire type and value of each field of whatever message; ``None`` for other bytes.
+
+    Groups, which a report has none of, are other bytes, too.
+    """
+    from google.protobuf.unknown_fields import UnknownFieldSet
+
+    try:
+        fields = UnknownFieldSet(message("Unknown").FromString(data))
+    except decode_error():
+        return None
+    found = [(field.field_number, field.wire_type, field.data) for field in fields]
+    return found if all(wire in _WIRES for _, wire, _ in found) else None
+
+
+def encoded(number: int, wire: int, value: int | bytes) -> bytes:
+    """One field as it lies in a message; numbers are given without a sign, or as their bits."""
+    tag = _varint(number << 3 | wire)
+    if isinstance(value, bytes):
+        return b"".join((tag, _varint(len(value)), value))
+    size = _WIRES[wire]
+    return tag + (value.to_bytes(size, "little") if size else _varint(value))
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+@cache
+def _pool() -> Any:
+    from google.protobuf import descriptor_pb2, descriptor_pool
+
+    file = descriptor_pb2.FileDescriptorProto(name="report", package="report", syntax="proto2")
+    for name, text in _MESSAGES.items():
+        _add(file.message_type.add(name=name), _parsed(text))
+    for kind, text in _RESULTS.items():
+        fields = list(_parsed(text))
+        _add(file.message_type.add(name=kind), fields)
+        read = [field for field in fields if field.name in _READ]
+        raw = [f._replace(type="bytes") if f.name == "metrics" else f for f in read]
+        _add(file.message_type.add(name=f"{kind}{READ}"), raw)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+def _add(target: Any, fields: Iterable[_Field]) -> None:
+    """Give a message its fields; of ``Value`` one excludes the others."""
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
+
+    plain = {
+        "int": Proto.TYPE_UINT64,
+        "bytes": Proto.TYPE_BYTES,
+        "float": Proto.TYPE_FLOAT,
+        "double": Proto.TYPE_DOUBLE,
+    }
+    for field in fields:
+        label = Proto.LABEL_REPEATED if field.repeated else Proto.LABEL_OPTIONAL
+        added = target.field.add(name=field.name, number=field.number, label=label)
+        if field.type in plain:
+            added.type = plain[field.type]
+        else:
+            added.type, added.type_name = Proto.TYPE_MESSAGE, f".report.{field.type}"
+        if target.name == "Value":
+            added.oneof_index = 0
+    if target.name == "Value":
+        target.oneof_decl.add(name="kind")

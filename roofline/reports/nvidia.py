@@ -1,0 +1,126 @@
+"""What NVIDIA's ncu_report alone can say of a report: the only module that imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from roofline.errors import InputError
+from roofline.model import Note
+from roofline.reports.metrics import ByName, Scalar
+
+
+class NvidiaReport:
+    """A report as ncu_report reads it, loaded when something of it is first asked for.
+
+    ncu_report keeps all that it has parsed until the process ends, ten times the file's bytes and
+    more.
+
+    Raises:
+        InputError: ncu_report cannot open it; so do all methods.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: tuple[int, Any] = (-1, None)
+
+    @cached_property
+    def _places(self) -> list[tuple[Any, int]]:
+        import ncu_report
+
+        what = f"cannot read {self._path} with ncu_report"
+        try:
+            context = ncu_report.load_report(str(self._path))
+        except UnicodeEncodeError as error:
+            why = "it opens only names that are UTF-8"
+            raise InputError(what, why=why, hint="rename the file") from error
+        except Exception as error:
+            raise InputError(what, why=str(error)) from error
+        ranges = [context.range_by_idx(number) for number in range(context.num_ranges())]
+        return [(one, number) for one in ranges for number in range(one.num_actions())]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def action(self, index: int) -> Any:
+        """The result of that number as ncu_report gives it."""
+        if self._last[0] != index:
+            found, number = self._places[index]
+            self._last = index, found.action_by_idx(number)
+        return self._last[1]
+
+    def sass(self, index: int, address: str) -> str | None:
+        """The instruction at an address in the code of a result; ``None`` where it is unknown."""
+        if not address.isdigit() or index >= len(self):
+            return None
+        return self.action(index).sass_by_pc(int(address)) or None
+
+
+class NvidiaMetrics(ByName):
+    """The metrics of one result as ncu_report gives them."""
+
+    def __init__(self, action: Any, notes: tuple[Note, ...]) -> None:
+        self._action, self._notes = action, notes
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._action.name() or ""
+
+    @property
+    def demangled(self) -> str:
+        """The function's signature."""
+        return self._action.name(self._action.NameBase_DEMANGLED) or ""
+
+    def nvtx(self) -> Iterable[tuple[str, str]]:
+        """The open NVTX ranges, outermost first, each with its domain."""
+        state = self._action.nvtx_state()
+        for number in state.domains() if state is not None else ():
+            domain = state.domain_by_id(number)
+            for name in (*domain.start_end_ranges(), *domain.push_pop_ranges()):
+                yield domain.name(), name
+
+    def _value(self, name: str) -> Scalar | None:
+        metric = self._action.metric_by_name(name)
+        value: Scalar | None = None if metric is None else metric.value()
+        return value
+
+    def _rows(self, name: str) -> Iterable[tuple[Scalar | None, Scalar | None]]:
+        metric = self._action.metric_by_name(name)
+        if metric is None or not metric.has_correlation_ids():
+            return []
+        ids = metric.correlation_ids()
+        return [(ids.value(i), metric.value(i)) for i in range(metric.num_instances())]
+
+    def has(self, name: str) -> bool:
+        """See ``Metrics``."""
+        return self._action.metric_by_name(name) is not None
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        """See ``Metrics``."""
+        return any(map(self.has, names))
+
+    def names(self) -> Collection[str]:
+        """See ``Metrics``."""
+        return frozenset(self._action.metric_names())
+
+    def sass(self, address: str) -> str | None:
+        """See ``Metrics``."""
+        line = self._action.sass_by_pc(int(address)) if address.isdigit() else None
+        return line or None
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        """See ``Metrics``."""
+        found = {}
+        for rule in self._action.rule_results_as_dicts():
+            if title := rule.get("rule_message", {}).get("title"):
+                found[rule["rule_identifier"]] = title
+        return found
+
+    def notes(self) -> tuple[Note, ...]:
+        """See ``Metrics``."""
+        return self._notes

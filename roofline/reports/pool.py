@@ -1,0 +1,209 @@
+"""Reports to measurements: a few in this process, many by processes of their own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from types import ModuleType
+
+from roofline.errors import InputError, UsageError
+from roofline.model import Launch, Measurement
+from roofline.reports.decode import Reader, launches
+from roofline.reports.find import OnError, OnProgress, files_of, label_of
+
+MOST_JOBS = 1024
+_MOST_CPUS = 8  # more would wait for this process, which judges what they measure
+# Starting processes takes as long as reading some megabytes.
+POOL_BYTES = 1 << 23
+
+Measure = Callable[[Launch, str], Measurement]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A launch of the report at ``path``; ``origin`` is what the file says of who computed it."""
+
+    path: Path
+    origin: str | None
+    measurement: Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A report that cannot be read, or of which only the first launches could be."""
+
+    path: Path
+    error: InputError
+
+
+Event = Measured | Refused
+
+
+def measure_all(
+    *paths: str | Path,
+    measure: Measure,
+    reader: Reader = "protobuf",
+    jobs: int | None = None,
+    on_error: OnError | None = None,
+    on_progress: OnProgress | None = None,
+) -> Generator[Event, None, None]:
+    """Measure the launches of reports, in file order; what cannot be read is told in its place.
+
+    Args:
+        paths: files, folders (searched through for reports) and glob patterns.
+        measure: a function at the top of a module that makes a measurement of a launch and the
+            name of its file.
+        reader: what decodes the reports; see ``launches``.
+        jobs: processes that may read at once where there is much to read; without it as many as
+            there are CPUs, at most eight.
+        on_error: called with each path that leads to no report; without it the first one raises.
+        on_progress: called with (bytes read, bytes in all) as files are done.
+
+    Raises:
+        InputError: a path leads to no report.
+        UsageError: ``jobs`` is no whole number from 1 to 1024.
+
+    """
+    if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
+        raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")
+    files = files_of(paths, on_error)
+    sizes = [_size(file) for file in files]
+    tell, done, total = on_progress or _tell_nobody, 0, sum(sizes)
+    count = min(jobs or min(_MOST_CPUS, _cpus()), len(files))
+    tell(0, total)
+    if count > 1 and total >= POOL_BYTES:
+        answers = _by_processes(files, partial(_events_of, measure=measure, reader=reader), count)
+        with closing(answers):
+            for size, events in zip(sizes, answers, strict=True):
+                yield from events
+                done += size
+                tell(done, total)
+        return
+    for file, size in zip(files, sizes, strict=True):
+        yield from _events(file, measure, reader, partial(_tell, tell, done, total))
+        done += size
+        tell(done, total)
+
+
+def _tell_nobody(_: int, __: int) -> None:
+    pass
+
+
+def _tell(tell: OnProgress, done: int, total: int, at: int) -> None:
+    tell(done + at, total)
+
+
+def _events(
+    path: Path, measure: Measure, reader: Reader, on_byte: Callable[[int], None] | None = None
+) -> Iterator[Event]:
+    label = label_of(path)
+    try:
+        for launch in launches(path, reader, on_byte):
+            measurement = measure(launch, label)
+            yield Measured(path=path, origin=launch.origin, measurement=measurement)
+    except InputError as error:
+        yield Refused(path=path, error=error)
+
+
+def _events_of(path: Path, *, measure: Measure, reader: Reader) -> list[Event]:
+    return list(_events(path, measure, reader))
+
+
+def _by_processes(
+    files: Sequence[Path], work: Callable[[Path], list[Event]], count: int
+) -> Generator[Iterable[Event], None, None]:
+    """What each file holds, in order.
+
+    Of a process that dies it is not known which file it died of: the first without an answer is
+    read again, alone, and refused if that process dies, too.
+    """
+    left, again = deque(files), False
+    while left:
+        some = list(left)[:1] if again else list(left)
+        with _processes(1 if again else count) as pool:
+            try:
+                with _nothing_inherited():
+                    futures = [pool.submit(work, file) for file in some]
+                for future in futures:
+                    events = future.result()
+                    left.popleft()
+                    yield events
+                again = False
+            except BrokenProcessPool:
+                if again:
+                    yield [_died(left.popleft())]
+                again = not again
+
+
+def _died(path: Path) -> Refused:
+    why, hint = "the process that read it died", "more memory, or fewer at once with --jobs"
+    return Refused(path=path, error=InputError(f"cannot read {path}", why=why, hint=hint))
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block, and at once where an error or an interrupt ends it."""
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        for process in (pool._processes or {}).values():  # noqa: SLF001  # public from 3.14 on
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _nothing_inherited() -> Iterator[None]:
+    """Keep from processes that are started what is this one's alone.
+
+    The main module is the caller's, and may do its work again when it is imported; an interrupt of
+    the terminal is for this process, which ends the others.
+    """
+    main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin() -> None:
+    """Let a process end when the one that started it is gone."""
+    gc.disable()  # what is read has no cycles, and looking for some takes a tenth of the time
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _cpus() -> int:
+    """CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

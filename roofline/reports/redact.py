@@ -1,0 +1,288 @@
+"""Copy a report without what is personal in it; every measured value stays.
+
+What may stay is listed, message by message; other text and messages, those of newer formats
+too, are left out. Numbers stay, except where they count what was left out.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from roofline.errors import UsageError
+from roofline.files import refuse_overwrite
+from roofline.reports.check import broken, require_whole
+from roofline.reports.container import Block, ContainerError, Walk, opened, save, sized
+from roofline.reports.fields import BYTES, VARINT, Workload, encoded, fields_of, numbers
+from roofline.reports.find import SUFFIXES
+
+Keep = Callable[[bytes], bytes | None]  # None: leave the field out after all
+_HEADER, _SESSION, _KERNEL = numbers("BlockHeader"), numbers("Session"), numbers("kernel")
+_SYSTEMS = (3, 4)  # the host and the target in a session; of each: system, release, machine
+_MACHINE_CODE, _SYMBOLS = 4, 9  # of a source
+# What a result may keep beside metrics, sections, rules and NVTX. Names, in which paths are cut:
+# of functions, of the device and the context, of graphs.
+_NAMES = {
+    Workload.KERNEL: (5, 6, 7, 26, 27, 31, 39),
+    Workload.RANGE: (13, 23),
+    Workload.CMDLIST: (14, 15, 18, 27),
+    Workload.GRAPH: (14, 15, 26),
+}
+# Messages: dimensions, states of clocks and of series, sampled counters.
+_STATES = {
+    Workload.KERNEL: (9, 10, 11, 24, 25, 36, 38),
+    Workload.RANGE: (12, 15, 22),
+    Workload.CMDLIST: (13, 17, 20, 26),
+    Workload.GRAPH: (13, 17, 24),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """What was left out: by kind, how often; ``paths`` counts texts that lost a path."""
+
+    results: int
+    left_out: Mapping[str, int]
+    paths: int
+
+
+def redact(
+    source: Path, target: Path, *, keep_sass: bool = False, force: bool = False
+) -> Redaction:
+    """Write ``target`` as ``source`` without personal data.
+
+    Args:
+        source: a whole ``.ncu-rep`` or ``.ncu-repz``.
+        target: where to write; ``.ncu-repz`` is compressed.
+        keep_sass: keep the machine code, without debug information.
+        force: write over ``target``.
+
+    Raises:
+        InputError: ``source`` is not a whole report.
+        UsageError: ``target`` exists, cannot be written or is no name for a report.
+
+    """
+    # A pipe or a device has a name of its own.
+    if target.suffix not in SUFFIXES and (target.is_file() or not target.exists()):
+        raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
+    refuse_overwrite(target, force=force)
+    work = _Work(keep_sass=keep_sass)
+    with opened(source) as file:
+        summary = require_whole(file, source)
+        try:
+            save(target, work.report(Walk(file)), force=force)
+        except ContainerError as error:
+            raise broken(error).error(source) from error
+    return Redaction(results=summary.found, left_out=dict(work.left_out), paths=work.paths)
+
+
+class _Work:
+    """One pass over a report, and the count of what it left out."""
+
+    def __init__(self, *, keep_sass: bool) -> None:
+        self.keep_sass = keep_sass
+        self.left_out: Counter[str] = Counter()
+        self.paths = 0
+
+    def report(self, walk: Walk) -> Iterator[bytes]:
+        """The bytes of the new report, piece by piece."""
+        yield walk.head
+        for block in walk.blocks(results=True, others=True):
+            yield from self.block(block)
+
+    def block(self, block: Block) -> Iterator[bytes]:
+        sources, views = block.message.sources, block.message.views
+        entries = [self.source(entry) for entry in block.entries[:sources]]
+        for kind, entry in zip(block.kinds, block.entries[sources:], strict=False):
+            entries.append(self.result(kind, entry))
+        if views:
+            self.left_out["graph views"] += views
+        payload = b"".join(map(sized, entries))
+        yield sized(self.header(block.header, len(payload)))
+        yield payload
+
+    def header(self, data: bytes, payload: int) -> bytes:
+        kept = {
+            _HEADER["session"]: self.session,
+            _HEADER["strings"]: self.scrubbed,
+            _HEADER["process"]: self.process,
+        }
+        counts = (_HEADER["payload"], _HEADER["views"])
+        header = self.message(data, kept, "unknown parts of headers", without=counts)
+        return header + encoded(_HEADER["payload"], VARINT, payload)
+
+    def session(self, data: bytes) -> bytes:
+        def system(part: bytes) -> bytes:
+            return self.message(
+                part, dict.fromkeys((1, 3, 4), self.plain), "host names and addresses"
+            )
+
+        keep: dict[int, Keep] = dict.fromkeys(_SYSTEMS, system)
+        for name in ("devices", "versions", "settings"):
+            keep[_SESSION[name]] = self.scrubbed
+        return self.message(data, keep, "comments, command lines and environments")
+
+    def process(self, data: bytes) -> bytes:
+        fields = _fields(data)
+        self.left_out["process and host names"] += sum(number in (2, 3) for number, _, _ in fields)
+        number = next((value for number, _, value in fields if number == 1), 0)
+        texts = encoded(2, BYTES, b"host") + encoded(3, BYTES, b"app")
+        return encoded(1, VARINT, number) + texts
+
+    def source(self, data: bytes) -> bytes:
+        if self.keep_sass:
+            keep = {_MACHINE_CODE: machine_code, _SYMBOLS: self.scrubbed}
+            return self.message(data, keep, "sources")
+        return self.message(data, {}, "sources and machine code")
+
+    def result(self, kind: Workload, data: bytes) -> bytes:
+        has = numbers(kind)
+        keep: dict[int, Keep] = dict.fromkeys(
+            (has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), self.scrubbed
+        )
+        keep |= dict.fromkeys(_NAMES[kind], self.plain)
+        keep[has["rules"]] = lambda part: self.message(
+            part, dict.fromkeys((1, 2, 3, 4), self.scrubbed), "source markers of rules"
+        )
+        if kind is Workload.KERNEL:
+            keep[_KERNEL["source"]] = self.source
+        return self.message(data, keep, "call stacks, notes and unknown parts of results")
+
+    def message(
+        self, data: bytes, keep: Mapping[int, Keep], what: str, without: tuple[int, ...] = ()
+    ) -> bytes:
+        """The fields that may stay; ``what`` is how those left out are counted."""
+        out = []
+        for number, wire, value in _fields(data):
+            if number in without:
+                continue
+            if not isinstance(value, bytes):
+                out.append(encoded(number, wire, value))
+                continue
+            kept = keep[number](value) if number in keep else None
+            if kept is not None:
+                out.append(encoded(number, BYTES, kept))
+            elif value:
+                self.left_out[what] += 1
+        return b"".join(out)
+
+    def plain(self, data: bytes) -> bytes:
+        done = without_paths(data)
+        self.paths += done != data
+        return done
+
+    def scrubbed(self, data: bytes) -> bytes:
+        done = scrubbed(data)
+        self.paths += done != data
+        return done
+
+
+def _fields(data: bytes) -> list[tuple[int, int, int | bytes]]:
+    fields = fields_of(data)
+    if fields is None:
+        raise ContainerError("junk", "bytes in it are damaged")
+    return fields
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+# Folders below which people and projects are named, wherever they stand; the rest of the path
+# ends where text around it goes on.
+_END = rb"[^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*"
+_UNIX = rb"/(?:home|Users|root|scratch|lustre|gpfs|nfs)(?:/" + _END + rb"|(?![\w.-]))"
+_SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var|srv|projects?|raid|fsx)/" + _END
+_WITH_SPACES = (
+    rb"(?:[^\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f\\/]*[\\/])*"  # a Windows user is often two words
+)
+_WINDOWS = rb"[A-Za-z]:[\\/]+Users[\\/]" + _WITH_SPACES + _END
+PATHS = re.compile(b"|".join((_UNIX, _SHARED, _WINDOWS)))
+_SEPARATORS = re.compile(rb"[\\/]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_LEAST_PARTS = 3  # /home/ann has no last part that is not a person
+
+
+def last_part(path: bytes) -> bytes:
+    """``/home/ann/src/a.cu`` is ``a.cu``; a person's own folder is ``~``."""
+    parts = [part for part in _SEPARATORS.split(path) if part]
+    if parts and parts[0].endswith(b":"):
+        parts = parts[1:]
+    return parts[-1] if len(parts) >= _LEAST_PARTS else b"~"
+
+
+def without_paths(data: bytes) -> bytes:
+    """The text with every such path cut down to its last part."""
+    return PATHS.sub(lambda match: last_part(match.group()), data)
+
+
+def blank(data: bytes) -> bytes:
+    """Binary data with every such path overwritten, so that nothing moves."""
+    return PATHS.sub(lambda match: b"x" * len(match.group()), data)
+
+
+def scrubbed(data: bytes) -> bytes:
+    """A message with such paths cut down in every text, at whatever depth.
+
+    What a field is, its bytes tell: text if nothing in them is a control character (messages
+    hold some), else a message if they are one to the last byte, else binary data, in which
+    nothing moves.
+    """
+    if PATHS.search(data) is None:
+        return data
+    if not _looks_like_text(data):
+        fields = fields_of(data)
+        if fields is not None:
+            done = b"".join(
+                encoded(number, wire, scrubbed(value) if isinstance(value, bytes) else value)
+                for number, wire, value in fields
+            )
+            if PATHS.search(done) is None:
+                return done
+    return without_paths(data) if _looks_like_text(data.lstrip(b"\n")) else blank(data)
+
+
+def _looks_like_text(data: bytes) -> bool:
+    """A message that has no control character begins with a line feed, its first tag."""
+    try:
+        words = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not words.startswith("\n") and _CONTROL.search(words) is None
+
+
+# --- machine code ---------------------------------------------------------------------------------
+
+_NO_BITS = 8  # a section type that takes no room in the file
+
+
+def machine_code(data: bytes) -> bytes | None:
+    """Machine code without debug information; ``None`` where it is not an ELF file of 64 bits.
+
+    Sections keep their size and place, so that addresses in the report still fit.
+    """
+    if data[:5] != b"\x7fELF\x02":
+        return None
+    out = bytearray(blank(data))
+    try:
+        for name, start, size in _sections(data):
+            if name.startswith((b".debug", b".nv_debug")):
+                out[start : start + size] = bytes(size)
+    except (struct.error, ValueError):
+        return None
+    return bytes(out)
+
+
+def _sections(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Name, offset and size of each section that lies in the file, from the ELF section headers."""
+    (table,) = struct.unpack_from("<Q", data, 0x28)
+    each, count, names = struct.unpack_from("<3H", data, 0x3A)
+    (strings,) = struct.unpack_from("<Q", data, table + names * each + 0x18)
+    for header in range(table, table + count * each, each):
+        name, kind = struct.unpack_from("<II", data, header)
+        offset, size = struct.unpack_from("<QQ", data, header + 0x18)
+        start = strings + name
+        if kind != _NO_BITS and offset + size <= len(data):
+            yield data[start : data.index(b"\0", start)], offset, size
