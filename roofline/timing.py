@@ -8,17 +8,20 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePath
+from typing import Literal
+
+import msgspec
 
 from roofline import __version__
-from roofline.errors import ProgramError, UsageError
+from roofline.errors import InputError, ProgramError, UsageError
+from roofline.files import read_text
 from roofline.process import Completed
-from roofline.text.numbers import duration
+from roofline.text.numbers import duration, share
 from roofline.typed import Typed
 
-SCHEMA = "roofline.time/1"
+SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LAST_LINES = 3
 
@@ -26,32 +29,54 @@ Run = Callable[[Sequence[str]], Completed | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class TimeSummary:
     """Statistics of repeated values, in their own unit.
 
     ``p95`` interpolates between neighbours; ``spread`` is the distance between the quartiles
     over the median, which one slow run does not move; ``None`` for a single value.
     """
 
-    values: tuple[float, ...]
     median: float
-    p95: float
-    minimum: float
-    maximum: float
-    mean: float
-    spread: float | None
+    p95: float | None = None
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    spread: float | None = None
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """What repeated runs of a program gave: wall time in seconds, and its own figure if asked."""
+class FigureSummary(TimeSummary):
+    """The program's own figure, found by ``pattern`` in what it prints."""
 
-    program: str
-    repeats: int
-    warmup: int
-    wall_s: Summary
-    metric: Summary | None = None
-    metric_pattern: str | None = None
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What the figures depend on, without names of hosts, users or paths."""
+
+    gpus: tuple[str, ...] = ()
+    driver: str | None = None
+    system: str | None = None
+    machine: str | None = None
+    cpu_count: int | None = None
+    python: str | None = None
+    visible_devices: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramTimes:
+    """What repeated runs of a program gave, as ``roofline time --json`` writes it."""
+
+    schema: Literal["roofline.time/1"]
+    version: str = __version__
+    program: str = ""
+    repeats: int = 1
+    warmup: int = 0
+    wall_s: TimeSummary
+    metric: FigureSummary | None = None
+    environment: Environment = field(default_factory=Environment)
 
 
 def time_program(
@@ -63,7 +88,7 @@ def time_program(
     metric: re.Pattern[str] | None = None,
     clock: Callable[[], float] = time.perf_counter,
     tell: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Timing:
+) -> ProgramTimes:
     """Run ``program`` ``warmup`` times for nothing and ``repeats`` times for the record.
 
     ``metric`` finds the program's own figure in what it prints: its first group, or the first
@@ -82,48 +107,48 @@ def time_program(
         began = clock()
         done = run(program)
         wall = clock() - began
-        _refuse_failure(program, done, number - warmup, repeats, walls)
-        assert done is not None
+        if done is None or done.code != 0:
+            raise _failure(program, done, number - warmup, repeats, walls)
         figure = None if metric is None else find_figure(metric, done.stdout + done.stderr)
         if number >= warmup:
             walls.append(wall)
             if figure is not None:
                 figures.append(figure)
     tell(total, total)
-    return Timing(
+    return ProgramTimes(
+        schema=SCHEMA,
         program=PurePath(program[0]).name,
         repeats=repeats,
         warmup=warmup,
         wall_s=summarize(walls),
-        metric=summarize(figures) if figures else None,
-        metric_pattern=None if metric is None else metric.pattern,
+        metric=None
+        if metric is None
+        else FigureSummary(pattern=metric.pattern, **asdict(summarize(figures))),
     )
 
 
-def _refuse_failure(
+def _failure(
     program: Sequence[str],
     done: Completed | None,
     number: int,
     repeats: int,
     walls: Sequence[float],
-) -> None:
+) -> ProgramError:
     """``number`` is that of the run, from 0; below 0 it is one for warming up."""
-    name = PurePath(program[0]).name
     if done is None:
-        raise ProgramError(
+        return ProgramError(
             f"{program[0]} cannot be started",
             hint="the path of an executable (./app for one in this folder)",
         )
-    if done.code != 0:
-        words = [line for line in done.stderr.splitlines() if line.strip()][-_LAST_LINES:]
-        how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
-        run = "a warm-up run" if number < 0 else f"run {number + 1} of {repeats}"
-        before = f"the runs before it took {', '.join(map(duration, walls))}"
-        raise ProgramError(
-            f"{name} failed with {how} in {run}",
-            why="; ".join(words) or None,
-            details=[before] if walls else (),
-        )
+    words = [line for line in done.stderr.splitlines() if line.strip()][-_LAST_LINES:]
+    how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
+    run = "a warm-up run" if number < 0 else f"run {number + 1} of {repeats}"
+    before = f"the runs before it took {', '.join(map(duration, walls))}"
+    return ProgramError(
+        f"{PurePath(program[0]).name} failed with {how} in {run}",
+        why="; ".join(words) or None,
+        details=[before] if walls else (),
+    )
 
 
 def find_figure(pattern: re.Pattern[str], text: str) -> float:
@@ -139,23 +164,23 @@ def find_figure(pattern: re.Pattern[str], text: str) -> float:
     said = match[1] if pattern.groups and match[1] is not None else match[0]
     number = _NUMBER.search(said)
     if number is None:
-        raise UsageError(f"--metric {pattern.pattern!r} found {said!r}, which is no number")
+        raise UsageError(f"--metric {pattern.pattern!r} found {said!r}, which is not a number")
     return float(number[0].replace(",", "").replace("_", ""))
 
 
-def summarize(values: Sequence[float]) -> Summary:
+def summarize(values: Sequence[float]) -> TimeSummary:
     """Statistics of at least one value."""
     ordered = sorted(values)
     median = statistics.median(ordered)
     quartiles = quantile(ordered, 0.75) - quantile(ordered, 0.25)
-    return Summary(
-        values=tuple(values),
+    return TimeSummary(
         median=median,
         p95=quantile(ordered, 0.95),
-        minimum=ordered[0],
-        maximum=ordered[-1],
+        min=ordered[0],
+        max=ordered[-1],
         mean=statistics.fmean(ordered),
         spread=quartiles / median if median and len(ordered) > 1 else None,
+        values=tuple(values),
     )
 
 
@@ -167,66 +192,59 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def environment(gpus: Sequence[str], driver: str | None) -> dict[str, Any]:
-    """What the figures depend on, without names of hosts, users or paths."""
-    return {
-        "gpus": list(gpus),
-        "driver": driver,
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "cpu_count": os.cpu_count(),
-        "python": platform.python_version(),
-        "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
-    }
+def environment(gpus: Sequence[str], driver: str | None) -> Environment:
+    """Describe this machine."""
+    return Environment(
+        gpus=tuple(gpus),
+        driver=driver,
+        system=platform.system(),
+        machine=platform.machine(),
+        cpu_count=os.cpu_count(),
+        python=platform.python_version(),
+        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+    )
 
 
-def to_json(timing: Timing, around: dict[str, Any]) -> dict[str, Any]:
+def to_json(times: ProgramTimes) -> str:
     """The document that ``roofline time --json`` prints."""
-    document: dict[str, Any] = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "program": timing.program,
-        "repeats": timing.repeats,
-        "warmup": timing.warmup,
-        "wall_s": _summary(timing.wall_s),
-        "metric": None,
-        "environment": around,
-    }
-    if timing.metric is not None:
-        document["metric"] = {"pattern": timing.metric_pattern} | _summary(timing.metric)
-    return document
+    return msgspec.json.format(msgspec.json.encode(times), indent=1).decode() + "\n"
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
-    return {
-        "median": summary.median,
-        "p95": summary.p95,
-        "min": summary.minimum,
-        "max": summary.maximum,
-        "mean": summary.mean,
-        "spread": summary.spread,
-        "values": list(summary.values),
-    }
+def read_times(path: Path) -> ProgramTimes:
+    """Read what ``roofline time --json`` wrote.
+
+    Raises:
+        InputError: it cannot be read or is something else.
+
+    """
+    hint = f"roofline time --json PROGRAM > {path.name}"
+    try:
+        times = msgspec.json.decode(read_text(path), type=ProgramTimes)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{path} is not a timing", why=str(error)[:200], hint=hint) from error
+    if not times.wall_s.median > 0:
+        raise InputError(f"{path} holds no wall time", hint=hint)
+    return times
 
 
-def table(timing: Timing, around: dict[str, Any]) -> str:
+def table(times: ProgramTimes) -> str:
     """The same for a person."""
-    gpus = ", ".join(dict.fromkeys(around["gpus"])) or "no GPU"
-    counted = "1 run" if timing.repeats == 1 else f"{timing.repeats} runs"
-    runs = f"{counted} after {timing.warmup} for warming up"
+    gpus = ", ".join(dict.fromkeys(times.environment.gpus)) or "no GPU"
+    counted = "1 run" if times.repeats == 1 else f"{times.repeats} runs"
+    runs = f"{counted} after {times.warmup} for warming up"
     lines = [
-        f"{timing.program}: {runs}, without a profiler; {gpus}",
+        f"{times.program}: {runs}, without a profiler; {gpus}",
         f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",
-        _row("wall time", timing.wall_s, duration),
+        _row("wall time", times.wall_s, duration),
     ]
-    if timing.metric is not None:
-        lines.append(_row("own figure", timing.metric, lambda value: f"{value:.6g}"))
-    if timing.repeats == 1:
+    if times.metric is not None:
+        lines.append(_row("own figure", times.metric, lambda value: f"{value:.6g}"))
+    if times.repeats == 1:
         lines.append("One run has no spread: whether another would differ is not known.")
     return "\n".join(lines) + "\n"
 
 
-def _row(label: str, summary: Summary, show: Callable[[float], str]) -> str:
-    values = (summary.median, summary.p95, summary.minimum, summary.maximum)
-    spread = "-" if summary.spread is None else f"{100 * summary.spread:.1f} %"
-    return f"{label:12} " + " ".join(f"{show(value):>12}" for value in values) + f" {spread:>8}"
+def _row(label: str, summary: TimeSummary, show: Callable[[float], str]) -> str:
+    values = (summary.median, summary.p95, summary.min, summary.max)
+    shown = " ".join(f"{'-' if v is None else show(v):>12}" for v in values)
+    return f"{label:12} {shown} {share(summary.spread):>8}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import inf
+from typing import Literal
 
 from roofline.model import TENSOR_PRECISIONS, Family, UnitUse
 
@@ -39,7 +40,7 @@ class Unit:
     name: str
     family: Family
     article: str = "the"
-    clock: str | None = None
+    clock: Literal["sm", "dram"] | None = None
     precisions: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     members: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from roofline.render import comparison_json as comparison
 from roofline.render import json as analysis
 from roofline.render import selection_json as selection
 
@@ -26,6 +27,11 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
         selection.SelectionDocument,
         selection.SCHEMA,
         selection.DESCRIPTION,
+    ),
+    "comparison-1.schema.json": (
+        comparison.document_type(),
+        comparison.SCHEMA,
+        comparison.DESCRIPTION,
     ),
 }
 

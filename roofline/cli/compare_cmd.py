@@ -142,22 +142,22 @@ def _compare(
     before: Analysis, after: Analysis, given: dict[str, Any], gates: Sequence[Gate]
 ) -> Comparison:
     """The comparison with everything that options add to it."""
-    from roofline.compare.core import compare
     from roofline.compare.gates import judge
+    from roofline.compare.judge import compare, judge_program
 
     comparison = compare(before, after, comparing.compare_options(given, before))
     if given["time_before"] is not None:
-        from roofline.compare.program import program_time
+        from roofline.timing import read_times
 
-        timed = program_time(given["time_before"], given["time_after"])
-        comparison = replace(comparison, program=timed)
+        timed = (read_times(given[name]) for name in ("time_before", "time_after"))
+        comparison = replace(comparison, program=judge_program(*timed))
     if given["check"] is not None:
-        from roofline.compare.correctness import run_check
+        from roofline.compare.record import run_check
 
-        done = run_check(given["check"])
-        if not done.outcome.passed:
-            click.echo(done.printed[-4000:], err=True)
-        comparison = replace(comparison, correctness=done.outcome)
+        outcome, printed = run_check(given["check"])
+        if not outcome.passed:
+            click.echo(printed[-4000:], err=True)
+        comparison = replace(comparison, correctness=outcome)
     return replace(comparison, gates=judge(comparison, gates))
 
 
@@ -167,29 +167,31 @@ def _answer(comparison: Comparison, request: Request, given: dict[str, Any]) -> 
     if request.plot is not None:
         comparing.draw(comparison, {request.plot: "light"}, force=request.force)
     if given["junit"] is not None:
-        from roofline.render import junit
+        from roofline.render.ci import junit
 
-        write_text(given["junit"], junit.render(comparison), force=given["force"])
+        write_text(given["junit"], junit(comparison), force=given["force"])
     if given["record"] is not None:
         from roofline.compare.record import add_record
+        from roofline.render.record import entry
 
-        number = add_record(given["record"], comparison, _statement(given))
+        statement = _statement(given)
+        number = add_record(given["record"], lambda n: entry(comparison, statement, n))
         click.echo(f"roofline: entry {number} of {given['record']}", err=True)
     _for_github(comparison)
 
 
 def _text(comparison: Comparison, request: Request, top: int) -> str:
     if request.format == "json":
-        from roofline.render import compare_json
+        from roofline.render import comparison_json
 
-        return compare_json.render(comparison)
+        return comparison_json.render(comparison)
     if request.format == "markdown":
-        from roofline.render import compare_markdown
+        from roofline.render import pull_request
 
-        return compare_markdown.render(comparison, limit=top)
-    from roofline.render import compare_table
+        return pull_request.render(comparison, limit=top)
+    from roofline.render import comparison as table
 
-    return compare_table.render(comparison, width=width(request), color=color(request), limit=top)
+    return table.render(comparison, width=width(request), color=color(request), limit=top)
 
 
 def _statement(given: dict[str, Any]) -> Statement:
@@ -208,17 +210,17 @@ def _statement(given: dict[str, Any]) -> Statement:
 def _for_github(comparison: Comparison) -> None:
     """Annotations and the step's summary, where GitHub Actions runs this."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        from roofline.render import github
+        from roofline.render.ci import github
 
-        for line in github.lines(comparison):
+        for line in github(comparison):
             click.echo(line, err=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        from roofline.render import compare_markdown
+        from roofline.render import pull_request
 
         try:
             with Path(summary).open("a", encoding="utf-8") as file:
-                file.write(compare_markdown.render(comparison))
+                file.write(pull_request.render(comparison))
         except OSError as error:
             click.echo(f"roofline: no step summary: {error.strerror}", err=True)
 
@@ -231,14 +233,14 @@ def _report_gates(comparison: Comparison) -> None:
 
     """
     from roofline.compare.gates import failed
-    from roofline.render import compare_words
+    from roofline.render.comparison import gate
 
     bad = failed(comparison.gates)
     said = [f"{len(bad)} of {len(comparison.gates)} gate checks failed"] if bad else []
     if comparison.correctness is not None and not comparison.correctness.passed:
         said.append(f"the check failed: {comparison.correctness.command}")
     if said:
-        raise GateError("; ".join(said), details=[compare_words.gate(g) for g in bad[:20]])
+        raise GateError("; ".join(said), details=[gate(g) for g in bad[:20]])
 
 
 def _update_baseline(sides: _Sides) -> None:

@@ -13,9 +13,9 @@ from roofline.errors import InputError, UsageError
 from roofline.model import Analysis
 
 if TYPE_CHECKING:
-    from roofline.compare.core import Options
-    from roofline.compare.expect import Expectation
+    from roofline.compare.judge import CompareOptions
     from roofline.compare.model import Comparison
+    from roofline.compare.predictions import Expectation
 
 # More arrows than that nobody tells apart.
 DRAWN = 20
@@ -39,20 +39,20 @@ def parse_maps(maps: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def parse_expectations(given: dict[str, Any]) -> tuple[Expectation, ...]:
     """--expect and --because, parsed."""
-    from roofline.compare.expect import parse_because, parse_expect
+    from roofline.compare.predictions import parse_claim, parse_expect
 
-    return (*map(parse_expect, given["expect"]), *map(parse_because, given["because"]))
+    return (*map(parse_expect, given["expect"]), *map(parse_claim, given["because"]))
 
 
-def compare_options(given: dict[str, Any], before: Analysis) -> Options:
+def compare_options(given: dict[str, Any], before: Analysis) -> CompareOptions:
     """The options of ``COMPARING`` for a comparison with ``before``.
 
     Raises:
         UsageError: an option is not understood, or the timeline has none of the kernels.
 
     """
-    from roofline.compare.comparability import REFUSALS
-    from roofline.compare.core import Options
+    from roofline.compare.comparable import REFUSALS
+    from roofline.compare.judge import CompareOptions
 
     unknown = set(given["allow"]) - {*REFUSALS, "all"}
     if unknown:
@@ -60,7 +60,7 @@ def compare_options(given: dict[str, Any], before: Analysis) -> Options:
             f"--allow {' '.join(sorted(unknown))}: no such refusal",
             hint=f"one of {', '.join((*REFUSALS, 'all'))}",
         )
-    return Options(
+    return CompareOptions(
         maps=parse_maps(given["maps"]),
         allow=given["allow"],
         noise=None if given["noise"] is None else given["noise"] / 100,

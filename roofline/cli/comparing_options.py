@@ -21,7 +21,7 @@ allow = click.option(
     "--allow",
     metavar="CODE",
     multiple=True,
-    help="Compare in spite of a refusal: gpu, kind (kernel against range results), or all.",
+    help="Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
 )
 noise = click.option(
     "--noise",

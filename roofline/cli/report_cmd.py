@@ -124,15 +124,15 @@ def _check_options(reports: Sequence[Path], given: dict[str, Any]) -> None:
 def _compare(sides: Sequence[Analysis], given: dict[str, Any]) -> Comparison | None:
     if len(sides) == 1:
         return None
-    from roofline.compare.core import compare
+    from roofline.compare.judge import compare
 
     return compare(sides[0], sides[1], comparing.compare_options(given, sides[0]))
 
 
 def _write(content: _Content, folder: Path) -> None:
     from roofline.compare.baseline import without_personal
-    from roofline.compare.comment import comment
-    from roofline.render import compare_json, json
+    from roofline.render import comparison_json, json
+    from roofline.render.pull_request import comment
 
     shared = without_personal(content.after)
     text = comment(
@@ -145,7 +145,7 @@ def _write(content: _Content, folder: Path) -> None:
     (folder / "comment.md").write_text(text, encoding="utf-8")
     (folder / "analysis.json").write_text(json.render(shared), encoding="utf-8")
     if content.comparison is not None:
-        text = compare_json.render(content.comparison)
+        text = comparison_json.render(content.comparison)
         (folder / "compare.json").write_text(text, encoding="utf-8")
     if content.picture:
         files = {folder / name: theme for name, theme in PICTURES.items()}

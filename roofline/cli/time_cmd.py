@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -85,7 +85,7 @@ def command(
     if output is not None:
         refuse_overwrite(output, force=force)
     with reading("runs", verb="Timing") as tell:
-        result = timing.time_program(
+        times = timing.time_program(
             program,
             lambda argv: run_quietly(argv, timeout_s=limit_s),
             repeats=repeats,
@@ -95,7 +95,8 @@ def command(
         )
     machine = look()
     around = timing.environment([gpu.name for gpu in machine.gpus], machine.driver)
-    text = json.dumps(timing.to_json(result, around), indent=1, allow_nan=False) + "\n"
+    times = replace(times, environment=around)
+    text = timing.to_json(times)
     if output is not None:
         write_text(output, text, force=force)
-    click.echo(text if as_json else timing.table(result, around), nl=False)
+    click.echo(text if as_json else timing.table(times), nl=False)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import msgspec
 
 from roofline import __version__
-from roofline.compare.codec import decode, encode
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, write_text
-from roofline.model import Analysis, Measurement, Result
+from roofline.model import Analysis, Result
 from roofline.text.names import last_part
 
-SCHEMA = "roofline.baseline/1"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What a baseline file holds; what a later version adds to it is ignored."""
+
+    schema: Literal["roofline.baseline/1"] = "roofline.baseline/1"
+    version: str
+    analysis: Analysis
 
 
 def baseline_path(folder: Path, analysis: Analysis) -> Path:
@@ -42,15 +47,11 @@ def load_baseline(path: Path) -> Analysis:
             why=f"the folder has {', '.join(others)}" if others else None,
             hint="--update-baseline makes it from AFTER",
         )
-    text = read_text(path)
     try:
-        data = json.loads(text)
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise InputError(f"{path} is not a baseline", why=f"its schema is not {SCHEMA}")
-        return decode(Analysis, data["analysis"])
-    except (ValueError, TypeError, KeyError, StopIteration, RecursionError) as error:
+        return msgspec.json.decode(read_text(path), type=Baseline).analysis
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
-            f"cannot read the baseline {path}",
+            f"{path} is not a baseline that this version reads",
             why=str(error)[:200],
             hint="make it anew with --update-baseline",
         ) from error
@@ -62,12 +63,9 @@ def save_baseline(path: Path, analysis: Analysis) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {path.parent}", why=error.strerror) from error
-    data = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "analysis": _finite(encode(without_personal(analysis))),
-    }
-    write_text(path, json.dumps(data, indent=1, allow_nan=False) + "\n", force=True)
+    baseline = Baseline(version=__version__, analysis=without_personal(analysis))
+    text = msgspec.json.format(msgspec.json.encode(baseline), indent=1)
+    write_text(path, text.decode() + "\n", force=True)
 
 
 def without_personal(analysis: Analysis) -> Analysis:
@@ -81,17 +79,6 @@ def without_personal(analysis: Analysis) -> Analysis:
 
 
 def _clean(result: Result) -> Result:
-    measured: Measurement = result.measurement
-    clean = replace(measured, source=last_part(measured.source), process=None, nvtx=())
+    source = last_part(result.measurement.source)
+    clean = replace(result.measurement, source=source, process=None, nvtx=())
     return replace(result, measurement=clean)
-
-
-def _finite(value: Any) -> Any:
-    """NaN and infinity measure nothing and are no JSON."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(inner) for inner in value]
-    return value

@@ -1,12 +1,39 @@
-"""The values of a comparison: what crosses from judging to rendering. SI floats, absent is None."""
+"""The values of a comparison: codes and SI floats, no sentences; absent is ``None``.
+
+What people read is made in ``roofline.render.comparison``; a ``Note`` carries the code and the
+facts of one sentence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
+from typing import Any, Literal
 
-from roofline.model import Bound, Dim3, Family, Note, Result
+from roofline.model import Family, Measurement, Note, Result, Verdict
+from roofline.verdict.utilization import COMPUTED
+
+Kind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
+GateStatus = Literal["passed", "failed", "not_judged"]
+WorkStatus = Literal["same", "different", "unknown"]
+WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
+CauseCode = Literal[
+    "fewer_bytes",
+    "more_bytes",
+    "less_work",
+    "more_work",
+    "busier",
+    "idler",
+    "other_precision",
+    "clock",
+    "same_limiter",
+    "within_noise",
+    "unexplained",
+    "not_measured",
+    "other_size",
+]
 
 
 class Outcome(StrEnum):
@@ -34,7 +61,7 @@ class Judgement(StrEnum):
     NOT_TESTABLE = "not_testable"
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """How much a difference between two captures matters."""
 
     INFO = "info"
@@ -43,68 +70,74 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that must be alike for two captures to compare; ``code`` is what --allow takes."""
+class Difference:
+    """Something that must be alike for two captures to compare; ``code`` is what --allow takes."""
 
     code: str
-    level: Level
-    text: str
+    level: Severity
+    text: Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a pair: a kernel's launches, per launch (or in total, see ``Pair.per``).
+    """One side of a pair: the mean launch of a kernel.
 
-    ``durations_s`` are the launches' own, in order. ``utilization`` maps unit keys to percent of
-    peak, ``families`` the same keys to their side of the roofline, and ``computed`` are those that
-    no counter measured (bytes or operations over peak). ``shape_count`` is the number
-    of launch shapes summed here; ``grid``, ``block`` and ``result`` are those of the longest.
+    Where several launch shapes stand for one, ``result`` is their sum, with the verdict of the
+    shape that took longest. ``durations_s`` are of each launch, in order.
     """
 
-    name: str
-    demangled: str
-    grid: Dim3 | None
-    block: Dim3 | None
+    result: Result
     launches: int
     shape_count: int
-    result: Result
     sources: tuple[str, ...]
-    device: str | None
-    duration_s: float | None
     durations_s: tuple[float, ...]
     total_s: float | None
-    dram_bytes: float | None
-    operations: Mapping[str, float]
-    unmeasured: tuple[str, ...]
-    utilization: Mapping[str, float]
-    families: Mapping[str, Family]
-    computed: tuple[str, ...]
-    bound: Bound
-    limiter: str | None
-    limiter_percent: float | None
-    nearest: str | None
-    co_limited: bool
-    cause: str | None
-    cause_text: str | None
-    floor_s: float | None
-    next_limiter: str | None
-    next_floor_s: float | None
-    sm_clock_hz: float | None
-    dram_clock_hz: float | None
     threads: float | None
-    waves: float | None
-    occupancy_percent: float | None
-    registers_per_thread: float | None
-    shared_memory_bytes: float | None
 
     @property
-    def total_operations(self) -> float | None:
-        """All operations of all precisions; ``None`` where some that ran were not counted."""
-        return sum(self.operations.values()) if self.operations and not self.unmeasured else None
+    def measured(self) -> Measurement:
+        """What the mean launch did, or the sum."""
+        return self.result.measurement
+
+    @property
+    def verdict(self) -> Verdict:
+        """What limits it."""
+        return self.result.verdict
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Its name and its demangled name."""
+        return self.measured.name, self.measured.demangled
+
+    @property
+    def busiest(self) -> str | None:
+        """The limiter, or the unit that is nearest to its peak."""
+        return self.verdict.limiter or self.verdict.nearest
+
+    @property
+    def utilization(self) -> dict[str, float]:
+        """Percent of peak by unit."""
+        return {u.unit: u.percent for u in self.measured.units if isfinite(u.percent)}
+
+    @property
+    def families(self) -> dict[str, Family]:
+        """The units of ``utilization`` and their side of the roofline."""
+        return {u.unit: u.family for u in self.measured.units if isfinite(u.percent)}
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The units that no counter measured: their bytes or operations over peak."""
+        return tuple(u.unit for u in self.measured.units if u.metric.endswith(COMPUTED))
+
+    def figure(self, name: str) -> Any:
+        """A field of the side, of its measurement or of its verdict."""
+        return next(
+            getattr(of, name) for of in (self, self.measured, self.verdict) if hasattr(of, name)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class TimeChange:
     """Speed-up of a pair (before / after; above 1 is faster) and how far it can be trusted.
 
     ``low`` and ``high`` span the spread of the launches and the noise; ``equal_low`` and
@@ -120,28 +153,47 @@ class Timing:
     noise_how: str
     sm_clock_ratio: float | None
     dram_clock_ratio: float | None
-    clock_used: str | None
+    clock_used: Literal["sm", "dram"] | None
     speedup_low: float
     speedup_high: float
     equal_low: float
     equal_high: float
-    spread_low: float | None = None
-    spread_high: float | None = None
+    spread_low: float | None
+    spread_high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class WorkChange:
     """Whether both sides solved the same problem.
 
-    ``status`` is "same", "different" or "unknown"; ``ratio`` is after / before of ``measure``
-    ("operations", "dram_bytes", "threads"); ``speedup`` the speed-up per unit of that work.
+    ``ratio`` is after / before of ``measure``, ``speedup`` the speed-up per unit of that work
+    where the problem's size differs.
     """
 
-    status: str
-    measure: str | None = None
+    status: WorkStatus
+    measure: WorkMeasure | None = None
     ratio: float | None = None
     speedup: float | None = None
-    text: str = ""
+    text: Note
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is another problem size."""
+        return self.status == "different"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeCause:
+    """What stands behind a change of time, or its absence.
+
+    ``unit`` is the unit it was read from, ``factor`` how many times less (or more) it had to do,
+    above 1; ``moved`` are the operation keys from and to which most operations went.
+    """
+
+    code: CauseCode
+    unit: str | None = None
+    factor: float | None = None
+    moved: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +209,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What was promised or expected, and how it came out; ``by`` is "floor" or "user"."""
+    """What BEFORE's floors bound or the user expected, and how it came out."""
 
-    by: str
-    claim: str
+    by: Literal["floor", "user"]
+    claim: Note
     judgement: Judgement
-    reason: str
+    reason: Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,43 +227,54 @@ class StepGain:
 
     share: float
     gain: float
-    share_low: float | None = None
-    gain_low: float | None = None
+    share_low: float | None
+    gain_low: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """One kernel before and after, judged.
+class KernelPair:
+    """One kernel before and after, judged; ``how`` says by what the sides were paired."""
 
-    ``kind`` is "one_to_one", "one_to_many", "many_to_one" or "many_to_many"; ``how`` says by what
-    the sides were paired; ``per`` is "launch", or "total" where launch shapes are summed.
-    """
-
-    kind: str
-    how: str
-    per: str
+    kind: Kind
+    how: Note
     before: Side
     after: Side
     outcome: Outcome
     basis: Basis
-    timing: Timing | None
-    work: Work
-    changes: tuple[Change, ...]
-    cause: str
-    sentence: str
+    timing: TimeChange | None
+    work: WorkChange
+    cause: ChangeCause
     predictions: tuple[Prediction, ...] = ()
     step: StepGain | None = None
     notes: tuple[Note, ...] = ()
 
+    @property
+    def per(self) -> Literal["launch", "total"]:
+        """What figures are of: a launch, or the sum where launch shapes are summed."""
+        return "launch" if self.kind == "one_to_one" else "total"
+
+    @property
+    def changed(self) -> bool:
+        """Whether it got faster or slower."""
+        return self.outcome in (Outcome.FASTER, Outcome.SLOWER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpaired:
+    """A kernel that only one capture has; ``share`` is of all time profiled there."""
+
+    side: Side
+    share: float | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """A condition of --fail-on at one kernel (or at none): "passed", "failed" or "not_judged"."""
+    """A condition of --fail-on at one kernel, or at none."""
 
     gate: str
     kernel: str | None
-    status: str
-    text: str
+    status: GateStatus
+    text: Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +288,7 @@ class Correctness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramTime:
+class ProgramChange:
     """Two timings of the program without a profiler; ``speedup`` of the medians."""
 
     before_s: float
@@ -236,12 +299,12 @@ class ProgramTime:
     after_spread: float | None
     speedup: float
     outcome: Outcome
-    text: str
+    text: Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
-    """One side as a whole: its files (last parts), device, tool and totals.
+class CaptureInfo:
+    """One side as a whole: its files (last parts), devices, tool and totals.
 
     ``settings`` is what the files say ncu was told ("clock_control", "replay_mode").
     """
@@ -256,33 +319,22 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lone:
-    """A kernel that only one side has; ``side`` is what was measured of it, per launch."""
-
-    name: str
-    launches: int
-    total_s: float | None
-    share: float | None
-    side: Side | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Everything found between two captures; pairs are ordered by time won or lost.
 
     ``before_paired_s`` and ``after_paired_s`` are the pairs' times, launch for launch of BEFORE.
     """
 
-    before: Capture
-    after: Capture
-    checks: tuple[Check, ...]
-    pairs: tuple[Pair, ...]
-    gone: tuple[Lone, ...] = ()
-    new: tuple[Lone, ...] = ()
+    before: CaptureInfo
+    after: CaptureInfo
+    checks: tuple[Difference, ...]
+    pairs: tuple[KernelPair, ...]
+    gone: tuple[Unpaired, ...] = ()
+    new: tuple[Unpaired, ...] = ()
     before_paired_s: float | None = None
     after_paired_s: float | None = None
     gates: tuple[GateResult, ...] = ()
     correctness: Correctness | None = None
-    program: ProgramTime | None = None
-    notes: tuple[Note, ...] = field(default_factory=tuple)
+    program: ProgramChange | None = None
+    notes: tuple[Note, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, prod
+from typing import cast
 
+from roofline.compare.model import Kind
 from roofline.compare.names import base_name, select, similarity
 from roofline.errors import UsageError
-from roofline.model import Analysis, Group, Measurement
+from roofline.model import Analysis, Group, Measurement, Note
 
 # Names this alike are taken for a rename; less is enough where grid and block are the same too.
 SIMILAR, SIMILAR_SAME_LAUNCH = 0.6, 0.4
 # Work of several launch shapes within this factor is taken for the work of one, split up.
 SPLIT_TOLERANCE = 1.25
+# The ways of pairing that need no word to the reader.
+PLAIN = ("by_map", "by_name_and_launch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,18 +26,18 @@ class Match:
 
     before: tuple[int, ...]
     after: tuple[int, ...]
-    how: str
+    how: Note
 
     @property
-    def kind(self) -> str:
-        """One of "one_to_one", "one_to_many", "many_to_one", "many_to_many"."""
+    def kind(self) -> Kind:
+        """How many launch shapes became how many."""
         sides = ("one" if len(side) == 1 else "many" for side in (self.before, self.after))
-        return "_to_".join(sides)
+        return cast("Kind", "_to_".join(sides))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A group on its way to a partner."""
+    """A group on its way to a partner; ``first`` is its first launch."""
 
     position: int
     first: int
@@ -43,6 +47,11 @@ class _Kernel:
     @property
     def launch(self) -> tuple[Hashable, ...]:
         return (self.measured.kind, self.measured.grid, self.measured.block)
+
+    @property
+    def threads(self) -> int:
+        shape = (self.measured.grid or (1, 1, 1)) + (self.measured.block or (1, 1, 1))
+        return max(prod(shape), 1)
 
 
 def pair(
@@ -62,20 +71,15 @@ def pair(
     left, right = _kernels(before.groups), _kernels(after.groups)
     alone = len(left) == len(right) == 1
     matches = _mapped(left, right, maps)
-    for how, key in _STEPS:
-        matches += _bucketed(left, right, how, key)
+    matches += _equal(
+        left, right, lambda k: (k.measured.demangled, k.launch, k.measured.device.index)
+    )
+    matches += _equal(left, right, lambda k: (k.measured.demangled, k.launch))
     matches += _by_base_name(left, right)
-    matches += _by_similarity(left, right)
+    matches += _best_first(left, right, tuple(left), tuple(right), _alike)
     if left and right and alone and left[0].measured.kind == right[0].measured.kind:
-        how = "being the only kernel on each side"
-        matches.append(Match(before=(left[0].position,), after=(right[0].position,), how=how))
+        matches.append(_take(left, right, left, right, Note(code="by_being_alone")))
     return tuple(matches)
-
-
-_STEPS: tuple[tuple[str, Callable[[_Kernel], Hashable]], ...] = (
-    ("name, grid and block", lambda k: (k.measured.demangled, k.launch, k.measured.device.index)),
-    ("name, grid and block", lambda k: (k.measured.demangled, k.launch)),
-)
 
 
 def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
@@ -91,6 +95,20 @@ def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
     return sorted(kernels, key=lambda k: (k.first, k.position))
 
 
+def _take(
+    left: list[_Kernel],
+    right: list[_Kernel],
+    ours: Sequence[_Kernel],
+    theirs: Sequence[_Kernel],
+    how: Note,
+) -> Match:
+    """Match ``ours`` with ``theirs`` and take them out of what is left."""
+    positions = [tuple(sorted(k.position for k in side)) for side in (ours, theirs)]
+    left[:] = [k for k in left if k.position not in positions[0]]
+    right[:] = [k for k in right if k.position not in positions[1]]
+    return Match(before=positions[0], after=positions[1], how=how)
+
+
 def _mapped(
     left: list[_Kernel], right: list[_Kernel], maps: Sequence[tuple[str, str]]
 ) -> list[Match]:
@@ -102,11 +120,14 @@ def _mapped(
             olds, news = olds | other[0], news | other[1]
             joined.remove(other)
         joined.append((olds, news))
-    for olds, news in joined:
-        left[:] = [k for k in left if k.position not in olds]
-        right[:] = [k for k in right if k.position not in news]
     return [
-        Match(before=tuple(sorted(olds)), after=tuple(sorted(news)), how="--map")
+        _take(
+            left,
+            right,
+            [k for k in left if k.position in olds],
+            [k for k in right if k.position in news],
+            Note(code="by_map"),
+        )
         for olds, news in joined
     ]
 
@@ -121,15 +142,15 @@ def _named(kernels: Sequence[_Kernel], pattern: str, side: str) -> set[int]:
     return {kernels[i].position for i in found}
 
 
-def _bucketed(
-    left: list[_Kernel], right: list[_Kernel], how: str, key: Callable[[_Kernel], Hashable]
+def _equal(
+    left: list[_Kernel], right: list[_Kernel], key: Callable[[_Kernel], Hashable]
 ) -> list[Match]:
     """Pair equal keys in order of first launch."""
     waiting: dict[Hashable, list[_Kernel]] = {}
     for kernel in right:
         waiting.setdefault(key(kernel), []).append(kernel)
     return [
-        _take(left, right, kernel, candidates.pop(0), how)
+        _take(left, right, [kernel], [candidates.pop(0)], Note(code="by_name_and_launch"))
         for kernel in list(left)
         if (candidates := waiting.get(key(kernel)))
     ]
@@ -141,18 +162,10 @@ def _by_base_name(left: list[_Kernel], right: list[_Kernel]) -> list[Match]:
         ours = [k for k in left if k.base == base]
         theirs = [k for k in right if k.base == base]
         if _is_split(ours, theirs) or _is_split(theirs, ours):
-            left[:] = [k for k in left if k not in ours]
-            right[:] = [k for k in right if k not in theirs]
-            positions = (tuple(k.position for k in ours), tuple(k.position for k in theirs))
-            how = "base name, several launch shapes"
-            matches.append(Match(before=positions[0], after=positions[1], how=how))
+            matches.append(_take(left, right, ours, theirs, Note(code="by_base_name_split")))
         else:
             matches += _best_first(left, right, ours, theirs, _same_base)
     return matches
-
-
-def _by_similarity(left: list[_Kernel], right: list[_Kernel]) -> list[Match]:
-    return _best_first(left, right, list(left), list(right), _alike)
 
 
 def _is_split(one: Sequence[_Kernel], many: Sequence[_Kernel]) -> bool:
@@ -177,51 +190,38 @@ def _best_first(
     right: list[_Kernel],
     ours: Sequence[_Kernel],
     theirs: Sequence[_Kernel],
-    judge: Callable[[_Kernel, _Kernel], tuple[float, str] | None],
+    judge: Callable[[_Kernel, _Kernel], tuple[float, Note] | None],
 ) -> list[Match]:
-    scored = []
-    for i, one in enumerate(ours):
-        for j, other in enumerate(theirs):
-            if one.measured.kind == other.measured.kind and (found := judge(one, other)):
-                scored.append((-found[0], abs(i - j), i, j, found[1]))
-    used_left: set[int] = set()
-    used_right: set[int] = set()
+    """Pair ``ours`` with ``theirs``, the highest score first, then the nearest in order."""
+    scored = [
+        (-found[0], abs(i - j), i, j, found[1])
+        for i, one in enumerate(ours)
+        for j, other in enumerate(theirs)
+        if one.measured.kind == other.measured.kind and (found := judge(one, other))
+    ]
     matches = []
-    for _, _, i, j, how in sorted(scored):
-        if i not in used_left and j not in used_right:
-            used_left.add(i)
-            used_right.add(j)
-            matches.append(_take(left, right, ours[i], theirs[j], how))
+    used: set[tuple[str, int]] = set()
+    for _, _, i, j, how in sorted(scored, key=lambda s: s[:4]):
+        if used.isdisjoint((("before", i), ("after", j))):
+            used |= {("before", i), ("after", j)}
+            matches.append(_take(left, right, [ours[i]], [theirs[j]], how))
     return matches
 
 
-def _same_base(one: _Kernel, other: _Kernel) -> tuple[float, str]:
+def _same_base(one: _Kernel, other: _Kernel) -> tuple[float, Note]:
     """Same launch counts most, then how alike the full names are, then how near the grids."""
     same_launch = one.launch == other.launch
     same_name = one.measured.demangled == other.measured.demangled
     score = 2.0 * same_launch + similarity(one.measured.demangled, other.measured.demangled)
-    score -= 0.01 * abs(log(_threads(one) / _threads(other)))
-    what = "name" if same_name else "base name"
-    return score, f"{what}, grid and block" if same_launch else f"{what}; grid or block differ"
+    score -= 0.01 * abs(log(one.threads / other.threads))
+    name = "name" if same_name else "base_name"
+    return score, Note(code=f"by_{name}_and_launch" if same_launch else f"by_{name}")
 
 
-def _alike(one: _Kernel, other: _Kernel) -> tuple[float, str] | None:
+def _alike(one: _Kernel, other: _Kernel) -> tuple[float, Note] | None:
     alike = similarity(one.base, other.base)
     same_launch = one.measured.grid is not None and one.launch == other.launch
     if alike < (SIMILAR_SAME_LAUNCH if same_launch else SIMILAR):
         return None
-    extra = " and equal grid and block" if same_launch else ""
-    return alike + 0.2 * same_launch, f"similar name ({alike:.2f}){extra}"
-
-
-def _threads(kernel: _Kernel) -> int:
-    shape = (kernel.measured.grid or (1, 1, 1)) + (kernel.measured.block or (1, 1, 1))
-    return max(prod(shape), 1)
-
-
-def _take(
-    left: list[_Kernel], right: list[_Kernel], one: _Kernel, other: _Kernel, how: str
-) -> Match:
-    left.remove(one)
-    right.remove(other)
-    return Match(before=(one.position,), after=(other.position,), how=how)
+    code = "by_similar_name_and_launch" if same_launch else "by_similar_name"
+    return alike + 0.2 * same_launch, Note(code=code, facts={"alike": alike})

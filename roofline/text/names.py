@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from roofline import units
 from roofline.kernel_names import printable as printable  # renderers say names.printable
 from roofline.model import QUANTITIES, Dim3
 from roofline.text.cpp import ELLIPSIS as ELLIPSIS
 from roofline.text.cpp import Name, parse
 from roofline.text.numbers import ABSENT
-from roofline.units import unit_name
 
 # What is not a number, or is named where it is missing.
 _OTHERS = {
+    "gpu": "GPU",
+    "sm_count": "number of SMs",
     "occupancy_limiter": "occupancy limited by",
     "utilization": "utilisation unit by unit",
     "stalls": "stall reasons",
@@ -25,7 +27,12 @@ _INTEGER = re.compile(r"int\d")
 
 def unit(key: str | None) -> str:
     """The name of a hardware unit: "issue" is "issue slots"; ``None`` is the empty text."""
-    return "" if key is None else unit_name(key)
+    return "" if key is None else units.unit_name(key)
+
+
+def the_unit(key: str | None) -> str:
+    """What limits, within a sentence: "DRAM", "the FP64 pipe"; "latency" for ``None``."""
+    return "latency" if key is None else units.the_unit(key)
 
 
 def operation(key: str) -> str:

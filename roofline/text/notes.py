@@ -7,15 +7,22 @@ from string import Formatter
 from typing import Any
 
 from roofline.model import Note
-from roofline.text import numbers
+from roofline.text import comparison, names, numbers
 
-# How a fact is written: "{peak_bytes_per_s:bandwidth}" is numbers.bandwidth of it.
-_AS = {
-    name: getattr(numbers, name)
-    for name in (
-        *("duration", "size", "bandwidth", "rate", "clock", "plain", "exact", "percent", "share"),
-        "ratio",
-    )
+# How a fact is written: "{peak_bytes_per_s:bandwidth}" is numbers.bandwidth of it, "{why:note}"
+# the sentence of a note.
+_AS: dict[str, Callable[[Any], str]] = {
+    **{
+        name: getattr(numbers, name)
+        for name in (
+            *("duration", "size", "bandwidth", "rate", "clock", "plain", "exact", "percent"),
+            *("share", "ratio", "times"),
+        )
+    },
+    **{name: getattr(names, name) for name in ("operation", "quantity", "the_unit", "words")},
+    "list": lambda values: ", ".join(map(names.words, values)),
+    "work": comparison.work,
+    "note": lambda note: note_text(note),
 }
 
 
@@ -120,6 +127,7 @@ SENTENCES: dict[str, Sentence] = {
     "grid and block is taken, which may be warm-up. --nvtx RANGE around a step in your program is "
     "exact.",
     # --- compare
+    **comparison.SENTENCES,
     # --- capture
 }
 

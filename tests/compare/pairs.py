@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from roofline.analysis import Judge, group
-from roofline.compare.core import Options, compare
-from roofline.compare.model import Comparison, Pair
+from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.model import Comparison, KernelPair
 from roofline.model import Analysis, Measurement, Source
 from roofline.specs import Registry
 from tests.makers import measurement, unit
@@ -41,7 +41,7 @@ def launch(
     return measurement(name, **(given | values))
 
 
-def one(before: Measurement, after: Measurement, **options: Any) -> Pair:
+def one(before: Measurement, after: Measurement, **options: Any) -> KernelPair:
     """The only pair of two captures of one launch each."""
     comparison = compared(before, after, **options)
     assert len(comparison.pairs) == 1
@@ -50,7 +50,7 @@ def one(before: Measurement, after: Measurement, **options: Any) -> Pair:
 
 def compared(before: Measurement, after: Measurement, **options: Any) -> Comparison:
     """Two captures of one launch each."""
-    return compare(capture(before), capture(after), Options(**options))
+    return compare(capture(before), capture(after), CompareOptions(**options))
 
 
 # --- the pairs that the rules must get right -----------------------------------------------------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.compare.cause import busy_ratio
+from roofline.compare.change import busy_ratio, changes_of
 from roofline.compare.model import Outcome
 from roofline.model import Bound
+from roofline.render.comparison import sentence
+from roofline.text.notes import note_text
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, launch, one
 
@@ -14,34 +16,34 @@ from tests.compare.pairs import IDLE, launch, one
 def test_faster_by_fewer_bytes() -> None:
     pair = one(*pairs.fewer_bytes())
 
-    assert (pair.outcome, pair.cause) == (Outcome.FASTER, "fewer_bytes")
+    assert (pair.outcome, pair.cause.code) == (Outcome.FASTER, "fewer_bytes")
     # 90 % of 500 us leaves 500 / 450 = 1.11.
-    assert pair.sentence == (
+    assert sentence(pair) == (
         "2.00x faster with 2.00x fewer DRAM bytes (900 MB to 450 MB): that relieves DRAM, its "
-        "limiter; still limited by DRAM at 90 %, 1.11x is left under that ceiling."
+        "limiter; still limited by DRAM at 90 %, 1.11x headroom left."
     )
 
 
 def test_faster_by_the_clock_only() -> None:
     pair = one(*pairs.by_clock())
 
-    assert (pair.outcome, pair.cause) == (Outcome.NO_CHANGE, "clock")
-    assert pair.sentence == (
+    assert (pair.outcome, pair.cause.code) == (Outcome.NO_CHANGE, "clock")
+    assert sentence(pair) == (
         "no change at equal clocks (1.20x by time) at the same 900 MB: the SM clock went from "
         "1.00 GHz to 1.20 GHz, which can explain it alone; still limited by the FMA pipe at 85 %, "
-        "1.18x is left under that ceiling."
+        "1.18x headroom left."
     )
 
 
 def test_slower_with_better_utilisation() -> None:
     pair = one(*pairs.slower_but_busier())
 
-    assert (pair.outcome, pair.cause) == (Outcome.SLOWER, "more_bytes")
-    assert pair.sentence.startswith(
+    assert (pair.outcome, pair.cause.code) == (Outcome.SLOWER, "more_bytes")
+    assert sentence(pair).startswith(
         "1.50x slower with 1.93x more DRAM bytes (700 MB to 1.35 GB): that burdens DRAM, its "
         "limiter"
     )
-    assert [n.text for n in pair.notes if n.code == "busier_but_slower"] == [
+    assert [note_text(n) for n in pair.notes if n.code == "busier_but_slower"] == [
         "a busier unit is not a faster kernel: DRAM 70 % to 90 %"
     ]
 
@@ -53,15 +55,15 @@ def test_slower_says_of_which_side_the_limiter_is() -> None:
         launch(us=2000, use={"lsu": 37, "alu": 90, "issue": 20}),
     )
 
-    assert "2.57x more work for the ALU pipe, now its limiter (70 % to 90 % busy)" in pair.sentence
+    assert "2.57x more work for the ALU pipe, now its limiter (70 % to 90 % busy)" in sentence(pair)
 
 
 def test_resident_in_l2() -> None:
     pair = one(*pairs.l2_resident())
 
-    assert (pair.outcome, pair.cause) == (Outcome.FASTER, "fewer_bytes")
-    assert "no longer limited by DRAM" in pair.sentence
-    assert "now limited by L2 at 92 %" in pair.sentence
+    assert (pair.outcome, pair.cause.code) == (Outcome.FASTER, "fewer_bytes")
+    assert "no longer limited by DRAM" in sentence(pair)
+    assert "now limited by L2 at 92 %" in sentence(pair)
 
 
 def test_an_autotuned_grid() -> None:
@@ -70,17 +72,17 @@ def test_an_autotuned_grid() -> None:
     # 75 MFLOP and 0.9 GB on both sides: the same work. DRAM 90 % of 1000 us is 900 us of work,
     # 95 % of 800 us is 760: less of it, by 1.18.
     assert pair.work.status == "same"
-    assert (pair.outcome, pair.cause) == (Outcome.FASTER, "less_work")
-    assert pair.how == "name; grid or block differ"
-    assert "1.18x less work for DRAM, its limiter (90 % to 95 % busy)" in pair.sentence
+    assert (pair.outcome, pair.cause.code) == (Outcome.FASTER, "less_work")
+    assert pair.how.code == "by_name"
+    assert "1.18x less work for DRAM, its limiter (90 % to 95 % busy)" in sentence(pair)
 
 
 def test_a_renamed_kernel() -> None:
     pair = one(*pairs.renamed())
 
     assert pair.outcome is Outcome.NO_CHANGE
-    assert pair.how == "base name, grid and block"
-    assert (pair.before.name, pair.after.name) == (
+    assert pair.how.code == "by_base_name_and_launch"
+    assert (pair.before.measured.name, pair.after.measured.name) == (
         "triton_poi_fused_add_mul_12",
         "triton_poi_fused_add_mul_31",
     )
@@ -93,10 +95,10 @@ def test_more_warps_hide_latency() -> None:
         launch(us=400, use={**IDLE, "l2": 62.5, "dram": 25, "issue": 22}, occupancy_percent=48.0),
     )
 
-    assert (pair.outcome, pair.cause) == (Outcome.FASTER, "busier")
-    assert pair.before.bound is Bound.LATENCY
-    assert "at a higher rate (L2 25 % to 62 % busy, occupancy 12 % to 48 %)" in pair.sentence
-    assert "no longer latency-bound; now limited by L2 at 62 %" in pair.sentence
+    assert (pair.outcome, pair.cause.code) == (Outcome.FASTER, "busier")
+    assert pair.before.verdict.bound is Bound.LATENCY
+    assert "at a higher rate (L2 25 % to 62 % busy, occupancy 12 % to 48 %)" in sentence(pair)
+    assert "no longer latency-bound; now limited by L2 at 62 %" in sentence(pair)
 
 
 def test_another_precision() -> None:
@@ -107,9 +109,9 @@ def test_another_precision() -> None:
         ),
     )
 
-    assert pair.cause == "other_precision"
-    assert "its operations moved from FP64 to FP32" in pair.sentence
-    assert "no longer limited by the FP64 pipe (85 % to 0 %)" in pair.sentence
+    assert pair.cause.code == "other_precision"
+    assert "its operations moved from FP64 to FP32" in sentence(pair)
+    assert "no longer limited by the FP64 pipe (85 % to 0 %)" in sentence(pair)
 
 
 def test_no_cause_is_named_without_the_limiter_on_both_sides() -> None:
@@ -118,8 +120,8 @@ def test_no_cause_is_named_without_the_limiter_on_both_sides() -> None:
         launch(us=500, use={"dram": 85}, operations={}, dram_bytes=None),
     )
 
-    assert pair.cause == "unexplained"
-    assert "no cause is named" in pair.sentence
+    assert pair.cause.code == "unexplained"
+    assert "no cause is named" in sentence(pair)
 
 
 def test_a_computed_utilisation_is_not_set_against_a_measured_one() -> None:
@@ -130,7 +132,7 @@ def test_a_computed_utilisation_is_not_set_against_a_measured_one() -> None:
 
     assert pair.before.computed == ("dram", "fma")
     assert busy_ratio(pair.before, pair.after, "dram") is None
-    assert pair.cause == "unexplained"
+    assert pair.cause.code == "unexplained"
 
 
 def test_work_is_counted_in_cycles() -> None:
@@ -147,7 +149,7 @@ def test_work_is_counted_in_cycles() -> None:
 def test_every_quantity_is_listed_with_its_ratio() -> None:
     pair = one(*pairs.fewer_bytes())
 
-    found = {c.quantity: c for c in pair.changes}
+    found = {c.quantity: c for c in changes_of(pair.before, pair.after)}
     assert found["dram_bytes"].ratio == pytest.approx(0.5)
     assert found["utilization.issue"].before == 20
     assert found["operations.fp32"].ratio == 1

@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from roofline.compare.core import Options, compare
-from roofline.compare.model import Level
+from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.model import Severity
 from roofline.errors import UsageError
-from roofline.model import Kind, Missing
+from roofline.model import Kind, Missing, Rule
 from tests.compare.pairs import capture, compared, launch
 from tests.makers import TOY_DEVICE
 
 OTHER = replace(TOY_DEVICE, name="NVIDIA Other")
 
 
-def levels(before: dict[str, Any], after: dict[str, Any], **options: Any) -> dict[str, Level]:
+def levels(before: dict[str, Any], after: dict[str, Any], **options: Any) -> dict[str, Severity]:
     found = compared(launch(**before), launch(**after), **options).checks
     return {c.code: c.level for c in found}
 
 
 def test_alike_captures_only_say_what_is_not_recorded() -> None:
-    assert levels({}, {}) == {"not_recorded": Level.INFO}
+    assert levels({}, {}) == {"not_recorded": Severity.INFO}
 
 
 def test_nothing_is_left_to_say_where_files_record_it_all() -> None:
@@ -48,7 +48,7 @@ def test_a_difference_is_a_stated_warning(after: dict[str, Any], code: str) -> N
         "settings": {"clock_control": "Base", "replay_mode": "Kernel"},
     }
 
-    assert levels(before, before | after)[code] is Level.WARNING
+    assert levels(before, before | after)[code] is Severity.WARNING
 
 
 def test_clocks_within_3_percent_are_alike() -> None:
@@ -75,7 +75,7 @@ def test_what_makes_a_verdict_meaningless_is_refused(
 
 def test_allow_turns_a_refusal_into_a_warning() -> None:
     for allow in ("gpu", "all"):
-        assert levels({}, {"device": OTHER}, allow=(allow,))["gpu"] is Level.WARNING
+        assert levels({}, {"device": OTHER}, allow=(allow,))["gpu"] is Severity.WARNING
 
 
 def test_another_allow_does_not_help() -> None:
@@ -83,10 +83,19 @@ def test_another_allow_does_not_help() -> None:
         compared(launch(), launch(device=OTHER), allow=("kind",))
 
 
+def test_sides_judged_by_different_rules_are_refused() -> None:
+    before, after = capture(launch()), replace(capture(launch()), rule=Rule(latency=50))
+
+    with pytest.raises(UsageError, match="60/10 before, 50/10 after") as refused:
+        compare(before, after)
+
+    assert "--allow rule" in str(refused.value)
+
+
 def test_a_gpu_that_is_not_recorded_is_said() -> None:
     unknown = replace(TOY_DEVICE, name=None)
 
-    assert levels({}, {"device": unknown})["gpu"] is Level.WARNING
+    assert levels({}, {"device": unknown})["gpu"] is Severity.WARNING
 
 
 def test_nothing_in_common_is_refused_with_the_way_out() -> None:
@@ -94,6 +103,6 @@ def test_nothing_in_common_is_refused_with_the_way_out() -> None:
     after = capture(launch("x", demangled="x"), launch("y", demangled="y"))
 
     with pytest.raises(UsageError, match="--map OLD=NEW") as refused:
-        compare(before, after, Options())
+        compare(before, after, CompareOptions())
 
     assert "before: a, b; after: x, y" in str(refused.value)

@@ -91,7 +91,7 @@ def test_every_condition_of_the_table_is_understood() -> None:
 
 
 def test_the_documented_refusals_and_causes_are_those_of_the_code() -> None:
-    from roofline.compare.comparability import REFUSALS
+    from roofline.compare.comparable import REFUSALS
 
     page = (ROOT / "docs" / "compare.md").read_text("utf-8")
     schema = (ROOT / "roofline/schemas/comparison-1.schema.json").read_text()

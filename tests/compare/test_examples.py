@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from roofline.analysis import analyze
-from roofline.compare.core import Options, compare
-from roofline.compare.expect import parse_because
-from roofline.compare.model import Basis, Judgement, Outcome, Pair
+from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.model import Basis, Judgement, KernelPair, Outcome
+from roofline.compare.predictions import parse_claim
+from roofline.render.comparison import sentence
+from roofline.text.notes import note_text
 
 EXAMPLES = os.environ.get("ROOFLINE_TEST_EXAMPLES")
 pytestmark = pytest.mark.skipif(
@@ -21,10 +23,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def pair(before: str, after: str, because: str = "") -> Pair:
+def pair(before: str, after: str, because: str = "") -> KernelPair:
     sides = [analyze(next(Path(EXAMPLES or "").rglob(f"{n}.ncu-rep"))) for n in (before, after)]
-    wanted = [parse_because(because)] if because else []
-    (found,) = compare(sides[0], sides[1], Options(expectations=wanted)).pairs
+    wanted = [parse_claim(because)] if because else []
+    (found,) = compare(sides[0], sides[1], CompareOptions(expectations=wanted)).pairs
     return found
 
 
@@ -35,13 +37,15 @@ def test_bank_conflicts_removed() -> None:
     assert found.outcome is Outcome.FASTER
     assert found.timing is not None
     assert found.timing.speedup == pytest.approx(1_420_832 / 997_632)
-    assert found.before.dram_bytes == 268_457_472 + 265_940_992
-    assert (found.before.limiter, found.after.limiter) == ("l1", "dram")
-    assert found.before.limiter_percent == pytest.approx(90.2, abs=0.5)
-    assert found.after.limiter_percent == pytest.approx(88.7, abs=0.5)
-    assert found.sentence.startswith("1.42x faster at the same 534 MB: no longer limited by L1/sha")
-    assert "now limited by DRAM at 89 %, 1.13x is left" in found.sentence
-    by_claim = {p.claim: p.judgement for p in found.predictions}
+    assert found.before.measured.dram_bytes == 268_457_472 + 265_940_992
+    assert (found.before.verdict.limiter, found.after.verdict.limiter) == ("l1", "dram")
+    assert found.before.verdict.limiter_percent == pytest.approx(90.2, abs=0.5)
+    assert found.after.verdict.limiter_percent == pytest.approx(88.7, abs=0.5)
+    assert sentence(found).startswith(
+        "1.42x faster at the same 534 MB: no longer limited by L1/sha"
+    )
+    assert "now limited by DRAM at 89 %, 1.13x headroom left" in sentence(found)
+    by_claim = {note_text(p.claim): p.judgement for p in found.predictions}
     assert by_claim["--because l1"] is Judgement.CONFIRMED
     # DRAM at 61.9 % was next: at most 1.62x, and it limits now.
     assert by_claim["at most 1.62x with L1/shared relieved, then limited by DRAM"] is (
@@ -57,9 +61,9 @@ def test_single_instead_of_double_precision() -> None:
     assert found.timing is not None
     assert found.timing.speedup == pytest.approx(628_032 / 31_872)
     assert found.basis is Basis.CLOCK
-    assert (found.before.limiter, found.after.limiter) == ("fp64", "issue")
-    assert found.cause == "other_precision"
-    assert found.how == "base name, grid and block"
+    assert (found.before.verdict.limiter, found.after.verdict.limiter) == ("fp64", "issue")
+    assert found.cause.code == "other_precision"
+    assert found.how.code == "by_base_name_and_launch"
     assert any(p.judgement is Judgement.CONFIRMED for p in found.predictions if p.by == "user")
 
 
@@ -68,7 +72,7 @@ def test_uncoalesced_access_was_not_the_limit() -> None:
 
     # 89,856 ns to 89,728 ns at the same 48 MB: a third of the blocks do three times the work.
     assert found.outcome is Outcome.NO_CHANGE
-    assert found.cause == "same_limiter"
-    assert (found.before.limiter, found.after.limiter) == ("dram", "dram")
+    assert found.cause.code == "same_limiter"
+    assert (found.before.verdict.limiter, found.after.verdict.limiter) == ("dram", "dram")
     assert found.work.status == "same"
-    assert found.sentence.startswith("no change (1.00x, noise 3.0 %) at the same 47.9 MB")
+    assert sentence(found).startswith("no change (1.00x, noise 3.0 %) at the same 47.9 MB")

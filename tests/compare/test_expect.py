@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from roofline.compare.core import Options, compare
-from roofline.compare.expect import parse_because, parse_expect
-from roofline.compare.model import Judgement, Pair
+from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.model import Judgement, KernelPair
+from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.errors import UsageError
 from roofline.model import Measurement
+from roofline.render.comparison import sentence
+from roofline.text.notes import note_text
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, capture, launch, one
 
@@ -16,14 +18,14 @@ from tests.compare.pairs import IDLE, capture, launch, one
 def judged(
     before: Measurement, after: Measurement, *, expect: str = "", because: str = ""
 ) -> tuple[Judgement, str]:
-    wanted = [parse_expect(expect)] if expect else [parse_because(because)]
+    wanted = [parse_expect(expect)] if expect else [parse_claim(because)]
     pair = one(before, after, expectations=wanted)
     (said,) = (p for p in pair.predictions if p.by == "user")
-    return said.judgement, said.reason
+    return said.judgement, note_text(said.reason)
 
 
-def floors(pair: Pair) -> dict[str, Judgement]:
-    return {p.claim: p.judgement for p in pair.predictions if p.by == "floor"}
+def floors(pair: KernelPair) -> dict[str, Judgement]:
+    return {note_text(p.claim): p.judgement for p in pair.predictions if p.by == "floor"}
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,10 @@ def test_a_speed_up_that_the_clock_gave_confirms_nothing() -> None:
 
 def test_an_expectation_of_no_kernel_is_said() -> None:
     comparison = compare(
-        capture(launch()), capture(launch()), Options(expectations=[parse_expect("gemm=2x")])
+        capture(launch()), capture(launch()), CompareOptions(expectations=[parse_expect("gemm=2x")])
     )
 
-    assert [n.text for n in comparison.notes] == [
+    assert [note_text(n) for n in comparison.notes] == [
         "--expect gemm=2x: no paired kernel has that name"
     ]
 
@@ -136,9 +138,7 @@ def test_what_was_not_the_limit_is_no_cause(because: str, judgement: Judgement, 
 
 
 def test_the_sentence_begins_with_what_the_limiter_had_to_do() -> None:
-    sentence = one(*fp64_gone()).sentence
-
-    assert sentence.startswith(
+    assert sentence(one(*fp64_gone())).startswith(
         "7.00x faster without its FP64 operations (27.0 GOP to 0 OP): no longer limited by the "
         "FP64 pipe"
     )
@@ -209,8 +209,10 @@ def test_a_bound_that_held_untried_is_said_to_have() -> None:
     )
 
     # 100 of the 200 us that 80 % of the peak leave.
-    reason = next(p.reason for p in pair.predictions if p.claim.startswith("at most 1.25x"))
-    assert reason == "held, but 1.11x came at the same work, 50 % of the time to be won"
+    reason = next(
+        note_text(p.reason) for p in pair.predictions if p.claim.code == "bound_at_same_work"
+    )
+    assert reason == "held, but only 1.11x of 1.25x was reached"
 
 
 def test_the_next_unit_must_be_near_its_peak_to_confirm_that_it_limits() -> None:
@@ -233,11 +235,11 @@ def test_latency_hidden_is_a_cause() -> None:
 
 def test_a_cause_is_asked_only_of_what_got_faster() -> None:
     comparison = compare(
-        capture(launch()), capture(launch()), Options(expectations=[parse_because("dram")])
+        capture(launch()), capture(launch()), CompareOptions(expectations=[parse_claim("dram")])
     )
 
     assert not comparison.pairs[0].predictions
-    assert [n.text for n in comparison.notes] == ["--because dram: nothing got faster"]
+    assert [note_text(n) for n in comparison.notes] == ["--because dram: nothing got faster"]
 
 
 def test_the_next_floor_was_right() -> None:
@@ -291,4 +293,4 @@ def test_an_expectation_that_is_none(text: str) -> None:
 
 def test_an_unknown_cause_lists_the_known() -> None:
     with pytest.raises(UsageError, match="bandwidth, compute, latency"):
-        parse_because("magic")
+        parse_claim("magic")

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.compare.core import Options, compare
-from roofline.compare.gain import gain_of, step_gain
-from roofline.compare.model import Outcome
-from roofline.compare.program import program_time
+from roofline.compare.change import step_gain
+from roofline.compare.judge import CompareOptions, compare, judge_program
+from roofline.compare.model import Outcome, ProgramChange
 from roofline.errors import InputError
+from roofline.text.notes import note_text
+from roofline.timing import read_times
 from tests.compare.pairs import capture, launch
 
 
@@ -47,21 +48,19 @@ def test_shares_and_ratios_that_are_none(share: float, ratio: float) -> None:
         step_gain(share, ratio)
 
 
-def test_overlap_makes_it_a_range() -> None:
-    found = gain_of(0.5, 2.0, share_low=0.25)
-
-    assert (found.gain_low, found.gain) == pytest.approx((1 / 0.875, 4 / 3))
-
-
 def test_a_pair_gets_the_gain_of_its_share() -> None:
     comparison = compare(
-        capture(launch(us=1000)), capture(launch(us=500)), Options(shares={0: (0.2, 0.3)})
+        capture(launch(us=1000)), capture(launch(us=500)), CompareOptions(shares={0: (0.2, 0.3)})
     )
 
     step = comparison.pairs[0].step
     assert step is not None
     assert (step.share_low, step.share) == (0.2, 0.3)
-    assert step.gain == pytest.approx(1 / (0.7 + 0.15))
+    assert (step.gain_low, step.gain) == pytest.approx((1 / 0.9, 1 / 0.85))
+
+
+def program_time(before: Path, after: Path) -> ProgramChange:
+    return judge_program(read_times(before), read_times(after))
 
 
 def timed(path: Path, median: float, spread: float | None = 0.02, **rest: object) -> Path:
@@ -76,7 +75,7 @@ def test_two_timings_of_the_program(tmp_path: Path) -> None:
 
     assert found.outcome is Outcome.FASTER
     assert found.speedup == pytest.approx(1.25)
-    assert found.text == (
+    assert note_text(found.text) == (
         "the program without a profiler: 1.25x faster, median 2.00 s to 1.60 s, "
         "p95 2.20 s to 1.76 s, spread 2.0 %, 20 and 20 runs; the spread is within each file, and "
         "a machine drifts between two: only a change that stays when both are timed again, in "
@@ -88,10 +87,10 @@ def test_other_programs_and_gpus_are_said(tmp_path: Path) -> None:
     before = timed(tmp_path / "b.json", 2.0, program="sleep", environment={"gpus": ["NVIDIA A"]})
     after = timed(tmp_path / "a.json", 2.0, program="echo", environment={"gpus": ["NVIDIA B"]})
 
-    assert program_time(before, after).text.endswith(
+    assert note_text(program_time(before, after).text).endswith(
         "20 and 20 runs; different programs: sleep and echo; different GPUs: NVIDIA A and NVIDIA B"
     )
-    assert program_time(before, before).text.endswith("20 and 20 runs")
+    assert note_text(program_time(before, before).text).endswith("20 and 20 runs")
 
 
 def test_one_run_cannot_tell_a_change(tmp_path: Path) -> None:
@@ -100,8 +99,8 @@ def test_one_run_cannot_tell_a_change(tmp_path: Path) -> None:
     found = program_time(before, timed(tmp_path / "a.json", 1.0))
 
     assert found.outcome is Outcome.UNKNOWN
-    assert "not judged (2.00x)" in found.text
-    assert "spread not known from one run, 1 and 20 runs" in found.text
+    assert "not judged (2.00x)" in note_text(found.text)
+    assert "spread not known from one run, 1 and 20 runs" in note_text(found.text)
 
 
 def test_a_program_within_its_spread_did_not_change(tmp_path: Path) -> None:

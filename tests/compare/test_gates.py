@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.compare.core import compare
 from roofline.compare.gates import failed, judge, parse_gate
+from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.errors import UsageError
+from roofline.text.notes import note_text
 from tests.compare import pairs
 from tests.compare.pairs import capture, compared, launch
 
@@ -117,14 +118,14 @@ def test_conditions_on_figures_of_after_are_about_all_of_it(
     results = judge(with_new(), [parse_gate(gate)])
 
     assert {r.kernel: r.status for r in results} == expected
-    assert all(r.text.endswith("; new in AFTER") for r in results if r.kernel == "mask")
+    assert all(note_text(r.text).endswith("; new in AFTER") for r in results if r.kernel == "mask")
 
 
 def test_a_regression_of_a_new_kernel_is_not_judged_and_says_why() -> None:
     (result,) = judge(with_new(), [parse_gate("mask: regression")])
 
     assert result.status == "not_judged"
-    assert result.text == "mask is new in AFTER, so there is nothing to compare it with"
+    assert note_text(result.text) == "mask is new in AFTER, so there is nothing to compare it with"
 
 
 def test_the_spread_of_a_new_kernel_counts_as_that_of_a_pair() -> None:

@@ -43,7 +43,7 @@ def test_the_same_kernel_at_two_sizes_pairs_by_grid() -> None:
             for i in positions
         }
         assert len(grids) == 1
-        assert match.how == "name, grid and block"
+        assert match.how.code == "by_name_and_launch"
 
 
 def test_template_arguments_changed() -> None:
@@ -101,7 +101,7 @@ def test_unlike_names_do_not_pair_by_guess() -> None:
 def test_the_only_kernel_on_each_side_pairs_whatever_its_name() -> None:
     (match,) = pair(capture(kernel("naive")), capture(kernel("fast", grid=(3, 1, 1))))
 
-    assert match.how == "being the only kernel on each side"
+    assert match.how.code == "by_being_alone"
 
 
 def test_a_range_never_pairs_with_a_kernel() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from roofline.analysis import analyze
-from roofline.compare.core import Options, compare
-from roofline.compare.expect import parse_because
+from roofline.compare.judge import CompareOptions, compare
 from roofline.compare.model import Comparison, Judgement, Outcome
+from roofline.compare.predictions import parse_claim
 from roofline.errors import UsageError
-from roofline.render import compare_markdown, compare_table
+from roofline.render import comparison as table
+from roofline.render import pull_request
+from roofline.render.comparison import sentence
+from roofline.text.notes import note_text
 from tests.shared import REPORTS, SHARED
 
 pytestmark = pytest.mark.skipif(SHARED is None, reason="no folder of public reports")
@@ -25,17 +28,17 @@ def real(before: str, after: str) -> Comparison:
 def test_divisions_replaced_by_multiplications() -> None:
     comparison = real("MW_Baseline", "MW_DivToMult")
 
-    outcomes = {p.after.name: p.outcome for p in comparison.pairs}
+    outcomes = {p.after.measured.name: p.outcome for p in comparison.pairs}
     assert outcomes.pop("compute_tendencies_x_279_gpu") is Outcome.FASTER
     assert set(outcomes.values()) == {Outcome.NO_CHANGE}
     main = comparison.pairs[0]
     # 6,190,944 ns to 3,482,240 ns.
     assert main.timing is not None
     assert main.timing.speedup == pytest.approx(6_190_944 / 3_482_240)
-    assert (main.before.limiter, main.after.limiter) == ("fp64", "dram")
+    assert (main.before.verdict.limiter, main.after.verdict.limiter) == ("fp64", "dram")
     # Short kernels at clocks 10 % lower took 12 % longer: no regression.
-    halo = next(p for p in comparison.pairs if p.after.name == "set_halo_values_x_396_gpu")
-    assert halo.cause == "clock"
+    halo = next(p for p in comparison.pairs if p.after.measured.name == "set_halo_values_x_396_gpu")
+    assert halo.cause.code == "clock"
 
 
 @pytest.mark.parametrize(
@@ -58,23 +61,23 @@ def test_renamed_kernels_pair_and_their_times_are_compared(
     assert pair.timing is not None
     assert pair.timing.speedup == pytest.approx(speedup)
     assert pair.outcome is (Outcome.FASTER if speedup > 1 else Outcome.SLOWER)
-    assert pair.cause != "unexplained"
+    assert pair.cause.code != "unexplained"
 
 
 def test_a_cause_that_was_not_the_limiter_is_refuted() -> None:
     assert SHARED is not None
     folder = SHARED / "reports"
     before, after = (analyze(next(folder.glob(f"*mc2__{v}.ncu-rep"))) for v in ("v1", "v2"))
-    wanted = [parse_because(cause) for cause in ("bytes", "precision")]
+    wanted = [parse_claim(cause) for cause in ("bytes", "precision")]
 
-    (pair,) = compare(before, after, Options(expectations=wanted)).pairs
+    (pair,) = compare(before, after, CompareOptions(expectations=wanted)).pairs
 
-    said = {p.claim: p.judgement for p in pair.predictions if p.by == "user"}
+    said = {note_text(p.claim): p.judgement for p in pair.predictions if p.by == "user"}
     assert said == {
         "--because bytes": Judgement.REFUTED,  # DRAM was 4 % busy, the FP64 pipe 86 %
         "--because precision": Judgement.CONFIRMED,  # 27 GFLOP of FP64 to none
     }
-    assert "without its FP64 operations" in pair.sentence
+    assert "without its FP64 operations" in sentence(pair)
 
 
 def test_a_difference_within_noise() -> None:
@@ -106,5 +109,5 @@ def test_every_report_against_itself_is_no_change(path):  # type: ignore[no-unty
     assert not comparison.gone
     assert not comparison.new
     assert {p.outcome for p in comparison.pairs} <= {Outcome.NO_CHANGE, Outcome.UNKNOWN}
-    assert compare_table.render(comparison)
-    assert compare_markdown.render(comparison)
+    assert table.render(comparison)
+    assert pull_request.render(comparison)

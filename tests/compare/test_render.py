@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,12 +11,15 @@ import jsonschema
 import pytest
 
 from roofline.compare import model
-from roofline.compare.comment import LIMIT, comment
-from roofline.compare.core import Options, compare
-from roofline.compare.expect import parse_because, parse_expect
 from roofline.compare.gates import judge, parse_gate
+from roofline.compare.judge import CompareOptions, compare
 from roofline.compare.model import Comparison, Correctness
-from roofline.render import compare_json, compare_markdown, compare_table, github, junit
+from roofline.compare.predictions import parse_claim, parse_expect
+from roofline.render import comparison as table
+from roofline.render import comparison_json, pull_request
+from roofline.render.ci import github, junit
+from roofline.render.pull_request import LIMIT, comment
+from scripts import make_schemas
 from tests.compare import pairs
 from tests.compare.pairs import capture, compared, launch
 
@@ -37,8 +40,8 @@ def everything() -> Comparison:
         launch("b", demangled="b", us=90, sm_clock_hz=0.9e9),
         launch("fresh", demangled="fresh", grid=(7, 1, 1), sm_clock_hz=0.9e9),
     )
-    wanted = [parse_expect("a=1.4x"), parse_because("a=dram"), parse_expect("zzz=2x")]
-    comparison = compare(before, after, Options(expectations=wanted, shares={1: (0.1, 0.2)}))
+    wanted = [parse_expect("a=1.4x"), parse_claim("a=dram"), parse_expect("zzz=2x")]
+    comparison = compare(before, after, CompareOptions(expectations=wanted, shares={1: (0.1, 0.2)}))
     gates = judge(comparison, [parse_gate("regression=5%"), parse_gate("zzz: time>1s")])
     done = Correctness(command="pytest -q", code=1, seconds=1.25, passed=False)
     return replace(comparison, gates=gates, correctness=done)
@@ -57,35 +60,21 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_json_is_valid_by_its_schema(case: str) -> None:
-    data = json.loads(compare_json.render(CASES[case]()), parse_constant=pytest.fail)
+    data = json.loads(comparison_json.render(CASES[case]()), parse_constant=pytest.fail)
 
     jsonschema.Draft202012Validator(SCHEMA).validate(data)
     assert data["schema"] == "roofline.comparison/1"
 
 
-def test_the_schema_itself_is_one() -> None:
+def test_the_schema_is_that_of_the_code() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        (model.Side, "side"),
-        (model.Pair, "pair"),
-        (model.Timing, "timing"),
-        (model.Work, "work"),
-        (model.Capture, "capture"),
-        (model.StepGain, "step"),
-        (model.ProgramTime, "program"),
-        (model.Correctness, "correctness"),
-    ],
-)
-def test_the_schema_knows_every_field(kind: Any, name: str) -> None:
-    assert {f.name for f in fields(kind)} - {"result"} == set(SCHEMA["$defs"][name]["properties"])
+    made = make_schemas.text("comparison-1.schema.json")
+    assert json.loads(made) == SCHEMA, "python scripts/make_schemas.py"
 
 
 def test_a_number_in_json_is_the_one_measured() -> None:
-    data = json.loads(compare_json.render(compared(*pairs.fewer_bytes())))
+    data = json.loads(comparison_json.render(compared(*pairs.fewer_bytes())))
 
     (pair,) = data["pairs"]
     assert pair["timing"]["speedup"] == pytest.approx(2.0)
@@ -95,7 +84,7 @@ def test_a_number_in_json_is_the_one_measured() -> None:
 
 
 def test_the_table_has_a_line_and_a_sentence_a_kernel() -> None:
-    text = compare_table.render(everything(), width=120)
+    text = table.render(everything(), width=120)
 
     assert "2 kernels paired: 1 faster, 1 slower" in text
     assert "1.43x faster" in text
@@ -110,7 +99,7 @@ def test_the_table_has_a_line_and_a_sentence_a_kernel() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_the_table_fits_its_width(width: int) -> None:
-    text = compare_table.render(everything(), width=width)
+    text = table.render(everything(), width=width)
 
     assert max(map(len, text.splitlines())) <= width
 
@@ -120,20 +109,18 @@ def test_a_hostile_name_steers_nothing() -> None:
     comparison = compared(launch(name, demangled=name), launch(name, demangled=name, us=500))
 
     for text in (
-        compare_table.render(comparison),
-        compare_markdown.render(comparison),
+        table.render(comparison),
+        pull_request.render(comparison),
         comment(capture(launch(name, demangled=name)), comparison, title=name),
     ):
         assert "\x1b" not in text
-    table = [
-        line for line in compare_markdown.render(comparison).splitlines() if line.startswith("| 1")
-    ]
-    assert table[0].count("|") - table[0].count("\\|") == 9
-    ET.fromstring(junit.render(replace(comparison, gates=judge(comparison, [parse_gate("gone")]))))
+    rows = [line for line in pull_request.render(comparison).splitlines() if line.startswith("| 1")]
+    assert rows[0].count("|") - rows[0].count("\\|") == 9
+    ET.fromstring(junit(replace(comparison, gates=judge(comparison, [parse_gate("gone")]))))
 
 
 def test_markdown_tells_the_outcome_first() -> None:
-    text = compare_markdown.render(everything())
+    text = pull_request.render(everything())
 
     assert text.index("2 kernels paired") < text.index("| # |")
     assert "**2 of 3 gate checks failed**" in text
@@ -159,28 +146,20 @@ def test_a_comment_has_at_most_10_rows() -> None:
     assert "... and 30 more" in text
 
 
-def test_a_comment_fits_whatever_the_kernels_are_called() -> None:
-    # Names so long that ten sentences and notes would break the limit.
-    comparison = many(12)
-    grown = replace(
-        comparison,
-        pairs=tuple(replace(p, sentence=p.sentence + " x" * 5000) for p in comparison.pairs),
-    )
+def test_a_comment_fits_whatever_the_kernels_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Sentences so long that ten of them break the limit.
+    monkeypatch.setattr(table, "sentence", lambda _: "x " * 5000)
 
-    text = comment(capture(launch()), grown, title="t")
+    text = comment(capture(launch()), many(12), title="t")
 
     assert len(text) <= LIMIT
     assert text.count("<details>") == text.count("</details>")
 
 
-def test_one_sentence_beyond_the_limit_is_cut() -> None:
-    comparison = many(1)
-    grown = replace(
-        comparison,
-        pairs=tuple(replace(p, sentence="word " * 20_000) for p in comparison.pairs),
-    )
+def test_one_sentence_beyond_the_limit_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "sentence", lambda _: "word " * 20_000)
 
-    text = comment(capture(launch()), grown, title="t")
+    text = comment(capture(launch()), many(1), title="t")
 
     assert len(text) <= LIMIT
     assert "cut to fit GitHub's limit" in text
@@ -206,10 +185,10 @@ def test_nothing_personal_is_in_any_output() -> None:
     comparison = compare(before, after)
 
     for text in (
-        compare_json.render(comparison),
-        compare_markdown.render(comparison),
-        compare_table.render(comparison),
-        junit.render(replace(comparison, gates=judge(comparison, [parse_gate("time>1us")]))),
+        comparison_json.render(comparison),
+        pull_request.render(comparison),
+        table.render(comparison),
+        junit(replace(comparison, gates=judge(comparison, [parse_gate("time>1us")]))),
     ):
         for word in ("alice", "/home", "Users", "4711"):
             assert word not in text
@@ -222,8 +201,8 @@ def test_the_range_of_launches_is_theirs_and_not_the_noise() -> None:
     side = capture(*(launch(us=us, index=i) for i, us in enumerate((100, 110))))
     slower = capture(*(launch(us=us, index=i) for i, us in enumerate((100, 120))))
 
-    alike = " ".join(compare_table.render(compare(side, side)).split())
-    apart = " ".join(compare_table.render(compare(slower, side)).split())
+    alike = " ".join(table.render(compare(side, side)).split())
+    apart = " ".join(table.render(compare(slower, side)).split())
 
     assert "before / after is 1.00x over 2 launches" in alike
     # 100 / 100 and 120 / 110.
@@ -231,14 +210,14 @@ def test_the_range_of_launches_is_theirs_and_not_the_noise() -> None:
 
 
 def test_a_step_gain_that_reads_alike_is_said_once() -> None:
-    options = Options(shares={0: (0.001, 0.002)})
-    text = compare_table.render(compare(capture(launch()), capture(launch()), options))
+    options = CompareOptions(shares={0: (0.001, 0.002)})
+    text = table.render(compare(capture(launch()), capture(launch()), options))
 
     assert "0.2 % of it, 1.00x if nothing else changes" in text
 
 
 def test_junit_counts_what_failed() -> None:
-    root = ET.fromstring(junit.render(everything()))
+    root = ET.fromstring(junit(everything()))
 
     suite = root.find("testsuite")
     assert suite is not None
@@ -248,7 +227,7 @@ def test_junit_counts_what_failed() -> None:
 
 
 def test_annotations_are_escaped() -> None:
-    lines = github.lines(everything())
+    lines = github(everything())
 
     assert lines[0].startswith("::error title=roofline gate::FAILED regression=5%25 at b")
     assert any(line.startswith("::warning title=roofline::the SM clock differs") for line in lines)

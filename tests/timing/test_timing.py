@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,16 @@ from hypothesis import strategies as st
 
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
-from roofline.timing import find_figure, quantile, summarize, table, time_program, to_json
+from roofline.timing import (
+    environment,
+    find_figure,
+    quantile,
+    read_times,
+    summarize,
+    table,
+    time_program,
+    to_json,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,7 +62,7 @@ def test_quantiles_by_hand() -> None:
     values = [10.0, 20.0, 30.0, 40.0, 50.0]
     assert quantile(values, 0.95) == pytest.approx(48.0)
     summary = summarize([50.0, 10.0, 40.0, 20.0, 30.0])
-    assert (summary.median, summary.minimum, summary.maximum, summary.mean) == (30, 10, 50, 30)
+    assert (summary.median, summary.min, summary.max, summary.mean) == (30, 10, 50, 30)
     # Quartiles at 1.0 and 3.0: 20 and 40; (40 - 20) / 30.
     assert summary.spread == pytest.approx(2 / 3)
 
@@ -65,8 +76,11 @@ def test_one_value_has_no_spread_and_zero_has_none() -> None:
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=50))
 def test_quantiles_stay_between_the_extremes(values: list[float]) -> None:
     summary = summarize(values)
-    assert summary.minimum <= summary.median <= summary.maximum
-    assert summary.minimum <= summary.p95 <= summary.maximum * (1 + 1e-12)
+    assert summary.min is not None
+    assert summary.max is not None
+    assert summary.p95 is not None
+    assert summary.min <= summary.median <= summary.max
+    assert summary.min <= summary.p95 <= summary.max * (1 + 1e-12)
 
 
 def test_the_programs_own_figure() -> None:
@@ -89,7 +103,7 @@ def test_the_programs_own_figure() -> None:
 )
 def test_figures(pattern: str, text: str, figure: float | None) -> None:
     if figure is None:
-        with pytest.raises(UsageError, match="no number"):
+        with pytest.raises(UsageError, match="not a number"):
             find_figure(re.compile(pattern), text)
     else:
         assert find_figure(re.compile(pattern), text) == figure
@@ -138,20 +152,30 @@ def test_a_warm_up_run_that_fails_is_said_to_be_one() -> None:
 def test_the_table_has_three_digits_and_no_spread_of_one_run() -> None:
     timing = time_program(["app"], answering(), repeats=1, warmup=0, clock=clock(0.0123456))
 
-    row = table(timing, {"gpus": []}).splitlines()[2]
+    row = table(timing).splitlines()[2]
 
     assert row.split() == ["wall", "time", *["12.3", "ms"] * 4, "-"]
-    assert to_json(timing, {})["wall_s"]["spread"] is None
+    assert json.loads(to_json(timing))["wall_s"]["spread"] is None
 
 
 def test_document_has_values_and_environment() -> None:
     timing = time_program(["app"], answering(), repeats=2, warmup=0, clock=clock(1, 2))
-    document = to_json(timing, {"gpus": []})
+    around = environment(["NVIDIA Toy"], "550.1")
+    document = json.loads(to_json(replace(timing, environment=around)))
     assert document["schema"] == "roofline.time/1"
     assert document["wall_s"]["values"] == [1, 2]
     assert document["metric"] is None
-    assert document["environment"] == {"gpus": []}
-    json.dumps(document, allow_nan=False)
+    assert document["environment"]["gpus"] == ["NVIDIA Toy"]
+    assert document["environment"]["cpu_count"] == os.cpu_count()
+
+
+def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
+    timing = time_program(
+        ["app"], answering("x=1", "x=2"), repeats=2, warmup=0, metric=re.compile(r"x=(\d)")
+    )
+    (tmp_path / "t.json").write_text(to_json(timing))
+
+    assert read_times(tmp_path / "t.json") == timing
 
 
 def roofline(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

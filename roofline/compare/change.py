@@ -1,0 +1,341 @@
+"""What changed between two sides: the time beyond noise and clocks, the work, and the cause.
+
+A unit's work is the time it was busy: percent of peak times duration, in its own cycles. For every
+unit ``speedup = (work before / work after) x (use after / use before)`` at equal clocks. Applied
+to the unit that limits the slower side, the larger factor is the cause. Nothing is named that
+these figures do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log
+from typing import Literal
+
+from roofline.compare.model import (
+    CauseCode,
+    Change,
+    ChangeCause,
+    Outcome,
+    Side,
+    TimeChange,
+    WorkChange,
+    WorkMeasure,
+    WorkStatus,
+)
+from roofline.model import QUANTITIES, Note
+from roofline.units import UNITS
+
+# --- time ---------------------------------------------------------------------------------------
+
+# Where launches repeat, their spread is the noise, but never less than this.
+REPEATED_NOISE = 0.01
+# A launch measured once. Of 22 sets of launches with equal name, grid and block in public reports,
+# 15 kept within 3 % of their median; the rest was off by 5.5 % and more, mostly as the work was
+# not the same. Few of them are short, and a clock tick weighs more there.
+SINGLE_NOISE, SHORT_NOISE, SHORT_S = 0.03, 0.05, 20e-6
+# From so many launches on, the outer 5 % on each side are left out of the spread.
+MANY_LAUNCHES = 20
+
+
+def time_change(
+    before: Side, after: Side, *, summed: bool = False, noise: float | None = None
+) -> TimeChange | None:
+    """The speed-up of a pair and its interval; ``None`` where a duration is missing or 0.
+
+    ``noise`` (0.03 is 3 %) replaces the assumed floor; of ``summed`` launches none repeats another.
+    """
+    if not before.measured.duration_s or not after.measured.duration_s:
+        return None
+    speedup = before.measured.duration_s / after.measured.duration_s
+    spread = None if summed else _spread(before.durations_s, after.durations_s)
+    counts = len(before.durations_s), len(after.durations_s)
+    repeated = spread is not None and min(counts) > 1
+    floor, how = SINGLE_NOISE, "assumed"
+    if noise is not None:
+        floor, how = noise, "--noise"
+    elif repeated:
+        floor, how = REPEATED_NOISE, "spread of the launches"
+    elif min(before.durations_s + after.durations_s, default=0.0) < SHORT_S:
+        floor, how = SHORT_NOISE, "assumed, under 20 us"
+    low, high = spread or (speedup, speedup)
+    low, high = min(low, speedup / (1 + floor)), max(high, speedup * (1 + floor))
+    sm, dram = clock_ratios(before, after)
+    limits = {_clock_of(before.verdict.limiter), _clock_of(after.verdict.limiter)}
+    used = limits.pop() if len(limits) == 1 else None
+    slowest, fastest = _clock_range(sm, dram, used)
+    return TimeChange(
+        speedup=speedup,
+        low=low,
+        high=high,
+        noise=max(high / speedup, speedup / low) - 1,
+        noise_how=how,
+        sm_clock_ratio=sm,
+        dram_clock_ratio=dram,
+        clock_used=used,
+        speedup_low=speedup / fastest,
+        speedup_high=speedup / slowest,
+        equal_low=low / fastest,
+        equal_high=high / slowest,
+        spread_low=spread[0] if spread and repeated else None,
+        spread_high=spread[1] if spread and repeated else None,
+    )
+
+
+def outcome_of(low: float, high: float) -> Outcome:
+    """A speed-up interval as an outcome: what includes 1 is no change."""
+    if low > 1:
+        return Outcome.FASTER
+    return Outcome.SLOWER if high < 1 else Outcome.NO_CHANGE
+
+
+def clock_ratios(before: Side, after: Side) -> tuple[float | None, float | None]:
+    """SM and DRAM clock, after / before."""
+    one, other = before.measured, after.measured
+    return (
+        _ratio(one.sm_clock_hz, other.sm_clock_hz or None),
+        _ratio(one.dram_clock_hz, other.dram_clock_hz or None),
+    )
+
+
+def _clock_of(unit: str | None) -> Literal["sm", "dram"] | None:
+    """The clock that a unit runs at; L2 and the links have clocks that reports do not name."""
+    return UNITS[unit].clock if unit in UNITS else None
+
+
+def _spread(before: Sequence[float], after: Sequence[float]) -> tuple[float, float] | None:
+    """The interval that repeated launches span.
+
+    As many launches on both sides are compared one by one in their order, so that a kernel called
+    with different data each time is not taken for a noisy one; otherwise the ranges are compared.
+    """
+    if len(before) < 2 and len(after) < 2:
+        return None
+    if len(before) == len(after):
+        ratios = [b / a for b, a in zip(before, after, strict=True) if a > 0 and b > 0]
+        return _inner_range(ratios) if ratios else None
+    (b_low, b_high), (a_low, a_high) = _inner_range(before), _inner_range(after)
+    return (b_low / a_high, b_high / a_low) if a_low > 0 else None
+
+
+def _inner_range(values: Sequence[float]) -> tuple[float, float]:
+    ordered = sorted(values)
+    cut = len(ordered) // 20 if len(ordered) >= MANY_LAUNCHES else 0
+    return ordered[cut], ordered[-1 - cut]
+
+
+def _clock_range(sm: float | None, dram: float | None, used: str | None) -> tuple[float, float]:
+    """The least and the most that the clocks can have sped the kernel up (1 is not at all)."""
+    if used is not None:
+        only = dram if used == "dram" else sm
+        return (1.0, 1.0) if only is None else (only, only)
+    known = [c for c in (sm, dram) if c is not None]
+    return min([1.0, *known]), max([1.0, *known])
+
+
+# --- work ---------------------------------------------------------------------------------------
+
+# Changes of work, bytes or operations within this are "the same".
+SAME = 0.03
+# Counts of operations are exact; predicated tails move them by a little.
+SAME_OPERATIONS = 0.02
+# Bytes depend on the caches: this far they are the same.
+SAME_BYTES = 0.10
+# Two ratios this near are taken for one factor of the problem's size.
+PROPORTIONAL = 0.10
+# Units less busy than this are left out where all units are compared, in percent.
+_BUSY = 5.0
+
+
+def same(one: float, other: float, tolerance: float = SAME) -> bool:
+    """Whether two amounts are alike enough not to be spoken of as changed."""
+    return abs(one - other) <= tolerance * max(abs(one), abs(other))
+
+
+def busy_ratio(before: Side, after: Side, unit: str | None) -> float | None:
+    """How much ``unit`` had to do, after / before; ``None`` where not measured alike."""
+    if unit is None or not before.measured.duration_s or not after.measured.duration_s:
+        return None
+    one, other = before.utilization.get(unit), after.utilization.get(unit)
+    if not one or other is None or (unit in before.computed) != (unit in after.computed):
+        return None
+    sm, dram = clock_ratios(before, after)
+    clocks = {"sm": sm, "dram": dram, None: None}[_clock_of(unit)]
+    return other * after.measured.duration_s / (one * before.measured.duration_s) * (clocks or 1.0)
+
+
+def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkChange:
+    """Whether both sides solved the same problem.
+
+    "different" is only said where two independent signs agree: operations, bytes and threads
+    changed by the same factor. Fewer operations at the same bytes are an optimisation, not
+    another problem.
+    """
+    threads = _ratio(before.threads, after.threads)
+    bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
+    operations = _ratio(before.measured.total_operations, after.measured.total_operations)
+    if operations is not None:
+        found = _by_operations(operations, bytes_, threads)
+    elif bytes_ is not None:
+        found = _by_bytes(before, after, bytes_, threads)
+    else:
+        found = _by_threads(before, after, threads)
+    if found.status == "different" and found.ratio and timing is not None:
+        return replace(found, speedup=timing.speedup * found.ratio)
+    return found
+
+
+def _work(status: WorkStatus, measure: WorkMeasure, ratio: float, code: str) -> WorkChange:
+    text = Note(code=code, facts={"measure": measure, "ratio": ratio})
+    return WorkChange(status=status, measure=measure, ratio=ratio, text=text)
+
+
+def _by_operations(operations: float, bytes_: float | None, threads: float | None) -> WorkChange:
+    def found(status: WorkStatus, code: str) -> WorkChange:
+        return _work(status, "operations", operations, code)
+
+    if same(operations, 1.0, SAME_OPERATIONS):
+        return found("same", "same_work")
+    witnesses = [r for r in (bytes_, threads) if r is not None]
+    agreeing = [r for r in witnesses if same(r, operations, PROPORTIONAL)]
+    if agreeing and (bytes_ is None or bytes_ in agreeing) and not same(operations, 1.0, 0.05):
+        return found("different", "other_size")
+    if any(same(r, 1.0, SAME_OPERATIONS) for r in witnesses):
+        return found("same", "operations_changed")
+    return found("unknown", "operations_disagree")
+
+
+def _by_bytes(before: Side, after: Side, bytes_: float, threads: float | None) -> WorkChange:
+    if same(bytes_, 1.0, SAME_BYTES):
+        return _work("same", "dram_bytes", bytes_, "same_work")
+    if threads is not None and same(threads, 1.0, SAME_OPERATIONS):
+        return _unless_uniform(before, after)
+    if threads is not None and same(bytes_, threads, PROPORTIONAL):
+        return _work("different", "dram_bytes", bytes_, "other_size")
+    return _work("unknown", "dram_bytes", bytes_, "bytes_on_another_grid")
+
+
+def _by_threads(before: Side, after: Side, threads: float | None) -> WorkChange:
+    if threads is None:
+        return WorkChange(status="unknown", text=Note(code="work_not_measured"))
+    if same(threads, 1.0, 1e-9):
+        return _unless_uniform(before, after)
+    return _work("unknown", "threads", threads, "only_the_grid_differs")
+
+
+def _unless_uniform(before: Side, after: Side) -> WorkChange:
+    """Same threads, but if every unit's work changed by one factor, the problem's size may have.
+
+    A grid-stride loop or a persistent kernel has the same grid for any size.
+    """
+    busy = [unit for unit, percent in before.utilization.items() if percent >= _BUSY]
+    ratios = sorted(r for unit in busy if (r := busy_ratio(before, after, unit)) is not None)
+    if len(ratios) > 2:
+        middle = ratios[len(ratios) // 2]
+        uniform = all(same(r, middle, PROPORTIONAL) for r in ratios)
+        if uniform and not same(middle, 1.0, 2 * PROPORTIONAL):
+            return _work("unknown", "units", middle, "every_unit_changed")
+    return _work("same", "threads", 1.0, "same_work")
+
+
+def _ratio(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else after / before
+
+
+# --- cause --------------------------------------------------------------------------------------
+
+
+def find_cause(before: Side, after: Side, timing: TimeChange, outcome: Outcome) -> ChangeCause:
+    """The cause of a change of time, or of its absence."""
+    if outcome is Outcome.NO_CHANGE:
+        return _no_change(before, after, timing)
+    gained = outcome is Outcome.FASTER
+    slow, fast = (before, after) if gained else (after, before)
+    moved = precision_moved(before, after)
+    if moved and gained:
+        return ChangeCause(code="other_precision", unit=before.verdict.limiter, moved=moved)
+    unit = slow.busiest
+    work = busy_ratio(slow, fast, unit)
+    if work is None or unit is None:
+        return ChangeCause(code="unexplained", unit=unit)
+    use = fast.utilization[unit] / slow.utilization[unit]
+    if work > 0 and use > 0 and log(use) >= -log(work):
+        return ChangeCause(code="busier" if gained else "idler", unit=unit, factor=use)
+    if unit == "dram" and slow.measured.dram_bytes and fast.measured.dram_bytes is not None:
+        share = fast.measured.dram_bytes / slow.measured.dram_bytes
+        if share < 1 - SAME:
+            factor = 1 / share if share else None
+            code: CauseCode = "fewer_bytes" if gained else "more_bytes"
+            return ChangeCause(code=code, unit=unit, factor=factor)
+    code = "less_work" if gained else "more_work"
+    return ChangeCause(code=code, unit=unit, factor=1 / work if work > 0 else None)
+
+
+def _no_change(before: Side, after: Side, timing: TimeChange) -> ChangeCause:
+    if not timing.low <= 1 <= timing.high:
+        return ChangeCause(code="clock")
+    limiter = before.verdict.limiter
+    if limiter and limiter == after.verdict.limiter:
+        return ChangeCause(code="same_limiter", unit=limiter)
+    return ChangeCause(code="within_noise")
+
+
+def precision_moved(before: Side, after: Side) -> tuple[str, str] | None:
+    """Where most operations of one precision became operations of another: (from, to)."""
+    one, other = before.measured.operations, after.measured.operations
+    if not one or not other:
+        return None
+    main, new = (max(counts, key=lambda key: counts[key]) for counts in (one, other))
+    if main == new or not one[main] or not other[new]:
+        return None
+    return (main, new) if other.get(main, 0.0) <= 0.1 * one[main] else None
+
+
+def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:
+    """The precisions of BEFORE of whose operations AFTER has a tenth or less, the largest first."""
+    one, other = before.measured.operations, after.measured.operations
+    if not other:
+        return ()
+    gone = [key for key, count in one.items() if count > 0 and other.get(key, 0) <= 0.1 * count]
+    return tuple(sorted(gone, key=lambda key: -one[key]))
+
+
+# --- everything ---------------------------------------------------------------------------------
+
+_LISTED = (
+    *("duration_s", "dram_bytes", "total_operations", "sm_clock_hz", "dram_clock_hz", "threads"),
+    *("waves", "occupancy_percent", "registers_per_thread", "shared_memory_bytes", "floor_s"),
+)
+# The units of what is of a side or of a verdict.
+_UNITS = {"threads": "threads", "floor_s": "s"}
+
+
+def changes_of(before: Side, after: Side) -> tuple[Change, ...]:
+    """Every quantity that at least one side has, before and after."""
+    rows = [
+        (name, _UNITS.get(name) or QUANTITIES[name].unit, before.figure(name), after.figure(name))
+        for name in _LISTED
+    ]
+    for name, unit in (("operations", "operations"), ("utilization", "%")):
+        one, other = before.figure(name), after.figure(name)
+        rows += [(f"{name}.{k}", unit, one.get(k), other.get(k)) for k in {**one, **other}]
+    return tuple(
+        Change(quantity=name, unit=unit, before=old, after=new, ratio=_ratio(old, new))
+        for name, unit, old, new in rows
+        if old is not None or new is not None
+    )
+
+
+def step_gain(share: float, ratio: float) -> float:
+    """How many times faster a step gets by Amdahl's law: ``1 / (1 - share + share / ratio)``.
+
+    ``share`` is the kernel's part of the step before (0 to 1), ``ratio`` its own speed-up.
+
+    Raises:
+        ValueError: a share outside 0 to 1 or a ratio that is not above 0.
+
+    """
+    if not 0 <= share <= 1 or not ratio > 0:
+        raise ValueError(f"share must be 0 to 1 and ratio above 0, not {share} and {ratio}")
+    return 1 / (1 - share + share / ratio)

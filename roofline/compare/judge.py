@@ -1,0 +1,321 @@
+"""Two analyses become a comparison: pair, check, judge each pair, order by time won or lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
+
+from roofline.compare.change import find_cause, outcome_of, step_gain, time_change, work_change
+from roofline.compare.comparable import SETTINGS, check, refuse
+from roofline.compare.model import (
+    Basis,
+    CaptureInfo,
+    ChangeCause,
+    Comparison,
+    KernelPair,
+    Outcome,
+    ProgramChange,
+    Side,
+    StepGain,
+    TimeChange,
+    Unpaired,
+    WorkChange,
+)
+from roofline.compare.pairing import PLAIN, Match, pair
+from roofline.compare.predictions import Expectation, bounds_held, expected
+from roofline.errors import UsageError
+from roofline.fold import fold
+from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
+from roofline.text.names import last_part
+from roofline.timing import ProgramTimes
+
+_CLOCK_SAID = 0.03
+# The spread of few runs can be 0 by chance; timings of processes scatter by this at least.
+LEAST_SPREAD = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """How to compare; ``shares`` maps a position in BEFORE's groups to its share of the step.
+
+    A share is (exposed, total), 0 to 1.
+    """
+
+    maps: Sequence[tuple[str, str]] = ()
+    allow: Collection[str] = ()
+    noise: float | None = None
+    expectations: Sequence[Expectation] = ()
+    shares: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+
+
+def compare(before: Analysis, after: Analysis, options: CompareOptions | None = None) -> Comparison:
+    """Everything that changed between two captures.
+
+    Raises:
+        UsageError: the captures do not compare (see ``comparable.REFUSALS``), nothing pairs, or
+            a map names a kernel that is not there.
+
+    """
+    options = options or CompareOptions()
+    checks = refuse(check(before, after), options.allow)
+    matches = pair(before, after, maps=options.maps)
+    gone = _unpaired(before, {p for m in matches for p in m.before})
+    new = _unpaired(after, {p for m in matches for p in m.after})
+    if not matches:
+        raise UsageError(
+            "no kernel of BEFORE is one of AFTER",
+            why=f"before: {_names(gone)}; after: {_names(new)}",
+            hint="--map OLD=NEW names what became what",
+        )
+    judged = [_pair(before, after, match, options) for match in matches]
+    said = expected(judged, options.expectations, before.rule)
+    judged = [
+        replace(p, predictions=(*p.predictions, *said.get(i, ()))) for i, p in enumerate(judged)
+    ]
+    one, other = _paired_time(judged)
+    return Comparison(
+        before=_info(before),
+        after=_info(after),
+        checks=checks,
+        pairs=tuple(sorted(judged, key=_rank, reverse=True)),
+        gone=gone,
+        new=new,
+        before_paired_s=one,
+        after_paired_s=other,
+        notes=tuple(
+            Note(code="expectation", facts={"claim": p.claim, "reason": p.reason})
+            for p in said.get(-1, ())
+        ),
+        counts=Counter(str(p.outcome) for p in judged),
+    )
+
+
+def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
+    """The change of the median; one within the wider of the two spreads is none."""
+    one, other = before.wall_s, after.wall_s
+    speedup = one.median / other.median
+    noise, outcome = None, Outcome.UNKNOWN  # one run has no spread
+    if min(before.repeats, after.repeats) > 1:
+        noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
+        outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
+    facts = {
+        "speedup": speedup,
+        "noise": noise,
+        "outcome": outcome.value,
+        "wall": (one.median, other.median, one.p95, other.p95),
+        "repeats": (before.repeats, after.repeats),
+        "programs": (before.program, after.program),
+        "gpus": (before.environment.gpus, after.environment.gpus),
+    }
+    return ProgramChange(
+        before_s=one.median,
+        after_s=other.median,
+        before_p95_s=one.p95,
+        after_p95_s=other.p95,
+        before_spread=one.spread,
+        after_spread=other.spread,
+        speedup=speedup,
+        outcome=outcome,
+        text=Note(code="program", facts=facts),
+    )
+
+
+# --- sides --------------------------------------------------------------------------------------
+
+
+def _side(analysis: Analysis, groups: Sequence[Group], *, summed: bool) -> Side:
+    """What ``groups`` (one, or several that together stand for one) did, per launch or in sum."""
+    ordered = sorted(groups, key=lambda g: g.total_s or 0.0, reverse=True)
+    launches = [
+        analysis.results[p].measurement for p in sorted(p for g in groups for p in g.launches)
+    ]
+    main = ordered[0].result
+    whole = fold([g.result.measurement for g in ordered])
+    return Side(
+        result=_scaled(main, whole, 1 if summed else whole.count),
+        launches=len(launches),
+        shape_count=len(groups),
+        sources=_distinct(last_part(m.source) for m in launches),
+        durations_s=tuple(m.duration_s for m in launches if m.duration_s is not None),
+        total_s=whole.duration_s,
+        threads=_threads(groups, summed=summed),
+    )
+
+
+def _scaled(main: Result, whole: Measurement, count: int) -> Result:
+    """``whole`` over ``count``, with the verdict of ``main``, its floors scaled alike."""
+
+    def over(amount: Any, by: float = count) -> Any:
+        if isinstance(amount, Mapping):
+            return {key: over(value) for key, value in amount.items()}
+        return None if amount is None else amount / by
+
+    sums = [name for name, policy in FOLDS[Measurement].items() if policy is Fold.SUM]
+    measured = replace(whole, **{n: over(getattr(whole, n)) for n in sums} | {"count": 1})
+    share = (main.measurement.duration_s or 1.0) / (whole.duration_s or 1.0) * count
+    verdict = replace(
+        main.verdict,
+        floor_s=over(main.verdict.floor_s, share),
+        next_floor_s=over(main.verdict.next_floor_s, share),
+    )
+    return replace(main, measurement=measured, verdict=verdict)
+
+
+def _threads(groups: Sequence[Group], *, summed: bool) -> float | None:
+    total = 0.0
+    for group in groups:
+        measured = group.result.measurement
+        if measured.grid is None or measured.block is None:
+            return None
+        launches = len(group.launches) if summed else 1
+        total += prod(measured.grid) * prod(measured.block) * launches
+    return total
+
+
+def _info(analysis: Analysis) -> CaptureInfo:
+    measured = [r.measurement for r in analysis.results]
+    durations = [m.duration_s for m in measured if m.duration_s is not None]
+    told = {key: _distinct(m.settings.get(key) for m in measured) for key in SETTINGS}
+    return CaptureInfo(
+        sources=tuple(last_part(s.path) for s in analysis.sources),
+        launches=len(measured),
+        kernels=len(analysis.groups),
+        devices=_distinct(m.device.name for m in measured),
+        ncu_versions=_distinct(m.ncu_version for m in measured),
+        settings={key: ", ".join(values) for key, values in told.items() if values},
+        total_s=sum(durations) if durations else None,
+    )
+
+
+def _distinct(values: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(v for v in values if v))
+
+
+def _unpaired(analysis: Analysis, used: set[int]) -> tuple[Unpaired, ...]:
+    return tuple(
+        Unpaired(side=_side(analysis, [group], summed=False), share=group.share)
+        for position, group in enumerate(analysis.groups)
+        if position not in used
+    )
+
+
+def _names(unpaired: Sequence[Unpaired]) -> str:
+    names = list(dict.fromkeys(u.side.measured.name for u in unpaired))
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+# --- a pair -------------------------------------------------------------------------------------
+
+
+def _pair(before: Analysis, after: Analysis, match: Match, options: CompareOptions) -> KernelPair:
+    summed = match.kind != "one_to_one"
+    left = _side(before, [before.groups[i] for i in match.before], summed=summed)
+    right = _side(after, [after.groups[i] for i in match.after], summed=summed)
+    timing = time_change(left, right, summed=summed, noise=options.noise)
+    # A fusion drops bytes, operations and threads alike: no sign of another problem size.
+    work = (
+        WorkChange(status="unknown", text=Note(code="work_of_sums"))
+        if summed
+        else work_change(left, right, timing)
+    )
+    outcome, basis = _outcome(timing, work)
+    if timing is None:
+        cause = ChangeCause(code="not_measured")
+    elif work.differs:
+        cause = ChangeCause(code="other_size")
+    else:
+        cause = find_cause(left, right, timing, outcome)
+    done = KernelPair(
+        kind=match.kind,
+        how=match.how,
+        before=left,
+        after=right,
+        outcome=outcome,
+        basis=basis,
+        timing=timing,
+        work=work,
+        cause=cause,
+        step=_step(match, timing, work, options.shares),
+    )
+    return replace(done, predictions=bounds_held(done), notes=tuple(_notes(done)))
+
+
+def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[Outcome, Basis]:
+    if timing is None:
+        return Outcome.UNKNOWN, Basis.TIME
+    low, high = timing.equal_low, timing.equal_high
+    if work.differs and work.ratio:
+        return outcome_of(low * work.ratio, high * work.ratio), Basis.WORK
+    clocks = (timing.sm_clock_ratio, timing.dram_clock_ratio)
+    differ = any(c is not None and abs(c - 1) > _CLOCK_SAID for c in clocks)
+    return outcome_of(low, high), Basis.CLOCK if differ else Basis.TIME
+
+
+def _step(
+    match: Match,
+    timing: TimeChange | None,
+    work: WorkChange,
+    shares: Mapping[int, tuple[float, float]],
+) -> StepGain | None:
+    """The step gain of the kernels in ``match``; none where the problem's size changed."""
+    found = [shares[i] for i in match.before if i in shares]
+    if timing is None or not found or work.differs:
+        return None
+    exposed, whole = sum(s[0] for s in found), min(sum(s[1] for s in found), 1.0)
+    hidden = exposed < whole
+    return StepGain(
+        share=whole,
+        gain=step_gain(whole, timing.speedup),
+        share_low=exposed if hidden else None,
+        gain_low=step_gain(exposed, timing.speedup) if hidden else None,
+    )
+
+
+def _notes(pair_: KernelPair) -> Iterable[Note]:
+    """What a reader must know besides the sentence."""
+    before, after, timing = pair_.before, pair_.after, pair_.timing
+    launches = {"before": before.launches, "after": after.launches}
+    if pair_.kind != "one_to_one":
+        shapes = {"before_shapes": before.shape_count, "after_shapes": after.shape_count}
+        yield Note(code=pair_.kind, facts=shapes | launches)
+    elif before.launches != after.launches:
+        yield Note(code="launch_count", facts=launches)
+    if pair_.how.code not in PLAIN:
+        yield Note(code="paired_by", facts={"how": pair_.how})
+    if pair_.work.status == "unknown" and pair_.work.text.code != "work_not_measured":
+        yield Note(code="work_unknown", facts={"why": pair_.work.text})
+    if timing is not None and pair_.changed:
+        ends = (timing.speedup_low, timing.speedup_high)
+        if max(abs(end / timing.speedup - 1) for end in ends) > _CLOCK_SAID:
+            facts = {"speedup": timing.speedup, "low": ends[0], "high": ends[1]}
+            yield Note(code="equal_clocks", facts=facts)
+    # Slower with a busier limiter: the trap of judging by utilisation.
+    unit = after.busiest
+    if pair_.outcome is Outcome.SLOWER and unit is not None and unit == before.busiest:
+        one, other = before.utilization.get(unit), after.utilization.get(unit)
+        if one is not None and other is not None and other > one:
+            busier = {"unit": unit, "before": one, "after": other}
+            yield Note(code="busier_but_slower", facts=busier)
+
+
+def _paired_time(pairs: Sequence[KernelPair]) -> tuple[float | None, float | None]:
+    """Time of all judged pairs, the launches of BEFORE on both sides."""
+    known = [
+        (p.before.total_s or 0.0, p.timing.speedup)
+        for p in pairs
+        if p.timing is not None and not p.work.differs
+    ]
+    if not known:
+        return None, None
+    return sum(time for time, _ in known), sum(time / speedup for time, speedup in known)
+
+
+def _rank(pair_: KernelPair) -> tuple[bool, float]:
+    """What changed first, by time won or lost."""
+    if pair_.timing is None or pair_.before.total_s is None:
+        return pair_.changed, 0.0
+    return pair_.changed, abs(pair_.before.total_s * (1 - 1 / pair_.timing.speedup))

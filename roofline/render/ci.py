@@ -1,0 +1,56 @@
+"""What CI systems read of a comparison: annotations of GitHub Actions, JUnit XML."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from roofline.compare.model import Comparison, Severity
+from roofline.render.comparison import gate
+from roofline.text.names import printable
+from roofline.text.notes import note_text
+
+# GitHub shows ten annotations of a kind for a step; more are not worth their lines.
+MOST = 10
+
+
+def github(comparison: Comparison) -> list[str]:
+    """An error for each gate that failed, a warning for each doubt about comparability."""
+    failed = [g for g in comparison.gates if g.status != "passed"]
+    said = [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
+    if comparison.correctness is not None and not comparison.correctness.passed:
+        command = _data(printable(comparison.correctness.command))
+        said.append(f"::error title=roofline check::{command} failed")
+    warnings = [c for c in comparison.checks if c.level is Severity.WARNING]
+    return said + [f"::warning title=roofline::{_data(note_text(c.text))}" for c in warnings[:MOST]]
+
+
+def _data(text: str) -> str:
+    """Escaped as the runner's command format wants it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def junit(comparison: Comparison) -> str:
+    """A test case for every gate at every kernel, and one for the correctness check."""
+    cases = []
+    for result in comparison.gates:
+        group = f"roofline.gate.{printable(result.gate)}"
+        case = ET.Element(
+            "testcase", classname=group, name=printable(result.kernel or "all kernels")
+        )
+        if result.status != "passed":
+            kind = result.status.replace("_", " ")
+            ET.SubElement(case, "failure", type=kind, message=printable(note_text(result.text)))
+        cases.append(case)
+    done = comparison.correctness
+    if done is not None:
+        case = ET.Element("testcase", classname="roofline.check", name=printable(done.command))
+        case.set("time", f"{done.seconds:.3f}")
+        if not done.passed:
+            ET.SubElement(case, "failure", message=f"exit code {done.code}")
+        cases.append(case)
+    counts = {"tests": str(len(cases)), "failures": str(sum(1 for case in cases if len(case)))}
+    root = ET.Element("testsuites", {"name": "roofline", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": "roofline compare", "errors": "0", **counts})
+    suite.extend(cases)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

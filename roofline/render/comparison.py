@@ -1,0 +1,464 @@
+"""A comparison for people: the sentence of a pair, lines that formats share, and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from roofline.compare.change import precisions_gone, same
+from roofline.compare.model import (
+    CaptureInfo,
+    Comparison,
+    GateResult,
+    Judgement,
+    KernelPair,
+    Outcome,
+    Prediction,
+    Severity,
+    Side,
+    Unpaired,
+)
+from roofline.model import QUANTITIES, Bound, Family
+from roofline.render.sentences import plural
+from roofline.text import names, numbers
+from roofline.text.comparison import amount, change, from_to, work
+from roofline.text.console import NARROWEST, hanging, to_text
+from roofline.text.notes import note_text
+from roofline.text.numbers import clock, duration, percent, plain, times
+from roofline.units import unit_of_precision
+
+ROWS = 10
+# Points of occupancy that are worth a word.
+_POINTS = 5.0
+# Bounds beyond this are not promised.
+_MOST = 10.0
+_STYLES = {Outcome.FASTER: "green", Outcome.SLOWER: "red", Outcome.UNKNOWN: "dim"}
+_SEVERITIES = {Severity.REFUSAL: "bold yellow", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+# Columns besides the name, with their gaps; narrow terminals do without bytes and operations.
+_WIDE, _NARROW = 74, 58
+
+
+# --- the sentence of a pair ---------------------------------------------------------------------
+
+
+def sentence(pair: KernelPair) -> str:
+    """How much faster or slower, at what work, why, and what limits now."""
+    before, after, timing = pair.before, pair.after, pair.timing
+    if timing is None:
+        sides = {"before": before, "after": after}
+        where = " and ".join(name for name, side in sides.items() if not side.measured.duration_s)
+        return (
+            f"not judged: no duration was measured {where} (collect it with --set basic or more)."
+        )
+    if pair.work.differs:
+        speedup = pair.work.speedup or 1.0
+        unchanged = f"no change ({times(speedup)})"
+        head = (
+            f"{plain(pair.work.ratio)}x the {names.quantity(pair.work.measure or '')} in "
+            f"{plain(1 / timing.speedup)}x the time, another problem size: "
+            f"{unchanged if pair.outcome is Outcome.NO_CHANGE else change(speedup)} "
+            "per unit of work"
+        )
+        why, told = "", False
+    else:
+        head = " ".join(filter(None, (_headline(pair, timing.speedup), _amounts(pair))))
+        why, told = _why(pair)
+    parts = "; ".join(filter(None, (why, _limiter_now(before, after, told=told))))
+    return f"{head}: {parts}." if parts else f"{head}."
+
+
+def _headline(pair: KernelPair, speedup: float) -> str:
+    if pair.changed:
+        return change(speedup)
+    if pair.cause.code == "clock" or pair.timing is None:
+        return f"no change at equal clocks ({times(speedup)} by time)"
+    return f"no change ({times(speedup)}, noise {numbers.share(pair.timing.noise)})"
+
+
+def _amounts(pair: KernelPair) -> str:
+    """The work in bytes; in operations where a compute unit is the cause or bytes are unknown."""
+    before, after, cause = pair.before, pair.after, pair.cause
+    gone = [key for key in precisions_gone(before, after) if unit_of_precision(key) == cause.unit]
+    if gone and cause.code == "less_work":
+        counts = (side.measured.operations.get(gone[0], 0.0) for side in (before, after))
+        amounts = from_to("total_operations", *counts)
+        return f"without its {names.operation(gone[0])} operations ({amounts})"
+    bytes_ = _both("dram_bytes", before, after)
+    operations = _both("total_operations", before, after)
+    computes = Family.COMPUTE in (s.families.get(cause.unit or "") for s in (before, after))
+    if bytes_ and not (computes and operations and not same(*bytes_)):
+        return _amount("dram_bytes", *bytes_)
+    return _amount("total_operations", *operations) if operations else ""
+
+
+def _both(name: str, before: Side, after: Side) -> tuple[float, float] | None:
+    one, other = before.figure(name), after.figure(name)
+    return None if one is None or other is None else (one, other)
+
+
+def _amount(quantity: str, one: float, other: float) -> str:
+    if same(one, other):
+        return f"at the same {amount(other, QUANTITIES[quantity].unit)}"
+    how = f"{times(max(one / other, other / one))} " if one and other else ""
+    noun = f"{'fewer' if other < one else 'more'} {names.quantity(quantity)}"
+    return f"with {how}{noun} ({from_to(quantity, one, other)})"
+
+
+def _why(pair: KernelPair) -> tuple[str, bool]:
+    """The clause of cause, and whether it already says what happened to the old limiter."""
+    before, after, cause = pair.before, pair.after, pair.cause
+    unit = names.the_unit(cause.unit)
+    one, other = (s.utilization.get(cause.unit or "") for s in (before, after))
+    use = f"{percent(one)} to {percent(other)} busy"
+    less = work(0.0 if cause.factor is None else 1 / cause.factor)
+    old, new = before.verdict.limiter, after.verdict.limiter
+    role = _role(before, after, cause.unit, gained=cause.code in ("fewer_bytes", "less_work"))
+    text = ""
+    match cause.code:
+        case "fewer_bytes" | "less_work" if cause.unit == old != new:
+            return f"no longer limited by {unit} ({less}, {use})", True
+        case "fewer_bytes":
+            text = f"that relieves {unit}{role}"
+        case "less_work":
+            text = f"{less} for {unit}{role} ({use})"
+        case "more_bytes":
+            text = f"that burdens {unit}{role}"
+        case "more_work":
+            factor = "" if cause.factor is None else f"{times(cause.factor)} "
+            text = f"{factor}more work for {unit}{role} ({use})"
+        case "busier" | "idler":
+            rate = "higher" if cause.code == "busier" else "lower"
+            where = f"{names.unit(cause.unit)} {use}{_launch(before, after)}"
+            text = f"the work is done at a {rate} rate ({where})"
+        case "other_precision":
+            moved = " to ".join(map(names.operation, cause.moved or ()))
+            text = f"its operations moved from {moved}"
+        case "clock":
+            text = _clocks(pair)
+        case "unexplained":
+            text = "no cause is named, as its limiter was not measured on both sides"
+    return text, False
+
+
+def _role(before: Side, after: Side, unit: str | None, *, gained: bool) -> str:
+    """What the unit was to the slower side: its limiter or its busiest; "now" where it was not."""
+    slow = before if gained else after
+    what = "its limiter" if unit == slow.verdict.limiter else "its busiest unit"
+    new = not gained and unit != before.busiest
+    return f", {'now ' if new else ''}{what}"
+
+
+def _launch(before: Side, after: Side) -> str:
+    """Occupancy and waves where they moved: what usually stands behind a change of rate."""
+    said = ""
+    one, other = before.measured.occupancy_percent, after.measured.occupancy_percent
+    if one is not None and other is not None and abs(other - one) > _POINTS:
+        said = f", occupancy {percent(one)} to {percent(other)}"
+    old, new = before.measured.waves, after.measured.waves
+    if min(old or 1.0, new or 1.0) < 1 and not same(old or 1.0, new or 1.0):
+        said += f", waves {plain(old)} to {plain(new)}"
+    return said
+
+
+def _clocks(pair: KernelPair) -> str:
+    said = [
+        f"the {names.quantity(key)} went from {clock(one)} to {clock(other)}"
+        for key in ("sm_clock_hz", "dram_clock_hz")
+        if (one := pair.before.figure(key))
+        and (other := pair.after.figure(key))
+        and not same(one, other)
+    ]
+    return f"{' and '.join(said) or 'the clocks differ a little'}, which can explain it alone"
+
+
+def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
+    """What limits now and what is left; ``told`` where the old limiter has been spoken of."""
+    old, new = before.verdict, after.verdict
+    gone = ""
+    if old.limiter and old.limiter != new.limiter and not told:
+        now = after.utilization.get(old.limiter)
+        to = "" if now is None else f" to {percent(now)}"
+        unit = names.the_unit(old.limiter)
+        gone = f"no longer limited by {unit} ({percent(old.limiter_percent)}{to})"
+    elif old.bound is Bound.LATENCY and new.limiter:
+        gone = "no longer latency-bound"
+    if new.limiter is None:
+        text = _latency_now(before, after)
+    else:
+        how = "still" if old.limiter == new.limiter else "now"
+        text = f"{how} limited by {names.the_unit(new.limiter)} at {percent(new.limiter_percent)}"
+        if after.verdict.floor_s and after.measured.duration_s:
+            text += f", {times(after.measured.duration_s / after.verdict.floor_s)} headroom left"
+    return "; ".join(filter(None, (gone, text)))
+
+
+def _latency_now(before: Side, after: Side) -> str:
+    old, new = before.verdict, after.verdict
+    if new.bound is not Bound.LATENCY:
+        return "what limits it now is not known" if old.limiter else ""
+    reason = (new.cause_text or names.words(new.cause or "")).rstrip(".")
+    when = "still" if old.bound is Bound.LATENCY else "now"
+    return f"{when} latency-bound" + (f" ({reason})" if reason else "")
+
+
+# --- lines --------------------------------------------------------------------------------------
+
+
+def title(comparison: Comparison) -> str:
+    """What was compared: "before.ncu-rep -> after.ncu-rep on NVIDIA A100"."""
+    where = names.printable(", ".join(comparison.after.devices)) or "an unknown GPU"
+    return f"{_files(comparison.before)} -> {_files(comparison.after)} on {where}"
+
+
+def _files(info: CaptureInfo) -> str:
+    """The files of a side: one by its name, more by their number."""
+    if len(info.sources) == 1:
+        return names.printable(info.sources[0])
+    return f"{len(info.sources)} files"
+
+
+def totals(comparison: Comparison) -> str:
+    """How many pairs got faster or slower, and the time of all of them."""
+    order = (Outcome.FASTER, Outcome.SLOWER, Outcome.NO_CHANGE, Outcome.UNKNOWN)
+    said = [
+        f"{count} {names.words(o).replace('unknown', 'not judged')}"
+        for o in order
+        if (count := comparison.counts.get(o, 0))
+    ]
+    text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
+    before, after = comparison.before_paired_s, comparison.after_paired_s
+    if before and after:
+        text += f"; {duration(before)} to {duration(after)} in all ({times(before / after)})"
+    return text
+
+
+def foot(comparison: Comparison) -> str:
+    """What the figures are, and what counts as no change where some did not."""
+    repeated = any(s.launches > 1 for p in comparison.pairs for s in (p.before, p.after))
+    text = f"Times{' per launch' if repeated else ''} measured under ncu."
+    if comparison.counts.get(Outcome.NO_CHANGE):
+        text += " A change within the noise, or that the clocks explain, is no change."
+    return text
+
+
+def cell(pair: KernelPair) -> str:
+    """The outcome in a cell: "1.42x faster", "no change"."""
+    if pair.timing is None:
+        return "not judged"
+    if pair.outcome is Outcome.NO_CHANGE:
+        return "no change"
+    if pair.work.differs and pair.work.speedup:
+        return f"{change(pair.work.speedup)} per work"
+    return change(pair.timing.speedup)
+
+
+def took(pair: KernelPair, side: Side) -> str:
+    """The time in a cell, of a launch or of a sum."""
+    return duration(side.measured.duration_s) + (" (sum)" if pair.per == "total" else "")
+
+
+def limit(side: Side) -> str:
+    """The limiter in a cell: "DRAM 89 %", "latency"."""
+    verdict = side.verdict
+    if verdict.limiter is None:
+        return "unknown" if verdict.bound is Bound.UNKNOWN else str(verdict.bound)
+    return f"{names.unit(verdict.limiter)} {percent(verdict.limiter_percent)}"
+
+
+def ratio(before: float | None, after: float | None) -> str:
+    """A change in a cell: "same", "0.75x", "-" where a side is missing."""
+    if before is None or after is None or (not before and after):
+        return numbers.ABSENT
+    return "same" if not before or abs(after / before - 1) <= 0.03 else times(after / before)
+
+
+def told_apart(pairs: Sequence[KernelPair]) -> list[KernelPair]:
+    """The pairs that get a sentence: unchanged ones are counted where there are several."""
+    plain_ = [p for p in pairs if p.outcome is Outcome.NO_CHANGE and not _asked(p)]
+    return [p for p in pairs if len(plain_) < 2 or p not in plain_]
+
+
+def _asked(pair: KernelPair) -> bool:
+    return pair.step is not None or any(p.by == "user" for p in pair.predictions)
+
+
+def unchanged(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    """One line for the pairs that get no sentence, by why nothing changed."""
+    told = told_apart(pairs)
+    for at, clocks in (("within the noise", False), ("at equal clocks", True)):
+        ranks = [
+            f"#{rank}"
+            for rank, p in enumerate(pairs, 1)
+            if p not in told and (p.cause.code == "clock") is clocks
+        ]
+        if ranks:
+            yield f"no change {at}: {', '.join(ranks)}"
+
+
+def details(pair: KernelPair, *, everything: bool = False) -> Iterator[str]:
+    """All about a pair but its sentence: spread, notes, predictions, the step's gain.
+
+    Bounds that were not put to the test are left out unless ``everything`` is asked for.
+    """
+    timing, step = pair.timing, pair.step
+    if timing is not None and timing.spread_low is not None and timing.spread_high is not None:
+        count = pair.before.launches
+        launches = f"{count} launches" if count == pair.after.launches else "the launches"
+        yield f"before / after is {_span(timing.spread_low, timing.spread_high)} over {launches}"
+    yield from map(note_text, pair.notes)
+    for item in pair.predictions:
+        tested = item.by == "user" or item.judgement is not Judgement.NOT_TESTABLE
+        if (tested or everything) and item.claim.facts.get("most", 0.0) <= _MOST:
+            yield prediction(item, who=True)
+    if step is not None:
+        low = step.gain if step.gain_low is None else step.gain_low
+        share = numbers.share(step.share)
+        yield f"the step: at {share} of it, {_span(low, step.gain)} if nothing else changes"
+
+
+def prediction(item: Prediction, *, who: bool = False) -> str:
+    """A claim, its judgement and why."""
+    by = {"floor": "predicted: ", "user": "expected: "}[item.by] if who else ""
+    judged = names.words(item.judgement)
+    return f"{by}{note_text(item.claim)}: {judged} ({note_text(item.reason)})"
+
+
+def _span(low: float, high: float) -> str:
+    """A range of speed-ups: "0.98x to 1.02x", or one where both read alike."""
+    return " to ".join(dict.fromkeys((times(low), times(high))))
+
+
+def side_effects(pair: KernelPair) -> Iterator[str]:
+    """What else moved: registers, shared memory, occupancy, grid and block."""
+    one, other = pair.before.measured, pair.after.measured
+    for what, key in (
+        ("registers per thread", "registers_per_thread"),
+        ("shared memory per block", "shared_memory_bytes"),
+        ("achieved occupancy, %", "occupancy_percent"),
+        ("waves", "waves"),
+    ):
+        old, new = getattr(one, key), getattr(other, key)
+        if old is not None and new is not None and ratio(old, new) != "same":
+            yield f"{what}: {_short(old)} to {_short(new)}"
+    for what in ("grid", "block"):
+        shape, new_shape = getattr(one, what), getattr(other, what)
+        if shape != new_shape:
+            yield f"{what}: {names.dims(shape)} to {names.dims(new_shape)}"
+
+
+def _short(value: float) -> str:
+    return numbers.exact(value) if value.is_integer() else plain(value)
+
+
+def unpaired(comparison: Comparison) -> Iterator[str]:
+    """The kernels that only one side has."""
+    for what, kernels in (("gone", comparison.gone), ("new", comparison.new)):
+        if kernels:
+            ordered = sorted(kernels, key=lambda k: -(k.side.total_s or 0.0))
+            more = f" and {len(kernels) - 10} more" if len(kernels) > 10 else ""
+            yield f"{what}: {', '.join(map(_unpaired, ordered[:10]))}{more}"
+
+
+def _unpaired(kernel: Unpaired) -> str:
+    return f"{names.short(kernel.side.measured.name)} ({duration(kernel.side.total_s)})"
+
+
+def extras(comparison: Comparison) -> Iterator[str]:
+    """The check of correctness, the program's own time, expectations without a kernel."""
+    done = comparison.correctness
+    if done is not None:
+        how = "it could not be started"
+        if done.code is not None:
+            how = "killed or out of time" if done.code < 0 else f"exit code {done.code}"
+        result = "passed" if done.passed else f"failed ({how})"
+        yield f"correctness: {names.printable(done.command)}: {result}, {done.seconds:.1f} s"
+    if comparison.program is not None:
+        yield note_text(comparison.program.text)
+    yield from map(note_text, comparison.notes)
+
+
+def gate(result: GateResult) -> str:
+    """One gate at one kernel: "FAILED regression=5% at gemm: 7.0 % slower (limit 5.0 %)"."""
+    status = names.words(result.status)
+    where = f" at {names.short(result.kernel, 60)}" if result.kernel else ""
+    shown = status if result.status == "passed" else status.upper()
+    return f"{shown} {result.gate}{where}: {note_text(result.text)}"
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def render(
+    comparison: Comparison, *, width: int = 120, color: bool = False, limit: int | None = ROWS
+) -> str:
+    """``comparison`` as text of at most ``width`` columns and ``limit`` pairs."""
+    width = max(width, NARROWEST)
+    return to_text(_parts(comparison, width, limit), width=width, color=color)
+
+
+def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[RenderableType]:
+    yield Text(title(comparison), style="bold")
+    yield Text(totals(comparison))
+    for item in comparison.checks:
+        if item.code != "not_recorded":
+            text = Text(note_text(item.text), style=_SEVERITIES[item.level])
+            yield hanging(f"{item.level}: ", text)
+    yield Text()
+    shown = comparison.pairs[:limit]
+    yield _table(shown, width)
+    yield Text()
+    told = told_apart(shown)
+    for rank, pair in enumerate(shown, 1):
+        if pair in told:
+            yield hanging(f"{rank}. ", Text(sentence(pair)))
+            for line in details(pair):
+                yield hanging("- ", Text(line, style="dim"), indent=3)
+    yield from map(Text, unchanged(shown))
+    if len(comparison.pairs) > len(shown):
+        yield Text(f"... and {len(comparison.pairs) - len(shown)} more: --top N shows N")
+    for line in (*unpaired(comparison), *extras(comparison)):
+        yield hanging("", line)
+    for result in comparison.gates:
+        style = "" if result.status == "passed" else "bold yellow"
+        yield hanging("gate: ", Text(gate(result), style=style))
+    yield Text(foot(comparison), style="dim")
+
+
+def _table(pairs: Sequence[KernelPair], width: int) -> Table:
+    wide = width >= 100
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    room = max(width - (_WIDE if wide else _NARROW) - 4, 12)
+    table.add_column("#", justify="right")
+    table.add_column("kernel", width=room, overflow="ellipsis", no_wrap=True)
+    for heading in ("before", "after"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("change", no_wrap=True)
+    if wide:
+        table.add_column("bytes", justify="right")
+        table.add_column("ops", justify="right")
+    table.add_column("limited by", overflow="fold")
+    shorts = names.short_all((p.after.measured.demangled for p in pairs), room)
+    for rank, (pair, name) in enumerate(zip(pairs, shorts, strict=True), 1):
+        table.add_row(*_row(rank, name, pair, wide=wide))
+    return table
+
+
+def _row(rank: int, name: str, pair: KernelPair, *, wide: bool) -> list[str | Text]:
+    one, other = pair.before, pair.after
+    limits = dict.fromkeys((limit(one), limit(other)))
+    cells: list[str | Text] = [
+        str(rank),
+        Text(name),
+        took(pair, one),
+        took(pair, other),
+        Text(cell(pair), style=_STYLES.get(pair.outcome, "")),
+    ]
+    if wide:
+        cells += [
+            ratio(one.measured.dram_bytes, other.measured.dram_bytes),
+            ratio(one.measured.total_operations, other.measured.total_operations),
+        ]
+    return [*cells, Text(" -> ".join(limits))]

@@ -1,0 +1,140 @@
+"""An entry of the experiment record: a YAML head for machines, then Markdown for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from roofline import __version__
+from roofline.compare.model import Comparison, KernelPair, Severity
+from roofline.compare.record import SCHEMA, Statement
+from roofline.render import comparison as words
+from roofline.text import names, numbers
+from roofline.text.notes import note_text
+
+NOT_STATED = "not stated"
+KERNELS = 10
+
+
+def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
+    """One entry: a YAML document, every value of it JSON, then a section a subject."""
+    stated = _stated(comparison, statement)
+    head = {
+        "schema": SCHEMA,
+        "entry": number,
+        "recorded": statement.when,
+        **stated,
+        **_head(comparison),
+    }
+    lines = [
+        "---",
+        *(f"{key}: {msgspec.json.encode(value).decode()}" for key, value in head.items()),
+        "---",
+        "",
+        f"# Experiment {number}: {_plain(stated['problem'])}",
+    ]
+    for title, body in _sections(comparison, stated).items():
+        said = [f"- {_plain(line)}" for line in body]
+        lines += ["", f"## {title}", "", *said] if said else []
+    return "\n".join(lines) + "\n"
+
+
+def _stated(comparison: Comparison, statement: Statement) -> dict[str, str]:
+    """The experimenter's words, or what the captures and expectations say in their place."""
+    main = comparison.pairs[0]
+    claims = [note_text(q.claim) for p in comparison.pairs for q in p.predictions if q.by == "user"]
+    return {
+        "problem": statement.problem or f"{main.before.measured.name}: {_limited(main)}",
+        "hypothesis": statement.hypothesis or "; ".join(dict.fromkeys(claims)) or NOT_STATED,
+        "intervention": statement.intervention or NOT_STATED,
+    }
+
+
+def _limited(pair: KernelPair) -> str:
+    limit = words.limit(pair.before)
+    took = numbers.duration(pair.before.measured.duration_s)
+    return f"{took}, " + (limit if limit == "unknown" else f"limited by {limit}")
+
+
+def _head(comparison: Comparison) -> dict[str, Any]:
+    before, after, done = comparison.before, comparison.after, comparison.correctness
+    return {
+        "before": before.sources,
+        "after": after.sources,
+        "devices": after.devices,
+        "ncu": tuple(dict.fromkeys(before.ncu_versions + after.ncu_versions)),
+        "roofline": __version__,
+        "counts": comparison.counts,
+        "before_s": comparison.before_paired_s,
+        "after_s": comparison.after_paired_s,
+        "correctness": None if done is None else {"command": done.command, "passed": done.passed},
+        "kernels": [_kernel(p) for p in comparison.pairs[:KERNELS]],
+    }
+
+
+def _kernel(pair: KernelPair) -> dict[str, Any]:
+    before, after = pair.before, pair.after
+    return {
+        "before": before.measured.name,
+        "after": after.measured.name,
+        "outcome": pair.outcome,
+        "cause": pair.cause.code,
+        "before_s": before.measured.duration_s,
+        "after_s": after.measured.duration_s,
+        "speedup": None if pair.timing is None else pair.timing.speedup,
+        "limiter_before": before.verdict.limiter or before.verdict.bound,
+        "limiter_after": after.verdict.limiter or after.verdict.bound,
+        "predictions": [
+            {"claim": note_text(q.claim), "judgement": q.judgement} for q in pair.predictions
+        ],
+    }
+
+
+def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Iterable[str]]:
+    pairs = comparison.pairs[:KERNELS]
+    program = comparison.program
+    return {
+        "Baseline": [words.title(comparison), _limited(pairs[0])],
+        "Hypothesis": [stated["hypothesis"]],
+        "Intervention": [stated["intervention"]],
+        "Correctness": _correctness(comparison),
+        "Measured change": [
+            words.totals(comparison),
+            *(f"{p.after.measured.name}: {words.sentence(p)}" for p in pairs),
+            *([] if program is None else [note_text(program.text)]),
+        ],
+        "Predictions": [
+            f"{p.after.measured.name}: {words.prediction(q)}" for p in pairs for q in p.predictions
+        ],
+        "Side effects": [
+            *(f"{p.after.measured.name}: {line}" for p in pairs for line in words.side_effects(p)),
+            *words.unpaired(comparison),
+        ],
+        "Environment": _environment(comparison),
+    }
+
+
+def _plain(text: str) -> str:
+    """One line that Markdown does not take for HTML."""
+    return names.printable(text).replace("<", "\\<")
+
+
+def _correctness(comparison: Comparison) -> Iterator[str]:
+    done = comparison.correctness
+    if done is None:
+        yield "not checked (--check runs a command)"
+    else:
+        yield f"{done.command}: {'passed' if done.passed else 'FAILED'} in {done.seconds:.1f} s"
+
+
+def _environment(comparison: Comparison) -> Iterator[str]:
+    for side, info in (("before", comparison.before), ("after", comparison.after)):
+        told = [f"{names.words(key)} {value}" for key, value in info.settings.items()]
+        facts = [*info.devices, *(f"ncu {v}" for v in info.ncu_versions), *told]
+        yield f"{side}: {', '.join(facts) or 'nothing recorded'}"
+    for check in comparison.checks:
+        prefix = "" if check.level is Severity.INFO else f"{check.level}: "
+        yield f"{prefix}{note_text(check.text)}"
+    yield f"roofline {__version__}; times measured under ncu"
