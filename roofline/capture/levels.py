@@ -13,105 +13,61 @@ from functools import cache
 from importlib.resources import files
 
 from roofline.capture.request import CaptureLevel
-
-OF_PEAK = ".avg.pct_of_peak_sustained_elapsed"
+from roofline.counters import operations, recipes, roofs, stalls, tensor
+from roofline.counters.recipes import Recipe
+from roofline.units import ELAPSED, UNITS, members
 
 
 def _of_peak(*units: str) -> tuple[str, ...]:
-    return tuple(unit + OF_PEAK for unit in units)
+    return tuple(unit + ELAPSED for unit in units)
 
 
-# Duration, clocks, DRAM, issue slots: one hardware pass.
-QUICK = (
-    "gpu__time_duration.sum",
+def _needs(*quantities: tuple[Recipe, ...]) -> tuple[str, ...]:
+    """What the most trusted recipe of each quantity needs, as every chip spells it."""
+    chosen = [r for recipes in quantities for r in recipes if r is recipes[0] or r.spelling]
+    return tuple(dict.fromkeys(name for recipe in chosen for name in recipe.needs))
+
+
+# Free, and for whoever opens the report in another tool.
+UNREAD = (
     "sm__cycles_elapsed.avg",
-    "sm__cycles_elapsed.avg.per_second",
     "smsp__cycles_elapsed.avg",
     "smsp__cycles_elapsed.avg.per_second",
-    "dram__cycles_elapsed.avg.per_second",
-    "dram__bytes_read.sum",
-    "dram__bytes_write.sum",
-    "dram__bytes_op_read.sum",  # GB20x and GR100 spell it so
-    "dram__bytes_op_write.sum",
-    "dram__bytes.sum.peak_sustained",
-    "lts__t_sectors_lookup_miss.sum",  # the nearest that chips without DRAM counters have
-    *_of_peak("dram__cycles_active", "sm__issue_active", "sm__inst_executed"),
     "smsp__inst_executed.sum",
     "smsp__inst_issued.sum",
-    "sm__cycles_active.avg",
+)
+# Duration, clocks, DRAM, issue slots: one hardware pass.
+QUICK = (
+    *_needs(recipes.DURATION_S, recipes.SM_CLOCK, recipes.DRAM_CLOCK),
+    *_needs(recipes.DRAM_READ, recipes.DRAM_WRITE, recipes.SM_ACTIVE),
+    roofs.DRAM_PER_CYCLE,
+    recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
+    *_of_peak("dram__cycles_active", *UNITS["issue"].members),
+    *UNREAD,
 )
 
 # Arithmetic by precision and the opcode mix (exact tensor operations): patched into the code.
 SASS = (
-    *(
-        f"smsp__sass_thread_inst_executed_op_{kind}{op}_pred_on.sum"
-        for kind in "fdh"
-        for op in ("add", "mul", "fma")
-    ),
-    # Peak rates are constants of the chip, the roofs of the report.
-    *(f"sm__sass_thread_inst_executed_op_{kind}fma_pred_on.sum.peak_sustained" for kind in "fdh"),
-    "sass__inst_executed_per_opcode_with_modifier_all",
-    "sass__thread_inst_executed_true_per_opcode_with_modifier_all",
+    *_needs(recipes.FP32, recipes.FP64, recipes.FP16),
+    *(name for name, _, _ in roofs.VECTOR),  # constants of the chip, the roofs of the report
+    tensor.OPCODES,
+    operations.THREAD_OPCODES,
 )
 
 # Known at launch; no pass.
 LAUNCH = (
-    # Kernels are told apart by these, and joined to a timeline.
-    *(f"launch__{what}_dim_{axis}" for what in ("grid", "block") for axis in "xyz"),
-    "launch__waves_per_multiprocessor",
-    "launch__registers_per_thread",
-    "launch__shared_mem_per_block",
-    "launch__occupancy_limit_blocks",
-    "launch__occupancy_limit_registers",
-    "launch__occupancy_limit_shared_mem",
-    "launch__occupancy_limit_warps",
-    "sm__maximum_warps_per_active_cycle_pct",
+    *(name for names in recipes.DIMENSIONS.values() for name in names),
+    *_needs(recipes.WAVES, recipes.REGISTERS, recipes.SHARED_MEMORY[1:]),
+    # Barriers are younger than the oldest ncu.
+    *(name for name, what in recipes.OCCUPANCY_LIMITS.items() if what != "barriers"),
+    *_needs(recipes.THEORETICAL_OCCUPANCY),
 )
 
 # Warp states sampled while the kernel runs once more.
-SAMPLING = ("group:smsp__pcsamp_warp_stall_reasons", "smsp__pcsamp_sample_count")
-
-# Members of the two throughput percentages that name the limiter, by name: the percentages
-# themselves cost 7 to 9 passes. Left out: sm__mio_inst_issued (2 to 4 passes alone),
-# sm__inst_executed_pipe_adu (the eighth pass on GH100) and sm__inst_executed_pipe_ipa (graphics).
-UNITS = (
-    *_of_peak(
-        "fbpa__dram_sectors",
-        "l1tex__data_pipe_lsu_wavefronts",
-        "l1tex__lsuin_requests",
-        "lts__t_sectors",
-        "lts__d_sectors",
-        "lts__t_tag_requests",
-        "lts__lts2xbar_cycles_active",
-        "lts__xbar2lts_cycles_active",
-        "sm__inst_executed_pipe_lsu",
-        "sm__inst_executed_pipe_fp16",
-        "sm__inst_executed_pipe_xu",
-        "sm__pipe_alu_cycles_active",
-        "sm__pipe_aluheavy_cycles_active",
-        "sm__pipe_fma_cycles_active",
-        "sm__pipe_fmaheavy_cycles_active",
-        "sm__pipe_fp64_cycles_active",
-        "sm__pipe_shared_cycles_active",
-        "sm__pipe_tensor_cycles_active",
-        "sm__pipe_tensor_op_dmma_cycles_active",
-        "sm__pipe_tc_cycles_active",
-        "sm__mem_tensor_cycles_active",
-        "sm__pipe_tma_cycles_active",
-        "l1tex__tmain_requests",
-        "lts__d_sectors_fill_sysmem",
-    ),
-    "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "sm__cycles_elapsed.max",
-    "lts__t_bytes.sum",
-    "lts__t_sectors.sum",
-    "lts__t_sectors.sum.peak_sustained",
-    "lts__cycles_elapsed.avg.per_second",
-    "l1tex__t_bytes.sum",
-)
+SAMPLING = (stalls.SAMPLE_GROUP, "smsp__pcsamp_sample_count")
 
 # Members that seldom limit. Chips with tensor memory spend their passes on TENSOR instead.
-RARE_UNITS = _of_peak(
+RARE_MEMBERS = _of_peak(
     "l1tex__data_bank_reads",
     "l1tex__data_bank_writes",
     "l1tex__data_pipe_tex_wavefronts",
@@ -133,27 +89,27 @@ RARE_UNITS = _of_peak(
     "sm__mio_pq_read_cycles_active",
     "sm__mio_pq_write_cycles_active",
 )
-
-# Dense peak rates of the tensor pipe, constants of the chip; each chip has its own spelling.
-TENSOR_PEAKS = tuple(
-    f"sm__ops_path_tensor_{kind}_sparsity_off.sum.peak_sustained"
-    for kind in (
-        "src_bf16_dst_fp32",
-        "src_fp16_dst_fp32",
-        "src_fp16_dst_fp16",
-        "src_tf32_dst_fp32",
-        "src_fp8",
-        "src_fp8_dst_fp32",
-        "src_int8",
-        "op_hgmma_src_bf16_dst_fp32",
-        "op_hgmma_src_fp16",
-        "op_hgmma_src_tf32_dst_fp32",
-        "op_utchmma_src_bf16_dst_fp32",
-        "op_utchmma_src_fp16_dst_fp32",
-        "op_utchmma_src_tf32_dst_fp32",
-        "op_utcqmma_src_fp4_fp6_fp8_dst_fp32",
-        "op_utcomma_src_fp4_dst_fp32",
-    )
+# Members of the two throughput percentages that name the limiter are asked for by name: the
+# percentages themselves cost 7 to 9 passes. These are left out.
+NOT_COLLECTED = _of_peak(
+    "dram__throughput",
+    "gpu__dram_throughput",
+    "lts__throughput",
+    "sm__mio_inst_issued",  # 2 to 4 passes alone
+    "sm__inst_executed_pipe_adu",  # the eighth pass on GH100
+    "sm__pipe_tensor_op_hmma_cycles_active",  # parts of sm__pipe_tensor_cycles_active
+    "sm__pipe_tensor_op_imma_cycles_active",
+    "sm__pipe_tensor_subpipe_hmma_cycles_active",
+)
+MEMBERS = tuple(
+    name for name in members(links=False) if name not in {*RARE_MEMBERS, *NOT_COLLECTED, *QUICK}
+)
+STANDARD = (
+    *MEMBERS,
+    *_needs(recipes.OCCUPANCY, recipes.L2_BYTES, recipes.L1_BYTES),
+    *_needs(roofs.L2_PEAK),
+    "lts__t_sectors.sum",
+    *roofs.DENSE_PEAKS,  # constants of the chip; each has its own spelling
 )
 
 # Tensor-memory opcodes state no shape: there these counters are the only source.
@@ -269,7 +225,7 @@ def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
     """
     names: tuple[str, ...] = QUICK
     if level is not CaptureLevel.QUICK:
-        names += UNITS + (TENSOR if chip in TENSOR_MEMORY else RARE_UNITS) + TENSOR_PEAKS
+        names += STANDARD + (TENSOR if chip in TENSOR_MEMORY else RARE_MEMBERS)
     dear = TOO_DEAR[level].get(chip or "", frozenset())
     return tuple(name for name in names if name not in dear)
 

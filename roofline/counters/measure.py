@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from roofline.counters.device import device_of
 from roofline.counters.operations import operations_of
 from roofline.counters.recipes import (
+    DIMENSIONS,
     DRAM_CLOCK,
     DRAM_READ,
     DRAM_TOTAL,
@@ -16,6 +17,7 @@ from roofline.counters.recipes import (
     L1_BYTES,
     L2_BYTES,
     L2_FROM_L1,
+    L2_MISSES,
     OCCUPANCY,
     OCCUPANCY_LIMITS,
     PASSES,
@@ -175,7 +177,7 @@ def _dram_bytes(reader: QuantityReader) -> tuple[float | None, float | None, flo
 
 
 def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
-    x, y, z = (metrics.number(f"launch__{what}_dim_{axis}") for axis in "xyz")
+    x, y, z = map(metrics.number, DIMENSIONS[what])
     if x is None or y is None or z is None:
         return None
     return int(x), int(y), int(z)
@@ -217,7 +219,7 @@ def _missed_notes(metrics: Metrics, device: Device) -> tuple[Note, ...]:
     """What can be said of the memory of GPUs whose DRAM ncu cannot measure."""
     if not _has_no_dram_counters(device):
         return ()
-    sectors = metrics.number("lts__t_sectors_lookup_miss.sum")
+    sectors = metrics.number(L2_MISSES)
     text = "ncu has no DRAM counters for this GPU"
     if sectors is not None:
         missed = f"{SECTOR_BYTES * sectors / 1e6:.4g} MB"

@@ -8,7 +8,7 @@ from roofline.counters.opcodes import plain_mix
 from roofline.counters.recipes import FP16, FP32, FP64, QuantityReader
 from roofline.counters.tensor import TensorWork
 
-_THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
+THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
 _HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
 # Packed FP32: the FADD, FMUL and FFMA counters say nothing of it; the mix does.
 _PACKED = ("FADD2", "FMUL2", "FFMA2")
@@ -18,7 +18,7 @@ def operations_of(
     reader: QuantityReader, tensor: TensorWork
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Operations by key, and what ran without being counted."""
-    executed = reader.metrics.instances(_THREAD_OPCODES)
+    executed = reader.metrics.instances(THREAD_OPCODES)
     mix = plain_mix(executed) if executed else {}
     found: dict[str, float] = {}
     for key, recipes in (("fp64", FP64), ("fp32", FP32)):

@@ -12,6 +12,10 @@ SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"
 SMSP_CYCLES = "smsp__cycles_elapsed.avg"
 SECTOR_BYTES = 32.0
 WAVEFRONT_BYTES = 128.0
+L2_MISSES = "lts__t_sectors_lookup_miss.sum"
+DIMENSIONS = {
+    what: tuple(f"launch__{what}_dim_{axis}" for axis in "xyz") for what in ("grid", "block")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +23,13 @@ class Recipe:
     """One way to a quantity, usable where a report holds all that it ``needs``.
 
     ``combine`` answers ``None`` where the values make no quantity (nothing to divide by).
+    ``spelling`` marks what is the first recipe in the names of other chips.
     """
 
     how: str
     needs: tuple[str, ...]
     combine: Callable[..., float | None]
+    spelling: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +112,7 @@ def _dram_side(side: str) -> tuple[Recipe, ...]:
     recipes: list[Recipe] = []
     for base in (f"dram__bytes_{side}", f"dram__bytes_op_{side}"):
         recipes += [
-            Recipe(f"{base}.sum", (f"{base}.sum",), _same),
+            Recipe(f"{base}.sum", (f"{base}.sum",), _same, spelling=True),
             Recipe(f"{base} per second x duration", (f"{base}.sum.per_second", DURATION), _product),
         ]
     sectors = f"dram__sectors_{side}.sum"

@@ -9,7 +9,7 @@ from roofline.counters.tensor import TensorWork
 from roofline.model import Device, Metrics, Note, Peaks
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
-_VECTOR = (
+VECTOR = (
     ("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained", "fp32", 2.0),
     ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", "fp64", 2.0),
     ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", "fp16", 4.0),
@@ -48,12 +48,24 @@ _MMA_SYNC = (
 )
 _BY_WARP = (("op_bmma_src_int1", "tensor_int1"),)
 _INTO_FP16 = (("src_fp16_dst_fp16", "tensor_fp16"), ("op_utchmma_src_fp16_dst_fp16", "tensor_fp16"))
+_EITHER, _ONE = (*_TENSOR, *_MMA_SYNC, *_INTO_FP16), (*_NEVER_SPARSE, *_BY_WARP)
+
+
+@cache
+def _peak_name(source: str) -> str:
+    return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
+
+
+DENSE_PEAKS = tuple(
+    _peak_name(source)
+    for source in (*(f"{row[0]}_sparsity_off" for row in _EITHER), *(row[0] for row in _ONE))
+)
 _TENSOR_PEAKS = frozenset(
-    f"sm__ops_path_tensor_{source}{half}.sum.peak_sustained"
-    for source, _ in (*_TENSOR, *_NEVER_SPARSE, *_MMA_SYNC, *_BY_WARP, *_INTO_FP16)
+    _peak_name(source + half)
+    for source, _ in (*_EITHER, *_ONE)
     for half in ("", "_sparsity_off", "_sparsity_on")
 )
-_DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
+DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
 _TOO_HIGH = 1.02
 
 
@@ -61,7 +73,7 @@ def _over_percent(rate: float, percent: float) -> float | None:
     return SECTOR_BYTES * rate / (percent / 100.0) if percent else None
 
 
-_L2 = (
+L2_PEAK = (
     Recipe(
         "lts__t_sectors peak x 32 x L2 clock",
         ("lts__t_sectors.sum.peak_sustained", "lts__cycles_elapsed.avg.per_second"),
@@ -92,7 +104,7 @@ def report_peaks(
     """What the report says its device can do at the clocks that were measured."""
     how: dict[str, str] = {}
     dram, notes = _dram(metrics, device, dram_clock_hz, how)
-    l2 = read(_L2, metrics)
+    l2 = read(L2_PEAK, metrics)
     if l2 is not None:
         how["l2"] = l2.how
     l1 = None
@@ -115,7 +127,7 @@ def _dram(
     metrics: Metrics, device: Device, clock_hz: float | None, how: dict[str, str]
 ) -> tuple[float | None, tuple[Note, ...]]:
     """DRAM bandwidth; a counter's peak above what bus and clock allow is not believed."""
-    per_cycle = metrics.number(_DRAM_PER_CYCLE)
+    per_cycle = metrics.number(DRAM_PER_CYCLE)
     bus = device.dram_bus_bits
     # Memory transfers twice a cycle of CUDA's memory clock, which is the counters' clock too.
     ceiling = None
@@ -146,7 +158,7 @@ def _operations(
     if not clock_hz:
         return {}
     per_cycle: dict[str, float] = {}
-    for name, key, operations in _VECTOR:
+    for name, key, operations in VECTOR:
         rate = metrics.number(name)
         if rate:
             per_cycle[key] = operations * rate
@@ -176,11 +188,6 @@ def _tensor_peaks(
 def _said(name: str, operations: float | None = None) -> str:
     times = "" if operations is None else f" x {operations:g}"
     return f"{name}{times} x SM clock"
-
-
-@cache
-def _peak_name(source: str) -> str:
-    return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
 
 
 def _tensor_peak(

@@ -22,7 +22,7 @@ _SPELLINGS = (
 # Per spelling: how it is said, metric name -> reason.
 _TABLES = tuple((how, {spelling.format(r): r for r in REASONS}) for how, spelling in _SPELLINGS)
 _ALL = frozenset(name for _, names in _TABLES for name in names)
-_SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
+SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
 _NO_STALLS = ("selected", "not_selected")
 
 
@@ -49,7 +49,7 @@ def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
 def _unknown_samples(metrics: Metrics) -> dict[str, float]:
     """Reasons that the report lists and we do not know: kept under their own names."""
     beginning = "smsp__pcsamp_warps_issue_stalled_"
-    listed = (metrics.text(_SAMPLE_GROUP) or "").split(",")
+    listed = (metrics.text(SAMPLE_GROUP) or "").split(",")
     reasons = {name.strip().removeprefix(beginning) for name in listed if beginning in name}
     found = {}
     for reason in sorted(reasons - set(REASONS) - set(_NO_STALLS)):

@@ -5,17 +5,20 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import ClassVar
 
 import pytest
 
 from roofline.capture.levels import (
     CHIP_OF_CAPABILITY,
-    RARE_UNITS,
+    MEMBERS,
+    RARE_MEMBERS,
     SEEN_FULL,
     TENSOR_MEMORY,
-    UNITS,
+    UNREAD,
     base_name,
     chip_of,
     cost,
@@ -26,10 +29,12 @@ from roofline.capture.levels import (
     table,
 )
 from roofline.capture.request import CaptureLevel
+from roofline.counters.measure import measure
+from roofline.counters.recipes import L2_MISSES
 from roofline.counters.utilization import unit_uses
 from roofline.process import run_quietly
 from roofline.units import ELAPSED
-from tests.metrics import PlainMetrics
+from tests.metrics import PlainMetrics, launch
 from tests.shared import SHARED
 
 PROMISED = ("TU102", "GA100", "GA102", "GH100", "AD102", "GB100", "GB202")
@@ -145,7 +150,7 @@ def test_an_unknown_gpu_gets_what_all_have() -> None:
     every = set(metrics_of(CaptureLevel.STANDARD, []))
     for chip in PROMISED:
         have = {base_name(name) for name in metrics_of(CaptureLevel.STANDARD, [chip])}
-        rare = {base_name(name) for name in RARE_UNITS}
+        rare = {base_name(name) for name in RARE_MEMBERS}
         assert {base_name(name) for name in every} - rare <= have, chip
 
 
@@ -176,8 +181,43 @@ def test_nothing_is_patched_into_ranges_and_graphs() -> None:
     assert "dram__bytes_read.sum" in metrics
 
 
+class Asked(PlainMetrics):
+    """Metrics that note what they are asked for."""
+
+    asked: ClassVar[set[str]] = set()
+
+    def number(self, name: str) -> float | None:
+        self.asked.add(name)
+        return super().number(name)
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        self.asked.update(names)
+        return super().any_of(names)
+
+    def text(self, name: str) -> str | None:
+        self.asked.add(name)
+        return super().text(name)
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        self.asked.add(name)
+        return super().instances(name)
+
+
+@pytest.mark.parametrize("chip", PROMISED)
+def test_what_is_collected_is_what_is_read(chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Asked, "asked", set())
+    collected = metrics_of(CaptureLevel.FULL, [chip])
+
+    sample = "smsp__pcsamp_warps_issue_stalled_wait"  # one of the group
+    measure(launch(metrics=Asked(dict.fromkeys((*collected, sample), 1.0))))
+
+    # Misses are for chips without DRAM counters; the others check what is read.
+    others = {L2_MISSES, "lts__t_sectors.sum", "smsp__pcsamp_sample_count"}
+    assert {*collected} - Asked.asked == {*UNREAD, *others}
+
+
 def test_measure_reads_every_unit_that_is_collected() -> None:
-    for metric in (*UNITS, *RARE_UNITS):
+    for metric in (*MEMBERS, *RARE_MEMBERS):
         if metric.endswith(ELAPSED):
             uses = [use for use in unit_uses(PlainMetrics({metric: 12.5})) if use.metric == metric]
             assert [use.percent for use in uses] == [12.5], metric
