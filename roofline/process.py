@@ -7,14 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import IO, BinaryIO, NoReturn
+from typing import IO, NoReturn
 
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
@@ -176,79 +174,3 @@ def _pass_on(pipe: IO[bytes], heard: bytearray) -> None:
                 os.write(2, chunk)
             heard += chunk
             del heard[_KEEP_HEAD:-_KEEP_TAIL]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a program wrote and its exit code: negative for a signal, 127 where it cannot start."""
-
-    code: int
-    stdout: bytes
-    stderr: str
-
-
-def ask_each(
-    argv: Sequence[str], inputs: Iterator[bytes], *, at_once: int
-) -> Generator[Answer, None, None]:
-    """Run ``argv`` (no shell) once for each input, ``at_once`` of them, and answer in order.
-
-    Where fewer can be started than that, fewer run. Whoever stops asking ends those that still
-    run. They get the terminal's interrupts, too.
-    """
-    running: deque[_Asked] = deque()
-    waiting = next(inputs, None)
-    try:
-        while running or waiting is not None:
-            answer = running[0].answer() if running else None
-            if running:
-                running.popleft()
-            while waiting is not None and len(running) < at_once:
-                try:
-                    running.append(_Asked(argv, waiting))
-                except OSError as error:
-                    if running or answer:  # there will be room for it
-                        break
-                    answer = Answer(code=127, stdout=b"", stderr=str(error))
-                waiting = next(inputs, None)
-            if answer is not None:
-                yield answer
-    finally:
-        for child in running:
-            child.end()
-
-
-class _Asked:
-    """A program that runs on files of its own: neither side waits for the other to read."""
-
-    def __init__(self, argv: Sequence[str], data: bytes) -> None:
-        with _scratch() as stdin, contextlib.ExitStack() as opened:
-            stdin.write(data)
-            stdin.seek(0)
-            out, err = (opened.enter_context(_scratch()) for _ in range(2))
-            self._child = subprocess.Popen(argv, stdin=stdin, stdout=out, stderr=err)
-            self._out, self._err, self._opened = out, err, opened.pop_all()
-
-    def answer(self) -> Answer:
-        """Wait for its end."""
-        code = self._child.wait()
-        with self._opened:
-            said = _whole(self._err).decode(errors="replace")
-            return Answer(code=code, stdout=_whole(self._out), stderr=said)
-
-    def end(self) -> None:
-        """End it at once."""
-        with self._opened:
-            self._child.kill()
-            self._child.wait()
-
-
-def _scratch() -> BinaryIO:
-    """A file without a name, in memory where the system has such."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("roofline"), "w+b")
-    return tempfile.TemporaryFile()
-
-
-def _whole(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read()
