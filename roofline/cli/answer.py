@@ -19,6 +19,7 @@ from roofline.model import Analysis
 from roofline.view import Choice, Chosen, choose, matching
 
 if TYPE_CHECKING:
+    from roofline.render.documents import JoinedDocument
     from roofline.timeline.join import Joined
     from roofline.timeline.model import Selection
 
@@ -177,7 +178,7 @@ def _text(part: Chosen, request: Request, joined: Joined | None) -> Iterable[str
     return iter([text, *_of_timeline(joined, request)])
 
 
-def _document(joined: Joined) -> dict[str, Any]:
+def _document(joined: Joined) -> JoinedDocument:
     from roofline.render.joined import document
 
     return document(joined)

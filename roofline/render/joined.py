@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any
 
-import msgspec
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Group
-from roofline.render.json import about
+from roofline.render.documents import JoinedDocument, JoinedShareDocument, filled
 from roofline.render.markdown import code, escaped
 from roofline.render.selection import speedups, warning
-from roofline.render.selection_json import Bound, ShareDocument, filled
 from roofline.render.sentences import limited_by, plural
 from roofline.text import names, numbers
 from roofline.text.console import NARROWEST, hanging, to_text
@@ -131,55 +127,24 @@ def _groups(groups: tuple[Group, ...]) -> str:
     return ", ".join([*listed][:3]) + more
 
 
-# --- JSON
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Gains:
-    launches: Annotated[list[int], about("indices of its launches")]
-    saved_at_most: Annotated[
-        tuple[Bound, Bound], about("part of the step's time, by exposed and all time")
-    ]
-    step_speedup_at_most: tuple[Bound, Bound]
-
-
-@dataclass(frozen=True, kw_only=True)
-class JoinedShareDocument(_Gains, ShareDocument):
-    """A profiled kernel and what reaching its nearest ceiling buys the step."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JoinedDocument:
-    """Kernels of a report joined to a timeline, in the order of what the step gains."""
-
-    file: str
-    device: int
-    kernels: list[JoinedShareDocument]
-    unprofiled: list[ShareDocument]
-    unmatched: Annotated[list[list[int]], about("launches not in the timeline")]
-    ambiguous: Annotated[list[list[int]], about("launches that several of its kernels could be")]
-
-
-def document(joined: Joined) -> dict[str, Any]:
-    """What a JSON document says under "timeline", as ``JoinedDocument`` has it."""
-    found = filled(
+def document(joined: Joined) -> JoinedDocument:
+    """What a JSON document says under "timeline"."""
+    return filled(
         JoinedDocument,
         joined,
         file=joined.selection.file,
         device=joined.selection.device,
         kernels=[_joined_share(k) for k in joined.kernels],
-        unmatched=[list(g.launches) for g in joined.unmatched],
-        ambiguous=[list(g.launches) for g in joined.ambiguous],
+        unmatched=[g.launches for g in joined.unmatched],
+        ambiguous=[g.launches for g in joined.ambiguous],
     )
-    built: dict[str, Any] = msgspec.to_builtins(found)
-    return built
 
 
 def _joined_share(kernel: JoinedKernel) -> JoinedShareDocument:
     return filled(
         JoinedShareDocument,
         kernel.share,
-        launches=list(kernel.group.launches),
+        launches=kernel.group.launches,
         saved_at_most=kernel.saved_at_most,
         step_speedup_at_most=kernel.step_speedup_at_most,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from roofline import __version__
 from roofline.model import (
@@ -20,15 +20,21 @@ from roofline.model import (
     Kind,
     Measurement,
     Missing,
-    Note,
     PeakSet,
     Result,
     Stall,
     Verdict,
 )
+from roofline.render.documents import (
+    JoinedDocument,
+    NoteDocument,
+    Number,
+    Text,
+    about,
+    note_documents,
+)
 from roofline.render.summary import missing_of
 from roofline.text.names import last_part
-from roofline.text.notes import note_text
 from roofline.units import UNITS
 from roofline.view import Chosen, chosen
 
@@ -42,23 +48,9 @@ _SETTINGS = ("clock_control", "cache_control", "replay_mode")
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 
 _T = TypeVar("_T")
-Number = float | None
-Text = str | None
-
-
-def about(what: str) -> Meta:
-    """What the schema says about a key."""
-    return Meta(description=what)
 
 
 ByKind = Annotated[dict[str, float], about("kind of peak -> value; the kinds are never mixed")]
-
-
-class NoteDocument(Struct, kw_only=True):
-    """Something that a reader must know."""
-
-    code: Annotated[str, about("stable")]
-    text: Annotated[str, about("for people; may change")]
 
 
 class SourceDocument(Struct, kw_only=True):
@@ -221,7 +213,7 @@ class AnalysisDocument(Struct, kw_only=True):
     filters: Annotated[tuple[str, ...], about("options that left something out, as they are typed")]
     sources: list[SourceDocument]
     timeline: Annotated[
-        dict[str, Any] | UnsetType,
+        JoinedDocument | UnsetType,
         about(
             "with --timeline: profiled kernels by what the step gains, and what could not be joined"
         ),
@@ -240,7 +232,7 @@ def render(view: Analysis | Chosen) -> str:
     return "".join(chunks(view))
 
 
-def chunks(view: Analysis | Chosen, timeline: dict[str, Any] | None = None) -> Iterator[str]:
+def chunks(view: Analysis | Chosen, timeline: JoinedDocument | None = None) -> Iterator[str]:
     """The text of ``render`` piece by piece, so that a large one is never held whole.
 
     ``timeline`` is what ``render.joined.document`` says, where there is a timeline. Each launch
@@ -258,7 +250,7 @@ def chunks(view: Analysis | Chosen, timeline: dict[str, Any] | None = None) -> I
             SourceDocument(
                 path=last_part(s.path),
                 launches=s.launches,
-                notes=[note_document(n) for n in s.notes],
+                notes=note_documents(s.notes),
             )
             for s in part.analysis.sources
         ],
@@ -302,7 +294,7 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
         "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
         "utilization": {use.unit: use.percent for use in m.units},
         "provenance": dict(m.provenance) | {f"utilization.{u.unit}": u.metric for u in m.units},
-        "notes": [note_document(note) for note in m.notes],
+        "notes": note_documents(m.notes),
         "peaks": _peaks(result.peaks),
         "peak_sources": {p.kind: p.source for p in result.peaks.of_kind()},
         "spec": result.peaks.spec,
@@ -337,11 +329,6 @@ def _peaks(peaks: PeakSet) -> PeaksDocument:
         for key in keys
     }
     return PeaksDocument(**rates, operations_per_s=operations)
-
-
-def note_document(note: Note) -> NoteDocument:
-    """A note with its sentence."""
-    return NoteDocument(code=note.code, text=note_text(note))
 
 
 def _array(items: Iterable[Struct]) -> Iterator[str]:

@@ -5,17 +5,24 @@ Fields are filled from the fields and properties of the same name of ``roofline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import msgspec
 
 from roofline import __version__
-from roofline.model import Dim3, Note
-from roofline.render.json import NoteDocument, about, note_document
+from roofline.model import Dim3
+from roofline.render.documents import (
+    NoteDocument,
+    Number,
+    ShareDocument,
+    Text,
+    about,
+    filled,
+    note_documents,
+)
 from roofline.render.selection import LEFT_OUT, command
 from roofline.timeline.model import (
-    Apart,
     Basis,
     DeviceUse,
     First,
@@ -33,8 +40,6 @@ DESCRIPTION = (
     "Times are unions of intervals, never sums; devices are never added up. Within /1 keys are "
     "added, never renamed or removed."
 )
-Known = TypeVar("Known")
-Bound = float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +57,16 @@ class UseDocument:
     idle_s: float
     busy_share: Annotated[float, about("of wall_s")]
     kernel_share: Annotated[float, about("kernel_s of wall_s")]
-    without_gaps_at_most: Annotated[Bound, about("bound: all gaps removed, 1 / busy_share")]
+    without_gaps_at_most: Annotated[Number, about("bound: all gaps removed, 1 / busy_share")]
     without_kernels_at_most: Annotated[
-        Bound,
+        Number,
         about(
             "bound: all kernels free, communication included, 1 / (1 - kernel_share); "
             "null is no limit"
         ),
     ]
     without_compute_at_most: Annotated[
-        Bound,
+        Number,
         about(
             "bound: all kernels but communication free, 1 / (1 - compute_s / wall_s); "
             "null is no limit"
@@ -73,7 +78,7 @@ class UseDocument:
 class _StepHead:
     number: Annotated[int, about("in order of time, from 1")]
     start_s: Annotated[float, about("since the beginning of the recording")]
-    left_out: Annotated[str | None, about("why it does not count")]
+    left_out: Annotated[Text, about("why it does not count")]
     launches: int
 
 
@@ -83,51 +88,25 @@ class StepDocument(UseDocument, _StepHead):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShareDocument:
-    """One kernel at one grid and block, or one kind of copy, and its bounds."""
-
-    name: str
-    base_name: str
-    mangled: str | None
-    grid: Dim3 | None
-    block: Dim3 | None
-    instances: int
-    instances_per_step: float | None
-    total_s: Annotated[float, about("in the steps that count")]
-    kernel_share: Annotated[float | None, about("of the sum of all kernels' times")]
-    exposed_share: Annotated[float | None, about("of the wall time: it ran and nothing else did")]
-    wall_share: Annotated[float | None, about("of the wall time: it ran")]
-    speedup_at_most: Annotated[
-        tuple[Bound, Bound],
-        about(
-            "how many times faster the step gets: from exposed_share and from "
-            "wall_share; null is no limit or not known"
-        ),
-    ]
-    apart: Annotated[Apart | None, about("why ncu cannot help with it")]
-    chosen: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class DeviceDocument:
     """How one GPU was used."""
 
     index: int
-    name: str | None
-    compute_capability: str | None
+    name: Text
+    compute_capability: Text
     sm_count: int | None
     first: Annotated[First | None, about("what takes most of the wall time")]
     steady: Annotated[bool | None, about("every step that counts launched the same kernels")]
     use: UseDocument | None
-    host_late_s: Annotated[float | None, about("idle time before launches that came too late")]
+    host_late_s: Annotated[Number, about("idle time before launches that came too late")]
     span_s: Annotated[
-        float | None,
+        Number,
         about(
             "from the first event of the steps that count to their last, as Holistic "
             "Trace Analysis counts"
         ),
     ]
-    span_idle_s: Annotated[float | None, about("idle time within the span")]
+    span_idle_s: Annotated[Number, about("idle time within the span")]
     steps: list[StepDocument]
     gaps: list[IdleGap]
     kernels: Annotated[list[ShareDocument], about("largest exposed share first")]
@@ -151,7 +130,7 @@ class RequestDocument:
     kernels: list[KernelName]
     names: list[str]
     name_base: Literal["function", "mangled"]
-    nvtx: str | None
+    nvtx: Text
     launch_skip: int | None
     launch_count: int
     per_config: bool
@@ -204,17 +183,8 @@ def document(selection: Selection) -> SelectionDocument:
         source=Source(path=selection.file, format=selection.format),
         devices=[_device(device) for device in selection.devices],
         requests=[_request(request) for request in selection.requests],
-        notes=_notes(selection.notes),
+        notes=note_documents(selection.notes),
     )
-
-
-def filled(kind: type[Known], value: object, **more: Any) -> Known:
-    """A document with the attributes of ``value``, and of ``more`` what those do not have."""
-    found = {
-        f.name: more[f.name] if f.name in more else getattr(value, f.name)
-        for f in fields(kind)  # type: ignore[arg-type]
-    }
-    return msgspec.convert(found, kind, from_attributes=True)
 
 
 def _device(device: DeviceUse) -> DeviceDocument:
@@ -234,8 +204,6 @@ def _step(step: StepUse) -> StepDocument:
 
 
 def _request(request: ProfileRequest) -> RequestDocument:
-    return filled(RequestDocument, request, command=command(request), notes=_notes(request.notes))
-
-
-def _notes(notes: tuple[Note, ...]) -> list[NoteDocument]:
-    return [note_document(note) for note in notes]
+    return filled(
+        RequestDocument, request, command=command(request), notes=note_documents(request.notes)
+    )

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from roofline.timeline.load import load_timeline
-from roofline.timeline.selection import select
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roofline.timeline.load import load_timeline
+    from roofline.timeline.selection import select
 
 __all__ = ["load_timeline", "select"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import readers, and numpy with them, when they are used: the values need neither."""
+    homes = {"load_timeline": "load", "select": "selection"}
+    if name not in homes:
+        raise AttributeError(name)
+    return getattr(import_module(f"{__name__}.{homes[name]}"), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from roofline.model import Device
@@ -170,12 +171,12 @@ def test_markdown_has_the_same():
 
 
 def test_the_document_is_complete():
-    document = render_joined.document(joined())
+    document = msgspec.to_builtins(render_joined.document(joined()))
     (kernel,) = document["kernels"]
     assert kernel["saved_at_most"] == (pytest.approx(0.15), pytest.approx(0.3))
-    assert kernel["launches"] == [0]
+    assert kernel["launches"] == (0,)
     assert [k["base_name"] for k in document["unprofiled"]] == ["wanted", "other"]
-    assert document["unmatched"] == [[1]]
+    assert document["unmatched"] == [(1,)]
 
 
 def test_nothing_in_common():
