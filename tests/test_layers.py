@@ -31,7 +31,7 @@ FORBIDDEN = {
     "fold.py": _COUNTERS,
     "render/": _COUNTERS,
     "plot/": _COUNTERS,
-    "compare/": _COUNTERS,
+    "compare/": (*_COUNTERS, "roofline.render", "roofline.plot"),
     "reports/": ("roofline.counters", "roofline.verdict", "roofline.analysis"),
 }
 

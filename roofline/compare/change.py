@@ -23,8 +23,9 @@ from roofline.compare.model import (
     WorkChange,
     WorkMeasure,
     WorkStatus,
+    note,
 )
-from roofline.model import QUANTITIES, Note
+from roofline.model import QUANTITIES
 from roofline.units import UNITS
 
 # --- time ---------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkCha
 
 
 def _work(status: WorkStatus, measure: WorkMeasure, ratio: float, code: str) -> WorkChange:
-    text = Note(code=code, facts={"measure": measure, "ratio": ratio})
+    text = note(code, measure=measure, ratio=ratio)
     return WorkChange(status=status, measure=measure, ratio=ratio, text=text)
 
 
@@ -218,7 +219,7 @@ def _by_bytes(before: Side, after: Side, bytes_: float, threads: float | None) -
 
 def _by_threads(before: Side, after: Side, threads: float | None) -> WorkChange:
     if threads is None:
-        return WorkChange(status="unknown", text=Note(code="work_not_measured"))
+        return WorkChange(status="unknown", text=note("work_not_measured"))
     if same(threads, 1.0, 1e-9):
         return _unless_uniform(before, after)
     return _work("unknown", "threads", threads, "only_the_grid_differs")

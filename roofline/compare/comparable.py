@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from roofline.compare.model import Difference, Severity
+from roofline.compare.model import Difference, Severity, note
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Note
 from roofline.text.notes import note_text
@@ -46,7 +46,7 @@ def refuse(checks: Iterable[Difference], allow: Collection[str]) -> tuple[Differ
         if item.level is not Severity.REFUSAL:
             kept.append(item)
         elif item.code in allow or "all" in allow:
-            text = Note(code="allowed", facts={"what": item.text})
+            text = note("allowed", what=item.text)
             kept.append(replace(item, level=Severity.WARNING, text=text))
         else:
             refused.append(item)

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from roofline.compare.model import Comparison, GateResult, GateStatus, KernelPair, Outcome, Side
+from roofline.compare.model import (
+    Comparison,
+    GateResult,
+    GateStatus,
+    KernelPair,
+    Outcome,
+    Side,
+    note,
+)
 from roofline.compare.names import select
 from roofline.errors import UsageError
 from roofline.model import QUANTITIES, Bound, Note
@@ -112,22 +120,18 @@ def failed(results: Sequence[GateResult]) -> tuple[GateResult, ...]:
     return tuple(r for r in results if r.status != "passed")
 
 
-def _note(code: str, **facts: object) -> Note:
-    return Note(code=code, facts=facts)
-
-
 def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     kernels = tuple(_meant(comparison, gate))
     if not kernels:
         yield None, "not_judged", _none_named(comparison, gate)
     for side, pair in kernels:
         if pair is not None and gate.what == "regression":
-            status, note = _regression(pair, gate)
+            status, text = _regression(pair, gate)
         else:
-            status, note = _figure(side, pair, gate)
+            status, text = _figure(side, pair, gate)
         if pair is None:
-            note = _note("gate_new_kernel", what=note)
-        yield side.measured.name, status, note
+            text = note("gate_new_kernel", what=text)
+        yield side.measured.name, status, text
 
 
 def _meant(comparison: Comparison, gate: Gate) -> Iterator[tuple[Side, KernelPair | None]]:
@@ -146,12 +150,12 @@ def _meant(comparison: Comparison, gate: Gate) -> Iterator[tuple[Side, KernelPai
 def _none_named(comparison: Comparison, gate: Gate) -> Note:
     """Why a condition is about no kernel."""
     if gate.what != "regression":
-        return _note("gate_no_kernel", pattern=gate.pattern)
+        return note("gate_no_kernel", pattern=gate.pattern)
     sides = [k.side for k in comparison.new]
     found = select(gate.pattern or "", [s.names for s in sides])
     if found:
-        return _note("gate_nothing_before", kernel=sides[found[0]].measured.name)
-    return _note("gate_no_pair", pattern=gate.pattern)
+        return note("gate_nothing_before", kernel=sides[found[0]].measured.name)
+    return note("gate_no_pair", pattern=gate.pattern)
 
 
 def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
@@ -163,28 +167,28 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         ]
         gone = tuple(gone[i] for i in select(gate.pattern, names) if i < len(gone))
     for kernel in gone:
-        yield kernel.side.measured.name, "failed", _note("gate_gone")
+        yield kernel.side.measured.name, "failed", note("gate_gone")
     if not gone:
-        yield None, "passed", _note("gate_none_gone")
+        yield None, "passed", note("gate_none_gone")
 
 
 def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus, Note]:
     if gate.what in ("bound", "limiter"):
         found = str(getattr(side.verdict, gate.what) or "none")
         if gate.what == "bound" and found == Bound.UNKNOWN != gate.value:
-            return "not_judged", _note("limit_unknown_now")
+            return "not_judged", note("limit_unknown_now")
         status: GateStatus = "failed" if found == gate.value else "passed"
-        return status, _note("gate_verdict", what=gate.what, found=found)
+        return status, note("gate_verdict", what=gate.what, found=found)
     value, limit = side.utilization.get(gate.what), float(gate.value)
     if gate.what in _QUANTITIES:
         value = side.figure(_QUANTITIES[gate.what])
     if value is None:
-        return "not_judged", _note("gate_not_measured", what=gate.what)
+        return "not_judged", note("gate_not_measured", what=gate.what)
     facts = {"value": value, "limit": limit, "unit": _unit(gate.what)}
     over = value > limit if gate.operator == ">" else value < limit
     if over and gate.what == "time" and _within_spread(side, pair, gate.operator, limit):
-        return "passed", _note("gate_within_spread", **facts)
-    return "failed" if over else "passed", _note("gate_figure", **facts)
+        return "passed", note("gate_within_spread", **facts)
+    return "failed" if over else "passed", note("gate_figure", **facts)
 
 
 def _within_spread(side: Side, pair: KernelPair | None, operator: str, limit: float) -> bool:
@@ -198,12 +202,12 @@ def _within_spread(side: Side, pair: KernelPair | None, operator: str, limit: fl
 def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
     """Slower by more than the limit: beyond noise, and more than the clocks alone explain."""
     if pair.timing is None or pair.outcome is Outcome.UNKNOWN:
-        return "not_judged", _note("no_duration")
+        return "not_judged", note("no_duration")
     best, shown = pair.timing.speedup_high, pair.timing.speedup
     if pair.work.differs and pair.work.ratio and pair.work.speedup:
         best, shown = best * pair.work.ratio, pair.work.speedup
     if pair.outcome is not Outcome.SLOWER:
-        return "passed", _note("outcome", speedup=shown, outcome=pair.outcome.value)
+        return "passed", note("outcome", speedup=shown, outcome=pair.outcome.value)
     loss, limit = 1 / best - 1, float(gate.value) / 100
-    note = _note("gate_slower", loss=loss, limit=limit)
-    return "failed" if loss > limit else "passed", note
+    text = note("gate_slower", loss=loss, limit=limit)
+    return "failed" if loss > limit else "passed", text

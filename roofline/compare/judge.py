@@ -23,6 +23,7 @@ from roofline.compare.model import (
     TimeChange,
     Unpaired,
     WorkChange,
+    note,
 )
 from roofline.compare.pairing import PLAIN, Match, pair
 from roofline.compare.predictions import Expectation, bounds_held, expected
@@ -71,7 +72,7 @@ def compare(before: Analysis, after: Analysis, options: CompareOptions | None = 
             hint="--map OLD=NEW names what became what",
         )
     judged = [_pair(before, after, match, options) for match in matches]
-    said = expected(judged, options.expectations, before.rule)
+    said = expected(judged, options.expectations)
     judged = [
         replace(p, predictions=(*p.predictions, *said.get(i, ()))) for i, p in enumerate(judged)
     ]
@@ -85,10 +86,7 @@ def compare(before: Analysis, after: Analysis, options: CompareOptions | None = 
         new=new,
         before_paired_s=one,
         after_paired_s=other,
-        notes=tuple(
-            Note(code="expectation", facts={"claim": p.claim, "reason": p.reason})
-            for p in said.get(-1, ())
-        ),
+        notes=tuple(note("expectation", claim=p.claim, reason=p.reason) for p in said.get(-1, ())),
         counts=Counter(str(p.outcome) for p in judged),
     )
 
@@ -101,15 +99,6 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
     if min(before.repeats, after.repeats) > 1:
         noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
         outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
-    facts = {
-        "speedup": speedup,
-        "noise": noise,
-        "outcome": outcome.value,
-        "wall": (one.median, other.median, one.p95, other.p95),
-        "repeats": (before.repeats, after.repeats),
-        "programs": (before.program, after.program),
-        "gpus": (before.environment.gpus, after.environment.gpus),
-    }
     return ProgramChange(
         before_s=one.median,
         after_s=other.median,
@@ -119,7 +108,9 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
         after_spread=other.spread,
         speedup=speedup,
         outcome=outcome,
-        text=Note(code="program", facts=facts),
+        text=note(
+            "program", speedup=speedup, noise=noise, outcome=outcome, before=before, after=after
+        ),
     )
 
 
@@ -142,6 +133,12 @@ def _side(analysis: Analysis, groups: Sequence[Group], *, summed: bool) -> Side:
         durations_s=tuple(m.duration_s for m in launches if m.duration_s is not None),
         total_s=whole.duration_s,
         threads=_threads(groups, summed=summed),
+        limits=tuple(
+            use.unit
+            for use in whole.units
+            if use.unit == main.verdict.limiter
+            or (main.verdict.co_limited and use.percent >= analysis.rule.latency)
+        ),
     )
 
 
@@ -218,7 +215,7 @@ def _pair(before: Analysis, after: Analysis, match: Match, options: CompareOptio
     timing = time_change(left, right, summed=summed, noise=options.noise)
     # A fusion drops bytes, operations and threads alike: no sign of another problem size.
     work = (
-        WorkChange(status="unknown", text=Note(code="work_of_sums"))
+        WorkChange(status="unknown", text=note("work_of_sums"))
         if summed
         else work_change(left, right, timing)
     )
@@ -281,25 +278,23 @@ def _notes(pair_: KernelPair) -> Iterable[Note]:
     launches = {"before": before.launches, "after": after.launches}
     if pair_.kind != "one_to_one":
         shapes = {"before_shapes": before.shape_count, "after_shapes": after.shape_count}
-        yield Note(code=pair_.kind, facts=shapes | launches)
+        yield note(pair_.kind, **shapes, **launches)
     elif before.launches != after.launches:
-        yield Note(code="launch_count", facts=launches)
+        yield note("launch_count", **launches)
     if pair_.how.code not in PLAIN:
-        yield Note(code="paired_by", facts={"how": pair_.how})
+        yield note("paired_by", how=pair_.how)
     if pair_.work.status == "unknown" and pair_.work.text.code != "work_not_measured":
-        yield Note(code="work_unknown", facts={"why": pair_.work.text})
+        yield note("work_unknown", why=pair_.work.text)
     if timing is not None and pair_.changed:
         ends = (timing.speedup_low, timing.speedup_high)
         if max(abs(end / timing.speedup - 1) for end in ends) > _CLOCK_SAID:
-            facts = {"speedup": timing.speedup, "low": ends[0], "high": ends[1]}
-            yield Note(code="equal_clocks", facts=facts)
+            yield note("equal_clocks", low=ends[0], high=ends[1])
     # Slower with a busier limiter: the trap of judging by utilisation.
     unit = after.busiest
     if pair_.outcome is Outcome.SLOWER and unit is not None and unit == before.busiest:
         one, other = before.utilization.get(unit), after.utilization.get(unit)
         if one is not None and other is not None and other > one:
-            busier = {"unit": unit, "before": one, "after": other}
-            yield Note(code="busier_but_slower", facts=busier)
+            yield note("busier_but_slower", unit=unit, before=one, after=other)
 
 
 def _paired_time(pairs: Sequence[KernelPair]) -> tuple[float | None, float | None]:

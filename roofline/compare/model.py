@@ -69,6 +69,11 @@ class Severity(StrEnum):
     REFUSAL = "refusal"
 
 
+def note(code: str, /, **facts: object) -> Note:
+    """What ``roofline.text`` has a sentence for, with its facts."""
+    return Note(code=code, facts=facts)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """Something that must be alike for two captures to compare; ``code`` is what --allow takes."""
@@ -83,7 +88,8 @@ class Side:
     """One side of a pair: the mean launch of a kernel.
 
     Where several launch shapes stand for one, ``result`` is their sum, with the verdict of the
-    shape that took longest. ``durations_s`` are of each launch, in order.
+    shape that took longest. ``durations_s`` are of each launch, in order; ``limits`` are the
+    limiter and the co-limiters.
     """
 
     result: Result
@@ -93,6 +99,7 @@ class Side:
     durations_s: tuple[float, ...]
     total_s: float | None
     threads: float | None
+    limits: tuple[str, ...]
 
     @property
     def measured(self) -> Measurement:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log, prod
 from typing import cast
 
-from roofline.compare.model import Kind
+from roofline.compare.model import Kind, note
 from roofline.compare.names import base_name, select, similarity
 from roofline.errors import UsageError
 from roofline.model import Analysis, Group, Measurement, Note
@@ -68,18 +68,16 @@ def pair(
         UsageError: a map names a kernel that its side does not have.
 
     """
-    left, right = _kernels(before.groups), _kernels(after.groups)
-    alone = len(left) == len(right) == 1
-    matches = _mapped(left, right, maps)
-    matches += _equal(
-        left, right, lambda k: (k.measured.demangled, k.launch, k.measured.device.index)
-    )
-    matches += _equal(left, right, lambda k: (k.measured.demangled, k.launch))
-    matches += _by_base_name(left, right)
-    matches += _best_first(left, right, tuple(left), tuple(right), _alike)
-    if left and right and alone and left[0].measured.kind == right[0].measured.kind:
-        matches.append(_take(left, right, left, right, Note(code="by_being_alone")))
-    return tuple(matches)
+    work = _Pairing(left=_kernels(before.groups), right=_kernels(after.groups), matches=[])
+    alone = len(work.left) == len(work.right) == 1
+    work.pair_mapped(maps)
+    work.pair_equal(lambda k: (k.measured.demangled, k.launch, k.measured.device.index))
+    work.pair_equal(lambda k: (k.measured.demangled, k.launch))
+    work.pair_by_base_name()
+    work.pair_best_first(work.left, work.right, _alike)
+    if alone and work.left and work.left[0].measured.kind == work.right[0].measured.kind:
+        work.take(work.left, work.right, note("by_being_alone"))
+    return tuple(work.matches)
 
 
 def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
@@ -95,41 +93,72 @@ def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
     return sorted(kernels, key=lambda k: (k.first, k.position))
 
 
-def _take(
-    left: list[_Kernel],
-    right: list[_Kernel],
-    ours: Sequence[_Kernel],
-    theirs: Sequence[_Kernel],
-    how: Note,
-) -> Match:
-    """Match ``ours`` with ``theirs`` and take them out of what is left."""
-    positions = [tuple(sorted(k.position for k in side)) for side in (ours, theirs)]
-    left[:] = [k for k in left if k.position not in positions[0]]
-    right[:] = [k for k in right if k.position not in positions[1]]
-    return Match(before=positions[0], after=positions[1], how=how)
+@dataclass(slots=True, kw_only=True)
+class _Pairing:
+    """The kernels that are still without a partner, and the matches so far."""
 
+    left: list[_Kernel]
+    right: list[_Kernel]
+    matches: list[Match]
 
-def _mapped(
-    left: list[_Kernel], right: list[_Kernel], maps: Sequence[tuple[str, str]]
-) -> list[Match]:
-    """The user's own pairs; maps that share a kernel are one pair (many to one, one to many)."""
-    joined: list[tuple[set[int], set[int]]] = []
-    for old, new in maps:
-        olds, news = _named(left, old, "BEFORE"), _named(right, new, "AFTER")
-        for other in [j for j in joined if j[0] & olds or j[1] & news]:
-            olds, news = olds | other[0], news | other[1]
-            joined.remove(other)
-        joined.append((olds, news))
-    return [
-        _take(
-            left,
-            right,
-            [k for k in left if k.position in olds],
-            [k for k in right if k.position in news],
-            Note(code="by_map"),
-        )
-        for olds, news in joined
-    ]
+    def take(self, ours: Sequence[_Kernel], theirs: Sequence[_Kernel], how: Note) -> None:
+        """Match ``ours`` with ``theirs``."""
+        before, after = (tuple(sorted(k.position for k in side)) for side in (ours, theirs))
+        self.left = [k for k in self.left if k.position not in before]
+        self.right = [k for k in self.right if k.position not in after]
+        self.matches.append(Match(before=before, after=after, how=how))
+
+    def pair_mapped(self, maps: Sequence[tuple[str, str]]) -> None:
+        """The user's own pairs; maps that share a kernel are one pair."""
+        joined: list[tuple[set[int], set[int]]] = []
+        for old, new in maps:
+            olds, news = _named(self.left, old, "BEFORE"), _named(self.right, new, "AFTER")
+            for other in [j for j in joined if j[0] & olds or j[1] & news]:
+                olds, news = olds | other[0], news | other[1]
+                joined.remove(other)
+            joined.append((olds, news))
+        for olds, news in joined:
+            ours = [k for k in self.left if k.position in olds]
+            theirs = [k for k in self.right if k.position in news]
+            self.take(ours, theirs, note("by_map"))
+
+    def pair_equal(self, key: Callable[[_Kernel], Hashable]) -> None:
+        """Pair equal keys in order of first launch."""
+        waiting: dict[Hashable, list[_Kernel]] = {}
+        for kernel in self.right:
+            waiting.setdefault(key(kernel), []).append(kernel)
+        for kernel in self.left:
+            if candidates := waiting.get(key(kernel)):
+                self.take([kernel], [candidates.pop(0)], note("by_name_and_launch"))
+
+    def pair_by_base_name(self) -> None:
+        """Pair within a base name: one launch shape split into several, else the most alike."""
+        for base in dict.fromkeys(k.base for k in self.left):
+            ours = [k for k in self.left if k.base == base]
+            theirs = [k for k in self.right if k.base == base]
+            if _is_split(ours, theirs) or _is_split(theirs, ours):
+                self.take(ours, theirs, note("by_base_name_split"))
+            else:
+                self.pair_best_first(ours, theirs, _same_base)
+
+    def pair_best_first(
+        self,
+        ours: Sequence[_Kernel],
+        theirs: Sequence[_Kernel],
+        judge: Callable[[_Kernel, _Kernel], tuple[float, Note] | None],
+    ) -> None:
+        """Pair the highest score first, then the nearest in order."""
+        scored = [
+            (-found[0], abs(i - j), i, j, found[1])
+            for i, one in enumerate(ours)
+            for j, other in enumerate(theirs)
+            if one.measured.kind == other.measured.kind and (found := judge(one, other))
+        ]
+        used: set[tuple[str, int]] = set()
+        for _, _, i, j, how in sorted(scored, key=lambda s: s[:4]):
+            if used.isdisjoint((("before", i), ("after", j))):
+                used |= {("before", i), ("after", j)}
+                self.take([ours[i]], [theirs[j]], how)
 
 
 def _named(kernels: Sequence[_Kernel], pattern: str, side: str) -> set[int]:
@@ -140,32 +169,6 @@ def _named(kernels: Sequence[_Kernel], pattern: str, side: str) -> set[int]:
             f"--map: {side} has no kernel {pattern!r}", why=f"it has {names}"[:600] or None
         )
     return {kernels[i].position for i in found}
-
-
-def _equal(
-    left: list[_Kernel], right: list[_Kernel], key: Callable[[_Kernel], Hashable]
-) -> list[Match]:
-    """Pair equal keys in order of first launch."""
-    waiting: dict[Hashable, list[_Kernel]] = {}
-    for kernel in right:
-        waiting.setdefault(key(kernel), []).append(kernel)
-    return [
-        _take(left, right, [kernel], [candidates.pop(0)], Note(code="by_name_and_launch"))
-        for kernel in list(left)
-        if (candidates := waiting.get(key(kernel)))
-    ]
-
-
-def _by_base_name(left: list[_Kernel], right: list[_Kernel]) -> list[Match]:
-    matches = []
-    for base in dict.fromkeys(k.base for k in left):
-        ours = [k for k in left if k.base == base]
-        theirs = [k for k in right if k.base == base]
-        if _is_split(ours, theirs) or _is_split(theirs, ours):
-            matches.append(_take(left, right, ours, theirs, Note(code="by_base_name_split")))
-        else:
-            matches += _best_first(left, right, ours, theirs, _same_base)
-    return matches
 
 
 def _is_split(one: Sequence[_Kernel], many: Sequence[_Kernel]) -> bool:
@@ -185,29 +188,6 @@ def _is_split(one: Sequence[_Kernel], many: Sequence[_Kernel]) -> bool:
     return False
 
 
-def _best_first(
-    left: list[_Kernel],
-    right: list[_Kernel],
-    ours: Sequence[_Kernel],
-    theirs: Sequence[_Kernel],
-    judge: Callable[[_Kernel, _Kernel], tuple[float, Note] | None],
-) -> list[Match]:
-    """Pair ``ours`` with ``theirs``, the highest score first, then the nearest in order."""
-    scored = [
-        (-found[0], abs(i - j), i, j, found[1])
-        for i, one in enumerate(ours)
-        for j, other in enumerate(theirs)
-        if one.measured.kind == other.measured.kind and (found := judge(one, other))
-    ]
-    matches = []
-    used: set[tuple[str, int]] = set()
-    for _, _, i, j, how in sorted(scored, key=lambda s: s[:4]):
-        if used.isdisjoint((("before", i), ("after", j))):
-            used |= {("before", i), ("after", j)}
-            matches.append(_take(left, right, [ours[i]], [theirs[j]], how))
-    return matches
-
-
 def _same_base(one: _Kernel, other: _Kernel) -> tuple[float, Note]:
     """Same launch counts most, then how alike the full names are, then how near the grids."""
     same_launch = one.launch == other.launch
@@ -215,7 +195,7 @@ def _same_base(one: _Kernel, other: _Kernel) -> tuple[float, Note]:
     score = 2.0 * same_launch + similarity(one.measured.demangled, other.measured.demangled)
     score -= 0.01 * abs(log(one.threads / other.threads))
     name = "name" if same_name else "base_name"
-    return score, Note(code=f"by_{name}_and_launch" if same_launch else f"by_{name}")
+    return score, note(f"by_{name}_and_launch" if same_launch else f"by_{name}")
 
 
 def _alike(one: _Kernel, other: _Kernel) -> tuple[float, Note] | None:
@@ -224,4 +204,4 @@ def _alike(one: _Kernel, other: _Kernel) -> tuple[float, Note] | None:
     if alike < (SIMILAR_SAME_LAUNCH if same_launch else SIMILAR):
         return None
     code = "by_similar_name_and_launch" if same_launch else "by_similar_name"
-    return alike + 0.2 * same_launch, Note(code=code, facts={"alike": alike})
+    return alike + 0.2 * same_launch, note(code, alike=alike)

@@ -12,10 +12,10 @@ from roofline.compare.change import (
     precision_moved,
     precisions_gone,
 )
-from roofline.compare.model import Judgement, KernelPair, Outcome, Prediction, Side
+from roofline.compare.model import Judgement, KernelPair, Outcome, Prediction, Side, note
 from roofline.compare.names import select
 from roofline.errors import UsageError
-from roofline.model import Bound, Family, Note, Rule
+from roofline.model import Bound, Family, Note
 from roofline.units import UNITS, unit_of_precision
 
 # A unit's work within this is unchanged, so that its floor still stands.
@@ -29,11 +29,7 @@ CAUSES = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy",
 Held = tuple[bool | None, Note]  # None: it cannot be told
 
 
-def _note(code: str, **facts: object) -> Note:
-    return Note(code=code, facts=facts)
-
-
-_UNKNOWN = _note("limit_unknown")
+_UNKNOWN = note("limit_unknown")
 
 
 # --- the floors of BEFORE -----------------------------------------------------------------------
@@ -55,12 +51,12 @@ def bounds_held(pair: KernelPair) -> tuple[Prediction, ...]:
     if floor:
         most = before.measured.duration_s / floor
         work = busy_ratio(before, pair.after, unit)
-        claim = _note("bound_at_same_work", most=most, unit=unit)
+        claim = note("bound_at_same_work", most=most, unit=unit)
         found.append((claim, *_same_work(unit, work, speedup, most, most * (1 + noise))))
     if next_floor and before.verdict.next_limiter:
         most = before.measured.duration_s / next_floor
         then = before.verdict.next_limiter
-        claim = _note("bound_relieved", most=most, unit=unit, then=then)
+        claim = note("bound_relieved", most=most, unit=unit, then=then)
         found.append((claim, *_relieved(pair, unit, speedup, most, most * (1 + noise))))
     return tuple(
         Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
@@ -73,16 +69,16 @@ def _same_work(
 ) -> tuple[Judgement, Note]:
     """The bound of the nearest ceiling: confirmed by a gain near it, else not put to the test."""
     if work is None:
-        return Judgement.NOT_TESTABLE, _note("unit_not_measured", unit=unit)
+        return Judgement.NOT_TESTABLE, note("unit_not_measured", unit=unit)
     if abs(work - 1) > UNCHANGED:
-        return Judgement.NOT_TESTABLE, _note("work_changed", work=work, unit=unit)
+        return Judgement.NOT_TESTABLE, note("work_changed", work=work, unit=unit)
     if speedup > tolerated:
-        return Judgement.REFUTED, _note("bound_exceeded_at_same_work", speedup=speedup)
+        return Judgement.REFUTED, note("bound_exceeded_at_same_work", speedup=speedup)
     won = (1 - 1 / speedup) / (1 - 1 / most) if most > 1 else 1.0
     facts = {"speedup": speedup, "most": most, "won": won}
     if won >= NEAR:
-        return Judgement.CONFIRMED, _note("bound_reached", **facts)
-    return Judgement.NOT_TESTABLE, _note("bound_not_neared", **facts)
+        return Judgement.CONFIRMED, note("bound_reached", **facts)
+    return Judgement.NOT_TESTABLE, note("bound_not_neared", **facts)
 
 
 def _relieved(
@@ -94,24 +90,24 @@ def _relieved(
     work, next_work = busy_ratio(before, after, unit), busy_ratio(before, after, then)
     facts = {"speedup": speedup, "most": most, "unit": unit, "then": then, "now": now}
     if work is None or next_work is None:
-        return Judgement.NOT_TESTABLE, _note("units_not_measured")
+        return Judgement.NOT_TESTABLE, note("units_not_measured")
     fell = next_work < 1 - UNCHANGED
     if work > 1 - UNCHANGED:
-        return Judgement.NOT_TESTABLE, _note("work_did_not_fall", unit=unit)
+        return Judgement.NOT_TESTABLE, note("work_did_not_fall", unit=unit)
     if speedup > tolerated:
         if fell:
-            return Judgement.NOT_TESTABLE, _note("next_work_fell_too", work=next_work, unit=then)
-        return Judgement.REFUTED, _note("bound_exceeded", **facts)
+            return Judgement.NOT_TESTABLE, note("next_work_fell_too", work=next_work, unit=then)
+        return Judgement.REFUTED, note("bound_exceeded", **facts)
     if now == then and after.verdict.limiter is None:
-        return Judgement.NOT_TESTABLE, _note("nearest_but_not_near", **facts)
+        return Judgement.NOT_TESTABLE, note("nearest_but_not_near", **facts)
     if now == then:
-        return Judgement.CONFIRMED, _note("bound_reached", **facts)
+        return Judgement.CONFIRMED, note("bound_reached", **facts)
     if now == unit:
-        return Judgement.NOT_TESTABLE, _note("still_nearest", unit=unit)
+        return Judgement.NOT_TESTABLE, note("still_nearest", unit=unit)
     if fell:
         facts = {"work": next_work, "unit": then, "now": now}
-        return Judgement.NOT_TESTABLE, _note("next_work_fell_and_another_is_nearest", **facts)
-    return Judgement.REFUTED, _note("another_is_nearest", now=now)
+        return Judgement.NOT_TESTABLE, note("next_work_fell_and_another_is_nearest", **facts)
+    return Judgement.REFUTED, note("another_is_nearest", now=now)
 
 
 # --- the user -----------------------------------------------------------------------------------
@@ -162,12 +158,9 @@ def parse_claim(text: str) -> Expectation:
 
 
 def expected(
-    pairs: Sequence[KernelPair], wanted: Sequence[Expectation], rule: Rule
+    pairs: Sequence[KernelPair], wanted: Sequence[Expectation]
 ) -> dict[int, list[Prediction]]:
-    """The user's expectations judged, by position of the pair; -1 holds those without a kernel.
-
-    ``rule`` is what both sides were judged by.
-    """
+    """The user's expectations judged, by position of the pair; -1 holds those without a kernel."""
     names, names_after = [p.before.names for p in pairs], [p.after.names for p in pairs]
     found: dict[int, list[Prediction]] = {}
     for item in wanted:
@@ -176,138 +169,137 @@ def expected(
         else:
             positions = select(item.pattern, names) or select(item.pattern, names_after)
         for position in positions:
-            judged, reason = _judge(pairs[position], item, rule)
+            judged, reason = _judge(pairs[position], item)
             found.setdefault(position, []).append(_user(item, judged, reason))
         if not positions:
-            reason = _note("no_pair_named" if item.pattern else "nothing_faster")
+            reason = note("no_pair_named" if item.pattern else "nothing_faster")
             found.setdefault(-1, []).append(_user(item, Judgement.NOT_TESTABLE, reason))
     return found
 
 
 def _user(item: Expectation, judged: Judgement, reason: Note) -> Prediction:
     option = "--because" if item.cause else "--expect"
-    claim = _note("stated", option=option, text=item.text)
+    claim = note("stated", option=option, text=item.text)
     return Prediction(by="user", claim=claim, judgement=judged, reason=reason)
 
 
-def _judge(pair: KernelPair, item: Expectation, rule: Rule) -> tuple[Judgement, Note]:
+def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
     if pair.timing is None:
-        return Judgement.NOT_TESTABLE, _note("no_duration")
+        return Judgement.NOT_TESTABLE, note("no_duration")
     if pair.work.differs:
-        return Judgement.NOT_TESTABLE, _note("size_differs")
+        return Judgement.NOT_TESTABLE, note("size_differs")
     if item.cause is not None:
-        return _judge_claim(pair, item.cause, rule)
+        return _judge_claim(pair, item.cause)
     noise, speedup = pair.timing.noise, pair.timing.speedup
     if item.speedup is None:
         held = pair.outcome is Outcome.NO_CHANGE
-        reason = _note("outcome", speedup=speedup, outcome=pair.outcome.value)
+        reason = note("outcome", speedup=speedup, outcome=pair.outcome.value)
         return Judgement.CONFIRMED if held else Judgement.REFUTED, reason
     if 1 / (1 + noise) < item.speedup < 1 + noise:
-        return Judgement.NOT_TESTABLE, _note("within_the_noise", noise=noise, speedup=speedup)
+        return Judgement.NOT_TESTABLE, note("within_the_noise", noise=noise, speedup=speedup)
     if pair.timing.speedup_low * (1 + noise) >= item.speedup:
-        return Judgement.CONFIRMED, _note("reached", speedup=speedup)
+        return Judgement.CONFIRMED, note("reached", speedup=speedup)
     if pair.timing.equal_high < item.speedup:
-        return Judgement.REFUTED, _note("reached", speedup=speedup)
-    return Judgement.NOT_TESTABLE, _note("reached_by_clocks", speedup=speedup)
+        return Judgement.REFUTED, note("reached", speedup=speedup)
+    return Judgement.NOT_TESTABLE, note("reached_by_clocks", speedup=speedup)
 
 
-def _judge_claim(pair: KernelPair, cause: str, rule: Rule) -> tuple[Judgement, Note]:
+def _judge_claim(pair: KernelPair, cause: str) -> tuple[Judgement, Note]:
     if pair.outcome is not Outcome.FASTER or pair.timing is None:
-        return Judgement.NOT_TESTABLE, _note("no_speedup", outcome=pair.outcome.value)
-    held, reason = cause_held(pair, cause, rule)
+        return Judgement.NOT_TESTABLE, note("no_speedup", outcome=pair.outcome.value)
+    held, reason = cause_held(pair, cause)
     if held is None:
         return Judgement.NOT_TESTABLE, reason
     if held:
         return Judgement.CONFIRMED, reason
-    return Judgement.REFUTED, _note("other_reason", speedup=pair.timing.speedup, why=reason)
+    return Judgement.REFUTED, note("other_reason", speedup=pair.timing.speedup, why=reason)
 
 
 # --- a claimed cause: it must have been the limit, and relieved ---------------------------------
 
 
-def cause_held(pair: KernelPair, cause: str, rule: Rule) -> Held:
+def cause_held(pair: KernelPair, cause: str) -> Held:
     """Whether ``cause`` (one of ``CAUSES`` or a unit) made ``pair`` faster, and the figures."""
     before, after = pair.before, pair.after
     match cause:
         case "bytes":
-            return _bytes(before, after, rule)
+            return _bytes(before, after)
         case "operations":
-            return _operations(before, after, rule)
+            return _operations(before, after)
         case "precision":
-            return _precision(before, after, rule)
+            return _precision(before, after)
         case "occupancy":
             return _occupancy(before, after)
         case "latency":
             return _latency(pair)
-    return _unit_relieved(before, after, cause, rule)
+    return _unit_relieved(before, after, cause)
 
 
-def _bytes(before: Side, after: Side, rule: Rule) -> Held:
+def _bytes(before: Side, after: Side) -> Held:
     """Fewer bytes make faster what DRAM limited."""
     fewer, reason = _fewer("dram_bytes", before.measured.dram_bytes, after.measured.dram_bytes)
     if not fewer:
         return fewer, reason
-    limited, was = _limited_by(before, "dram", rule)
-    return limited, reason if limited else _note("but", what=reason, why=was)
+    limited, was = _limited_by(before, "dram")
+    return limited, reason if limited else note("but", what=reason, why=was)
 
 
-def _operations(before: Side, after: Side, rule: Rule) -> Held:
+def _operations(before: Side, after: Side) -> Held:
     """Fewer operations make faster what a unit limited that executes or issues them."""
     fewer, reason = _fewer(
         "total_operations", before.measured.total_operations, after.measured.total_operations
     )
     if not fewer:
         return fewer, reason
-    relieved, why = _unit_relieved(before, after, Family.COMPUTE, rule)
-    return relieved, _note("with" if relieved else "but", what=reason, why=why)
+    relieved, why = _unit_relieved(before, after, Family.COMPUTE)
+    return relieved, note("with" if relieved else "but", what=reason, why=why)
 
 
-def _precision(before: Side, after: Side, rule: Rule) -> Held:
+def _precision(before: Side, after: Side) -> Held:
     """Most operations moved to another type, or those of the pipe that was the limit are gone."""
     if not before.measured.operations or not after.measured.operations:
-        return None, _note("precisions_not_measured")
+        return None, note("precisions_not_measured")
     if moved := precision_moved(before, after):
-        return True, _note("operations_moved", old=moved[0], new=moved[1])
+        return True, note("operations_moved", old=moved[0], new=moved[1])
     said = None
     for key in precisions_gone(before, after):
         unit = unit_of_precision(key)
         counts = [side.measured.operations.get(key, 0.0) for side in (before, after)]
-        gone = _note("precision_gone", precision=key, before=counts[0], after=counts[1])
-        limited, was = _limited_by(before, unit, rule)
+        gone = note("precision_gone", precision=key, before=counts[0], after=counts[1])
+        limited, was = _limited_by(before, unit)
         if limited:
-            was = _note("was_busy", unit=unit, percent=before.utilization[unit])
-            return True, _note("and", what=gone, why=was)
-        said = said or _note("but", what=gone, why=was)
-    return False, said or _note("no_precision_changed")
+            was = note("was_busy", unit=unit, percent=before.utilization[unit])
+            return True, note("and", what=gone, why=was)
+        said = said or note("but", what=gone, why=was)
+    return False, said or note("no_precision_changed")
 
 
 def _fewer(measure: str, one: float | None, other: float | None) -> Held:
     if one is None or other is None:
-        return None, _note("amount_not_measured", measure=measure)
+        return None, note("amount_not_measured", measure=measure)
     fewer = other < one * (1 - SAME)
-    return fewer, _note("amount_changed", measure=measure, before=one, after=other)
+    return fewer, note("amount_changed", measure=measure, before=one, after=other)
 
 
-def _limited_by(before: Side, unit: str, rule: Rule) -> Held:
+def _limited_by(before: Side, unit: str) -> Held:
     """Whether ``unit`` was the limit or as near to it, and what was."""
     if before.verdict.bound is Bound.UNKNOWN:
         return None, _UNKNOWN
     use = before.utilization.get(unit)
     if use is None:
-        return None, _note("unit_not_measured_before", unit=unit)
+        return None, note("unit_not_measured_before", unit=unit)
     limiter = before.verdict.limiter
-    limited = limiter == unit or (before.verdict.co_limited and use >= rule.latency)
-    return limited, _note("limit_was", limiter=limiter, unit=unit, percent=use)
+    return unit in before.limits, note("limit_was", limiter=limiter, unit=unit, percent=use)
 
 
 def _occupancy(before: Side, after: Side) -> Held:
     one, other = before.measured.occupancy_percent, after.measured.occupancy_percent
     if one is None or other is None:
-        return None, _note("amount_not_measured", measure="occupancy_percent")
-    reason = _note("amount_changed", measure="occupancy_percent", before=one, after=other)
+        return None, note("amount_not_measured", measure="occupancy_percent")
+    reason = note("amount_changed", measure="occupancy_percent", before=one, after=other)
     if before.verdict.bound is not Bound.LATENCY:
-        limiter = _note("limit_was_and", limiter=before.verdict.limiter)
-        return False, _note("and", what=reason, why=limiter)
+        limiter = note("limit_was_and", limiter=before.verdict.limiter)
+        return False, note("and", what=reason, why=limiter)
     return other > one + _POINTS, reason
 
 
@@ -316,11 +308,11 @@ def _latency(pair: KernelPair) -> Held:
     if verdict.bound is Bound.UNKNOWN:
         return None, _UNKNOWN
     if verdict.bound is not Bound.LATENCY:
-        return False, _note("was_limited_by", limiter=verdict.limiter)
-    return pair.cause.code == "busier", _note("latency_before", cause=pair.cause.code)
+        return False, note("was_limited_by", limiter=verdict.limiter)
+    return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
 
 
-def _unit_relieved(before: Side, after: Side, cause: str, rule: Rule) -> Held:
+def _unit_relieved(before: Side, after: Side, cause: str) -> Held:
     """A unit (or the busiest of a family) was the limiter and got less to do or was used better."""
     if before.verdict.bound is Bound.UNKNOWN:
         return None, _UNKNOWN
@@ -328,18 +320,18 @@ def _unit_relieved(before: Side, after: Side, cause: str, rule: Rule) -> Held:
     if cause in (Family.BANDWIDTH, Family.COMPUTE):
         members = [u for u, family in before.families.items() if family == cause]
         if not members:
-            return None, _note("family_not_measured", family=str(cause))
+            return None, note("family_not_measured", family=str(cause))
         unit = max(members, key=lambda u: before.utilization[u])
-    limited, was = _limited_by(before, unit, rule)
+    limited, was = _limited_by(before, unit)
     if not limited:
         return limited, was
     work = busy_ratio(before, after, unit)
     if work is None:
-        return None, _note("unit_not_measured_after", unit=unit)
+        return None, note("unit_not_measured_after", unit=unit)
     use, used = before.utilization[unit], after.utilization[unit]
     facts = {"unit": unit, "before": use, "after": used, "work": work}
     if work < 1 - UNCHANGED:
-        return True, _note("unit_has_less_work", **facts)
+        return True, note("unit_has_less_work", **facts)
     if used > use + SAME * 100:
-        return True, _note("unit_is_busier", **facts)
-    return False, _note("unit_has_as_much_work", **facts)
+        return True, note("unit_is_busier", **facts)
+    return False, note("unit_has_as_much_work", **facts)

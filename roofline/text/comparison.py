@@ -40,21 +40,28 @@ def from_to(quantity: str, before: float | None, after: float | None) -> str:
 
 def _program(facts: Mapping[str, Any]) -> str:
     """The program's own time, and why a change of it may be none of the program's."""
-    speedup, outcome = facts["speedup"], facts["outcome"]
-    changed = outcome in ("faster", "slower")
-    judged = "not judged" if outcome == "unknown" else "no change"
-    walls = [numbers.duration(value) for value in facts["wall"]]
+    speedup, before, after = facts["speedup"], facts["before"], facts["after"]
+    changed = facts["outcome"] in ("faster", "slower")
+    judged = "not judged" if facts["outcome"] == "unknown" else "no change"
+    one, other = before.wall_s, after.wall_s
     noise = "not known from one run"
     if facts["noise"] is not None:
         noise = numbers.share(facts["noise"])
-    one, other = facts["repeats"]
-    said = change(speedup) if changed else f"{judged} ({times(speedup)})"
-    head = f"the program without a profiler: {said}, median {walls[0]} to {walls[1]}"
-    parts = [f"{head}, p95 {walls[2]} to {walls[3]}, spread {noise}, {one} and {other} runs"]
-    gpus = [", ".join(side) for side in facts["gpus"]]
-    for what, (old, new) in (("programs", facts["programs"]), ("GPUs", gpus)):
+    said = (
+        change(speedup) if changed else f"{judged} ({times(speedup)})",
+        f"median {numbers.duration(one.median)} to {numbers.duration(other.median)}",
+        f"p95 {numbers.duration(one.p95)} to {numbers.duration(other.p95)}",
+        f"spread {noise}",
+        f"{before.repeats} and {after.repeats} runs",
+    )
+    parts = [f"the program without a profiler: {', '.join(said)}"]
+    for what, get in (
+        ("programs", lambda side: side.program),
+        ("GPUs", lambda side: ", ".join(side.environment.gpus)),
+    ):
+        old, new = (names.printable(get(side)) for side in (before, after))
         if old and new and old != new:
-            parts.append(f"different {what}: {names.printable(old)} and {names.printable(new)}")
+            parts.append(f"different {what}: {old} and {new}")
     if changed:
         parts.append(
             "the spread is within each file, and a machine drifts between two: only a change "

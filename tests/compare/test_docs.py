@@ -95,7 +95,7 @@ def test_the_documented_refusals_and_causes_are_those_of_the_code() -> None:
 
     page = (ROOT / "docs" / "compare.md").read_text("utf-8")
     schema = (ROOT / "roofline/schemas/comparison-1.schema.json").read_text()
-    table = page[page.index("| `cause` in JSON") : page.index("## Whether the prediction")]
+    table = page[page.index("| `cause` in JSON") : page.index("## Predictions")]
     causes = re.findall(r"`(\w+)`", table)
 
     assert set(re.findall(r"`--allow (\w+)`", page)) == set(REFUSALS)
