@@ -48,15 +48,16 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     """Open a report; each ``Walk`` begins at its start.
 
     Raises:
-        InputError: it is no file, or it cannot be opened or read.
+        InputError: it is no file, or it cannot be opened.
 
     """
     refuse_unreadable(path)
     try:
-        with path.open("rb") as file:
-            yield file
+        file = path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from error
+    with file:
+        yield file
 
 
 class Walk:
@@ -118,7 +119,10 @@ class Walk:
         return self._read(int.from_bytes(self._read(_WORD, place), "little"), place)
 
     def _read(self, count: int, place: str) -> bytes:
-        data = self._file.read(count) if count <= self._size - self._at else b""
+        try:
+            data = self._file.read(count) if count <= self._size - self._at else b""
+        except OSError as error:
+            raise ContainerError("cut", f"{place} cannot be read ({error.strerror})") from error
         if len(data) < count:
             raise ContainerError("cut", f"it ends inside {place}")
         self._at += count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from roofline.reports.metrics import ByName, Scalar, si
 from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
 
 Reader = Literal["protobuf", "ncu-report"]
+OnByte = Callable[[int], None]
 _COMPUTED = "computed by "
 _DEFAULT_DOMAIN = "<default domain>"
 _KINDS = {Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
@@ -54,7 +54,7 @@ def read(
 
 
 def launches(
-    path: Path, reader: Reader = "protobuf", on_byte: Callable[[int], None] | None = None
+    path: Path, reader: Reader = "protobuf", on_byte: OnByte | None = None
 ) -> Iterator[Launch]:
     """Give the launches of a report in file order.
 
@@ -93,7 +93,7 @@ def launches(
 
 
 def _by_protobuf(file: io.BufferedReader, path: Path, summary: Summary) -> Iterator[_Found]:
-    table = _Table(path=path, names=summary.names, nvidia=NvidiaReport(path))
+    table = _Table(path, summary.names)
     return _results(file, path, lambda kind, entry, index: _Metrics(kind, entry, index, table))
 
 
@@ -128,34 +128,49 @@ def _results(
         raise broken(error).error(path, partly=index > 0) from error
 
 
-@dataclass(slots=True, kw_only=True)
 class _Table:
-    """What the results of a file share."""
+    """What the results of a file share: its table of names, and how ncu_report reads it."""
 
-    path: Path
-    names: list[str]
-    nvidia: NvidiaReport
-    numbers: dict[str, int] = field(init=False)
-    groups: dict[frozenset[str], tuple[int, ...]] = field(default_factory=dict)
+    def __init__(self, path: Path, names: list[str]) -> None:
+        self.path, self.names, self.nvidia = path, names, NvidiaReport(path)
+        self.numbers = {name: number for number, name in enumerate(names)}
+        self.parse = message("Metric").FromString
+        self._groups: dict[frozenset[str], list[int]] = {}
 
-    def __post_init__(self) -> None:
-        self.numbers = {name: number for number, name in enumerate(self.names)}
+    def __reduce__(self) -> tuple[type[_Table], tuple[Path, list[str]]]:
+        return _Table, (self.path, self.names)
 
-    def group(self, names: frozenset[str]) -> tuple[int, ...]:
+    def group(self, names: frozenset[str]) -> list[int]:
         """The numbers of those of ``names`` that the file has."""
-        if names not in self.groups:
-            self.groups[names] = tuple(self.numbers[n] for n in names if n in self.numbers)
-        return self.groups[names]
+        if names not in self._groups:
+            self._groups[names] = [self.numbers[name] for name in names if name in self.numbers]
+        return self._groups[names]
+
+    def by_number(self, metrics: list[bytes]) -> dict[int, bytes]:
+        """Metrics by the number of their name, which they begin with: a varint of 1 or 2 bytes."""
+        if len(self.names) > 1 << 14:
+            return {self.parse(raw).name: raw for raw in metrics}
+        return {(n if (n := raw[1]) < 128 else n & 127 | raw[2] << 7): raw for raw in metrics}
 
 
 class _Metrics(ByName):
-    """The metrics of one result, by their numbers in the file's table of names."""
+    """The metrics of one result, each decoded when it is asked for."""
 
     def __init__(self, kind: Workload, entry: bytes, index: int, table: _Table) -> None:
         self._kind, self._entry, self._index, self._table = kind, entry, index, table
+        self._numbers, self._parse = table.numbers, table.parse
         self._result = parsed(message(kind, READ), entry, f"result {index + 1}")
-        self._numbers = table.numbers
-        self._metrics = _by_number(self._result.metrics[:], len(table.names))
+        self._metrics = table.by_number(self._result.metrics[:])
+
+    def __reduce__(self) -> tuple[type[_Metrics], tuple[Workload, bytes, int, _Table]]:
+        return _Metrics, (self._kind, self._entry, self._index, self._table)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Metrics):
+            return NotImplemented
+        return self._entry == other._entry and self._table.names == other._table.names
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def name(self) -> str:
@@ -183,7 +198,7 @@ class _Metrics(ByName):
         if raw is None:
             return None
         try:
-            return message("Metric").FromString(raw)
+            return self._parse(raw)
         except decode_error() as error:
             why = f"bytes of {name} of result {self._index + 1} are damaged"
             raise InputError(f"cannot read all of {self._table.path}", why=why) from error
@@ -193,8 +208,9 @@ class _Metrics(ByName):
         metric = self._metric(name)
         if metric is None:
             return None
-        double = metric.value.double  # what most are, and it costs less to look than to ask
-        return si(name, double) if double else super().number(name)
+        value = metric.value  # to look is quicker than to ask what it holds
+        number = value.double or value.uint64 or value.float or value.uint32
+        return si(name, number) if number else super().number(name)
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._metric(name)
@@ -230,15 +246,6 @@ class _Metrics(ByName):
                 if item.message.title:
                     found[decoded(rule.identifier)] = decoded(item.message.title)
         return found
-
-
-def _by_number(metrics: list[bytes], names: int) -> dict[int, bytes]:
-    """Metrics by the number of their name, which comes first, as a varint of one or two bytes."""
-    if names > 1 << 14:
-        return {message("Metric").FromString(raw).name: raw for raw in metrics}
-    return {
-        (number if (number := raw[1]) < 128 else number & 127 | raw[2] << 7): raw for raw in metrics
-    }
 
 
 def _scalar(value: Any) -> Scalar | None:

@@ -6,15 +6,19 @@ its reports have it; ``docs/report-format.md`` says what each is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 MAGIC = b"NVR\0"
 VERSION = 7
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _WIRES = {VARINT: 0, FIXED64: 8, BYTES: 0, FIXED32: 4}  # wire type -> its size, where it has one
+
+
+# As descriptor.proto numbers labels and types.
+_OPTIONAL, _REPEATED = 1, 3
+_TYPES, _MESSAGE = {"double": 1, "float": 2, "int": 4, "bytes": 12}, 11
 
 
 class Workload(StrEnum):
@@ -79,24 +83,16 @@ _READ = ("thread", "function", "demangled", "nvtx", "metrics")
 READ = "Read"
 
 
-class _Field(NamedTuple):
-    name: str
-    number: int
-    type: str
-    repeated: bool
-
-
-def _parsed(text: str) -> Iterator[_Field]:
-    for words in text.split(", ") if text else ():
-        name, number, kind = words.split()
-        yield _Field(name, int(number), kind.rstrip("*"), kind.endswith("*"))
+def _fields(name: str) -> list[list[str]]:
+    """Name, number and type of each field of a message."""
+    text = _RESULTS[Workload(name)] if name in _RESULTS else _MESSAGES[name]
+    return [words.split() for words in text.split(", ") if words]
 
 
 @cache
 def numbers(message: str) -> dict[str, int]:
     """The numbers of a message's fields by name; results are called as their ``Workload``."""
-    text = _RESULTS[Workload(message)] if message in _RESULTS else _MESSAGES[message]
-    return {field.name: field.number for field in _parsed(text)}
+    return {name: int(number) for name, number, _ in _fields(message)}
 
 
 @cache
@@ -109,12 +105,11 @@ def message(name: str, variant: str = "") -> Any:
 
 
 @cache
-def decode_error() -> type[Exception]:
-    """What is raised where bytes are not a message."""
+def decode_error() -> Any:
+    """The exception of bytes that are not a message."""
     from google.protobuf.message import DecodeError
 
-    error: type[Exception] = DecodeError
-    return error
+    return DecodeError
 
 
 def fields_of(data: bytes) -> list[tuple[int, int, int | bytes]] | None:
@@ -155,37 +150,27 @@ def _pool() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
 
     file = descriptor_pb2.FileDescriptorProto(name="report", package="report", syntax="proto2")
-    for name, text in _MESSAGES.items():
-        _add(file.message_type.add(name=name), _parsed(text))
-    for kind, text in _RESULTS.items():
-        fields = list(_parsed(text))
-        _add(file.message_type.add(name=kind), fields)
-        read = [field for field in fields if field.name in _READ]
-        raw = [f._replace(type="bytes") if f.name == "metrics" else f for f in read]
+    for name in (*_MESSAGES, *_RESULTS):
+        _add(file.message_type.add(name=name), _fields(name))
+    for kind in _RESULTS:
+        read = [field for field in _fields(kind) if field[0] in _READ]
+        raw = [[*field[:2], "bytes*"] if field[0] == "metrics" else field for field in read]
         _add(file.message_type.add(name=f"{kind}{READ}"), raw)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return pool
 
 
-def _add(target: Any, fields: Iterable[_Field]) -> None:
+def _add(target: Any, fields: list[list[str]]) -> None:
     """Give a message its fields; of ``Value`` one excludes the others."""
-    from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
-
-    plain = {
-        "int": Proto.TYPE_UINT64,
-        "bytes": Proto.TYPE_BYTES,
-        "float": Proto.TYPE_FLOAT,
-        "double": Proto.TYPE_DOUBLE,
-    }
-    for field in fields:
-        label = Proto.LABEL_REPEATED if field.repeated else Proto.LABEL_OPTIONAL
-        added = target.field.add(name=field.name, number=field.number, label=label)
-        if field.type in plain:
-            added.type = plain[field.type]
-        else:
-            added.type, added.type_name = Proto.TYPE_MESSAGE, f".report.{field.type}"
-        if target.name == "Value":
-            added.oneof_index = 0
     if target.name == "Value":
         target.oneof_decl.add(name="kind")
+    for name, number, kind in fields:
+        added = target.field.add(name=name, number=int(number))
+        added.label = _REPEATED if kind.endswith("*") else _OPTIONAL
+        kind = kind.rstrip("*")
+        added.type = _TYPES.get(kind, _MESSAGE)
+        if kind not in _TYPES:
+            added.type_name = f".report.{kind}"
+        if target.name == "Value":
+            added.oneof_index = 0

@@ -66,8 +66,7 @@ def redact(
         UsageError: ``target`` exists, cannot be written or is no name for a report.
 
     """
-    # A pipe or a device has a name of its own.
-    if target.suffix not in SUFFIXES and (target.is_file() or not target.exists()):
+    if target.suffix not in SUFFIXES:
         raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
     refuse_overwrite(target, force=force)
     work = _Work(keep_sass=keep_sass)

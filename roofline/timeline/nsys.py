@@ -43,6 +43,7 @@ from roofline.timeline.events import (
     notes_on,
     nothing,
 )
+from roofline.timeline.model import Format
 from roofline.typed import Typed
 
 TIMEOUT_S = 1800.0
@@ -86,7 +87,17 @@ _RECORD_AGAIN = (
 
 
 def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
-    """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that."""
+    """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that.
+
+    Args:
+        path: the report.
+        step: regular expression for the NVTX ranges that are steps.
+        nsys: the program; found on PATH where not given.
+
+    Raises:
+        InputError: there is no nsys, it cannot read the report, or the report has no kernels.
+
+    """
     program = nsys or shutil.which("nsys")
     by_hand = f"nsys export --type sqlite {path.name}, where it was recorded"
     if program is None:
@@ -115,9 +126,17 @@ def _why_not_exported(code: int, said: str) -> str:
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
-    """Read an export of ``nsys export --type sqlite``; nothing is written beside it.
+    """Read an export of ``nsys export --type sqlite``.
 
-    ``label`` is the file's name in messages, where ``path`` is a temporary export.
+    Args:
+        path: the export; it is opened read-only and nothing is written beside it.
+        step: regular expression for the NVTX ranges that are steps.
+        label: the file's name in messages, where ``path`` is a temporary export.
+
+    Raises:
+        InputError: not such an export, no kernels in it, or only whole CUDA graphs.
+        UsageError: ``step`` matches no range.
+
     """
     name = label or path.name
     uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -152,7 +171,7 @@ class _Export:
         identities, events, untimed = self._events(calls, keys)
         return Timeline(
             file=self.name,
-            format="nsys-sqlite",
+            format=Format.NSYS_SQLITE,
             identities=identities,
             events=events,
             calls=calls,

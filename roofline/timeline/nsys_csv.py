@@ -24,8 +24,18 @@ from roofline.timeline.events import (
     make_events,
     nothing,
 )
+from roofline.timeline.model import Format
 
-_NS = {"n": 1, "u": 1e3, "μ": 1e3, "m": 1e6, "s": 1e9}  # by the first letter of the unit
+_UNITS_NS = {
+    "ns": 1,
+    "us": 1e3,
+    "μs": 1e3,
+    "usec": 1e3,
+    "ms": 1e6,
+    "msec": 1e6,
+    "s": 1e9,
+    "sec": 1e9,
+}
 _COLUMN = re.compile(r"^(?P<name>.*?)\s*(?:\((?P<unit>[^)]*)\))?$")
 _SUMMARY, _TRACE = ("Total Time", "Instances", "Name"), ("Start", "Duration", "GrdX", "Name")
 _COPY = re.compile(r"\[CUDA (memcpy|memset)[^\]]*\]|Memcpy|Memset")
@@ -46,7 +56,7 @@ class _Row(dict[str, tuple[str, str]]):
             return 0.0
 
     def nanoseconds(self, column: str) -> float:
-        return self.number(column) * _NS.get(self[column][1][:1], 1)
+        return self.number(column) * _UNITS_NS.get(self[column][1], 1)
 
     def sizes(self, *columns: str) -> Dim3 | None:
         digits = re.findall(r"\d+", " ".join(map(self.text, columns)))
@@ -112,7 +122,7 @@ def _summary(file: str, rows: Sequence[_Row]) -> Timeline:
     )
     return Timeline(
         file=file,
-        format="nsys-summary",
+        format=Format.NSYS_SUMMARY,
         identities=tuple(t.identity for t in totals),
         events=make_events(nothing(8)),
         calls=make_calls(nothing(4)),
@@ -136,7 +146,7 @@ def _trace(file: str, rows: Sequence[_Row]) -> Timeline:
         raise InputError(f"{file} holds no kernels", why="the GPU trace lists copies only")
     return Timeline(
         file=file,
-        format="nsys-gpu-trace",
+        format=Format.NSYS_GPU_TRACE,
         identities=tuple(identities),
         events=make_events(list(np.array(columns, dtype=np.int64).T)),
         calls=make_calls(nothing(4)),

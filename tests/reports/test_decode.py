@@ -1,3 +1,6 @@
+import copy
+import dataclasses
+import pickle
 import shutil
 
 import pytest
@@ -164,3 +167,12 @@ def test_the_file_says_who_wrote_it(tmp_path):
 
     assert launch.ncu_version == "2024.1.1.0"
     assert launch.settings["clock_control"] == "Base"
+
+
+def test_launches_pickle_copy_and_compare(tmp_path):
+    first, second = read(strange.write(tmp_path, "two launches"))
+
+    for again in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
+        assert again == first != second
+        assert measure(again) == measure(first)
+    assert dataclasses.asdict(first)["metrics"] == first.metrics
