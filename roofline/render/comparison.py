@@ -113,7 +113,8 @@ def _why(pair: KernelPair) -> tuple[str, bool]:
     unit = names.the_unit(cause.unit)
     one, other = (s.utilization.get(cause.unit or "") for s in (before, after))
     use = f"{percent(one)} to {percent(other)} busy"
-    less = work(0.0 if cause.factor is None else 1 / cause.factor)
+    noun = _counted(before, after, cause.unit)
+    less = work(0.0 if cause.factor is None else 1 / cause.factor, noun)
     old, new = before.verdict.limiter, after.verdict.limiter
     role = _role(before, after, cause.unit, gained=cause.code in ("fewer_bytes", "less_work"))
     text = ""
@@ -127,8 +128,8 @@ def _why(pair: KernelPair) -> tuple[str, bool]:
         case "more_bytes":
             text = f"that burdens {unit}{role}"
         case "more_work":
-            factor = "" if cause.factor is None else f"{times(cause.factor)} "
-            text = f"{factor}more work for {unit}{role} ({use})"
+            more = f"more {noun}" if cause.factor is None else work(cause.factor, noun)
+            text = f"{more} for {unit}{role} ({use})"
         case "busier" | "idler":
             rate = "higher" if cause.code == "busier" else "lower"
             where = f"{names.unit(cause.unit)} {use}{_launch(before, after)}"
@@ -141,6 +142,15 @@ def _why(pair: KernelPair) -> tuple[str, bool]:
         case "unexplained":
             text = "no cause is named, as its limiter was not measured on both sides"
     return text, False
+
+
+def _counted(before: Side, after: Side, unit: str | None) -> str:
+    """What the unit's counter counts, in its own noun, where it is the same on both sides."""
+    metrics = {
+        u.metric.split(".")[0] for s in (before, after) for u in s.measured.units if u.unit == unit
+    }
+    noun = metrics.pop().rpartition("_")[2] if len(metrics) == 1 else ""
+    return noun if noun in ("wavefronts", "sectors", "requests") else "work"
 
 
 def _role(before: Side, after: Side, unit: str | None, *, gained: bool) -> str:
@@ -419,8 +429,7 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
     yield from map(Text, unchanged(shown))
     if len(comparison.pairs) > len(shown):
         yield Text(f"... and {len(comparison.pairs) - len(shown)} more: --top N shows N")
-    for line in (*unpaired(comparison), *extras(comparison)):
-        yield hanging("", line)
+    yield from map(Text, (*unpaired(comparison), *extras(comparison)))
     for result in comparison.gates:
         style = "" if result.status == "passed" else "bold yellow"
         yield hanging("gate: ", Text(gate(result), style=style))

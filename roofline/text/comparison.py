@@ -10,11 +10,13 @@ from roofline.text import names, numbers
 from roofline.text.numbers import times
 
 
-def work(ratio: float) -> str:
-    """A unit's work, after / before: "2.40x less work", "1.20x more work", "no work left"."""
+def work(ratio: float, noun: str = "work") -> str:
+    """A unit's work, after / before: "2.40x less work", "1.20x more sectors"."""
     if ratio <= 0:
-        return "no work left"
-    return f"{times(1 / ratio)} less work" if ratio < 1 else f"{times(ratio)} more work"
+        return f"no {noun} left"
+    if ratio >= 1:
+        return f"{times(ratio)} more {noun}"
+    return f"{times(1 / ratio)} {'less' if noun == 'work' else 'fewer'} {noun}"
 
 
 def change(*speedups: float) -> str:

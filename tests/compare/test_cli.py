@@ -48,6 +48,7 @@ def test_two_reports() -> None:
     result = run("compare", BEFORE, AFTER)
 
     assert "2.28x faster at the same 537 MB" in result.stdout
+    assert "8.75x fewer wavefronts" in result.stdout
     assert result.stderr == ""
 
 
