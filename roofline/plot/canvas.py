@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +14,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
 from roofline.model import Bound
-from roofline.plot.labels import Box
-from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX, Theme
+from roofline.plot.layout import Box, Point
+from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX
 from roofline.text import names
 from roofline.text.cpp import ELLIPSIS
 
@@ -45,22 +44,19 @@ class Ruler:
 
     def width(self, text: str, size: float = TEXT_PX, *, bold: bool = False) -> float:
         """The width of one line of text."""
-        font = FontProperties(family=[*FONT], size=size, weight="bold" if bold else "normal")
-        size_of = self._renderer.get_text_width_height_descent
-        return float(size_of(text, font, False)[0])
+        font = FontProperties(family=FONT, size=size, weight="bold" if bold else "normal")
+        return float(self._renderer.get_text_width_height_descent(text, font, False)[0])
 
-    def names(
-        self, full: Sequence[tuple[str, str]], room: float, size: float = TEXT_PX
-    ) -> list[str]:
+    def names(self, full: Sequence[tuple[str, str]], room: float) -> list[str]:
         """The longest short forms of kernel names, each with its detail, that fit into ``room``.
 
         Names that would look the same show where they differ.
         """
         fitted: dict[int, str] = {}
-        for limit in range(max(int(room / (0.52 * size)), 8), 2, -1):
+        for limit in range(max(int(room / (0.52 * TEXT_PX)), 8), 2, -1):
             texts = names.short_all([name for name, _ in full], limit)
             for position, (text, (_, detail)) in enumerate(zip(texts, full, strict=True)):
-                if position not in fitted and self.width(text + detail, size) <= room:
+                if position not in fitted and self.width(text + detail) <= room:
                     fitted[position] = text + detail
             if len(fitted) == len(full):
                 break
@@ -68,8 +64,7 @@ class Ruler:
 
     def clip(self, text: str, room: float, size: float = TEXT_PX, *, bold: bool = False) -> str:
         """``text`` with its middle left out where it is wider than ``room``."""
-        limit = len(text)
-        clipped = text
+        limit, clipped = len(text), text
         while limit > 1 and self.width(clipped, size, bold=bold) > room:
             limit -= 1
             clipped = names.middle(text, limit)
@@ -93,18 +88,20 @@ class Ruler:
 
 
 class Canvas:
-    """The figure; x from the left and y from the bottom, both in pixels."""
+    """The figure; x from the left and y from the bottom, both in pixels.
 
-    def __init__(self, theme: Theme, figure: Figure, *, up: float = 0.0) -> None:
+    Colours are given as roles of the theme, other styles as matplotlib's.
+    """
+
+    def __init__(self, theme: Mapping[str, str], figure: Figure, *, up: float = 0.0) -> None:
         self.theme, self.figure, self._up = theme, figure, up
         self.pixels = Affine2D().translate(0, up).scale(1 / DPI) + figure.dpi_scale_trans
 
     @classmethod
-    def new(cls, theme: Theme, width: float, height: float) -> Canvas:
+    def new(cls, theme: Mapping[str, str], width: float, height: float) -> Canvas:
         """An empty canvas of ``width`` x ``height``."""
-        figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
-        figure.set_facecolor(theme.background)
-        return cls(theme, figure)
+        size = (width / DPI, height / DPI)
+        return cls(theme, Figure(figsize=size, dpi=DPI, facecolor=theme["background"]))
 
     def shifted(self, up: float) -> Canvas:
         """The same figure with its origin ``up`` pixels higher."""
@@ -113,99 +110,85 @@ class Canvas:
     def axes(self, area: Box) -> Axes:
         """Axes whose frame is ``area``, in the theme's colours."""
         width, height = (inches * DPI for inches in self.figure.get_size_inches())
+        left, low = area.x0 / width, (area.y0 + self._up) / height
         ax = self.figure.add_axes(
-            (
-                area.x0 / width,
-                (area.y0 + self._up) / height,
-                (area.x1 - area.x0) / width,
-                (area.y1 - area.y0) / height,
-            )
+            (left, low, (area.x1 - area.x0) / width, (area.y1 - area.y0) / height)
         )
-        ax.set_facecolor(self.theme.background)
-        ax.tick_params(colors=self.theme.muted, labelsize=SMALL_PX, length=0, which="both")
-        for side, spine in ax.spines.items():
-            spine.set_visible(side in {"left", "bottom"})
-            spine.set_color(self.theme.faint)
+        ax.set_facecolor(self.theme["background"])
+        ax.tick_params(colors=self.theme["muted"], labelsize=SMALL_PX, length=0, which="both")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(self.theme["faint"])
         return ax
 
-    def text(self, x: float, y: float, text: str, **style: Any) -> None:
-        """One line of text; ``style`` is matplotlib's, the colour a role of the theme."""
+    def text(
+        self, x: float, y: float, text: str, *, backed: str | None = None, **style: Any
+    ) -> None:
+        """One line of text; lines behind it do not run through it where it is ``backed``."""
         given: dict[str, Any] = {"fontsize": TEXT_PX, "va": "center", "color": "ink"} | style
-        backed = given.pop("backed", None)
-        if backed:  # lines behind the text must not run through it
-            face = self.theme.roles()[backed]
+        if backed:
+            face = self.theme[backed]
             given["bbox"] = {"facecolor": face, "alpha": 0.8, "linewidth": 0, "pad": 0.5}
-        given["color"] = self.theme.roles()[given["color"]]
+        given["color"] = self.theme[given["color"]]
         self.figure.text(x, y, text, transform=self.pixels, **given)
 
+    def small(self, x: float, y: float, text: str, **style: Any) -> None:
+        """One line of small print."""
+        given: dict[str, Any] = {"fontsize": SMALL_PX, "color": "muted"} | style
+        self.text(x, y, text, **given)
+
     def line(self, xs: Sequence[float], ys: Sequence[float], color: str, **style: Any) -> None:
-        """A line through points; ``color`` is a role of the theme."""
-        self.figure.add_artist(
-            Line2D(xs, ys, transform=self.pixels, color=self.theme.roles()[color], **style)
-        )
+        """A line through points."""
+        line = Line2D(xs, ys, transform=self.pixels, color=self.theme[color], **style)
+        self.figure.add_artist(line)
 
     def box(self, box: Box, color: str, **style: Any) -> None:
-        """A filled rectangle; ``color`` is a role of the theme."""
-        self.figure.add_artist(
-            Rectangle(
-                (box.x0, box.y0),
-                box.x1 - box.x0,
-                box.y1 - box.y0,
-                transform=self.pixels,
-                facecolor=self.theme.roles()[color],
-                linewidth=0,
-                **style,
-            )
-        )
+        """A filled rectangle."""
+        corner, width, height = (box.x0, box.y0), box.x1 - box.x0, box.y1 - box.y0
+        style |= {"facecolor": self.theme[color], "linewidth": 0, "transform": self.pixels}
+        self.figure.add_artist(Rectangle(corner, width, height, **style))
 
-    def mark(self, x: float, y: float, bound: Bound, radius: float, **style: Any) -> None:
-        """The mark of a verdict: its colour and its shape; ``gid`` is its id in an SVG."""
-        self.marks([x], [y], bound, radius, **style)
+    def mark(
+        self, x: float, y: float, bound: Bound, radius: float, edge: float = 0.0, **style: Any
+    ) -> None:
+        """The mark of a verdict: its colour and its shape; hollow with an ``edge``."""
+        self.marks([(x, y)], bound, radius, edge, **style)
 
     def marks(
-        self, xs: Sequence[float], ys: Sequence[float], bound: Bound, radius: float, **style: Any
+        self, at: Sequence[Point], bound: Bound, radius: float, edge: float = 0.0, **style: Any
     ) -> None:
-        """Several marks of one verdict as one object."""
-        given: dict[str, Any] = {
-            "markeredgecolor": self.theme.background,
-            "markerfacecolor": self.theme.of_bound(bound),
-            "markeredgewidth": 0.8,
-        } | style
+        """Several marks of one verdict as one object; ``gid`` is its id in an SVG."""
+        colors = (self.theme[bound], self.theme["background"])
+        face, line = reversed(colors) if edge else colors
+        (shape, width), xs, ys = MARKERS[bound], [x for x, _ in at], [y for _, y in at]
         artist = Line2D(
             xs,
             ys,
             transform=self.pixels,
             linestyle="none",
-            marker=MARKERS[bound],
-            markersize=2 * radius * EQUAL_AREA[bound],
-            **given,
+            marker=shape,
+            markersize=2 * radius * width,
+            markerfacecolor=face,
+            markeredgecolor=line,
+            markeredgewidth=edge or 0.8,
+            **style,
         )
         self.figure.add_artist(artist)
 
-    def arrow(
-        self,
-        start: tuple[float, float],
-        end: tuple[float, float],
-        color: str,
-        shrink: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
+    def arrow(self, start: Point, end: Point, shrink: tuple[float, float] = (0.0, 0.0)) -> None:
         """An arrow; ``shrink`` is what it keeps from its start and its end."""
-        length = math.hypot(end[0] - start[0], end[1] - start[1])
-        along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
-        tail = (start[0] + shrink[0] * along[0], start[1] + shrink[0] * along[1])
-        tip = (end[0] - shrink[1] * along[0], end[1] - shrink[1] * along[1])
-        self.line([tail[0], tip[0]], [tail[1], tip[1]], color, linewidth=1.3, zorder=4.7)
-        for side in (0.45, -0.45):
-            turned = (
-                along[0] * math.cos(side) - along[1] * math.sin(side),
-                along[0] * math.sin(side) + along[1] * math.cos(side),
-            )
-            wing = (tip[0] - 7 * turned[0], tip[1] - 7 * turned[1])
-            self.line([tip[0], wing[0]], [tip[1], wing[1]], color, linewidth=1.3, zorder=4.7)
-
-
-# A shape's width for the same area as a circle of width 1.
-EQUAL_AREA = {Bound.BANDWIDTH: 1.0, Bound.COMPUTE: 0.89, Bound.LATENCY: 1.2, Bound.UNKNOWN: 0.89}
+        arrow = FancyArrowPatch(
+            start,
+            end,
+            transform=self.pixels,
+            color=self.theme["ink"],
+            arrowstyle="->,head_length=6.3,head_width=3",
+            mutation_scale=1.0,
+            shrinkA=shrink[0],
+            shrinkB=shrink[1],
+            linewidth=1.3,
+            zorder=4.7,
+        )
+        self.figure.add_artist(arrow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,97 +1,206 @@
-"""Roofs and ceilings: their lines by kind of peak, and one label for each that hides no other."""
+"""Roofs: which a device has, their lines, and a label for each that hides no other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from roofline.plot import words
+from roofline.model import PRECISIONS, Result
 from roofline.plot.canvas import Canvas, Ruler
-from roofline.plot.ceilings import Roof
-from roofline.plot.labels import Box
-from roofline.plot.scale import Limits, Scale, ceiling_line, memory_line
-from roofline.plot.scene import Panel
+from roofline.plot.layout import Box, Point
 from roofline.plot.style import KINDS, SMALL_PX
 from roofline.text import names, numbers
+from roofline.units import LEVELS, unit_name
 
 _LINE_PX = 13.0  # height of a label's line
 _STEP_PX = 18.0  # between two places tried along a roof
 
-Ends = tuple[tuple[float, float], tuple[float, float]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roof:
+    """A ceiling and its height by kind of peak; ``key`` is a memory level or an operation key."""
+
+    key: str
+    is_memory: bool = False
+    rates: dict[str, float]
+
+    @property
+    def main(self) -> str:
+        """The kind that the roof is labelled with: the report's own where there is one."""
+        return next(iter(self.rates))
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return unit_name(self.key) if self.is_memory else names.operation(self.key)
+
+    def height(self, rate: float) -> str:
+        """A rate of its kind in words."""
+        if self.is_memory:
+            return numbers.bandwidth(rate)
+        return numbers.rate(rate, names.operation_unit(self.key))
+
+
+def roofs_of(results: Sequence[Result], *, datasheet: bool) -> Iterator[Roof]:
+    """The roof of DRAM, of L2 and L1 where the reports measure them, and of each precision in use.
+
+    ``results`` are the longest first: for each kind of peak the first that is known counts.
+    """
+    for level in LEVELS:
+        rates = _rates(results, f"{level}_bytes_per_s", None, datasheet=datasheet)
+        measured = any(getattr(r.measurement, f"{level}_bytes") is not None for r in results)
+        if rates and (measured or level == "dram" or "report" in rates):
+            yield Roof(key=level, is_memory=True, rates=rates)
+    for key in PRECISIONS:
+        users = [r for r in results if r.measurement.operations.get(key, 0.0) > 0]
+        if rates := _rates(users, "operations_per_s", key, datasheet=datasheet):
+            yield Roof(key=key, rates=rates)
+
+
+def _rates(
+    results: Sequence[Result], field: str, key: str | None, *, datasheet: bool
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for result in results:
+        for peaks in result.peaks.of_kind():
+            value = getattr(peaks, field)
+            rate = value if key is None else value.get(key)
+            if rate and (datasheet or peaks.kind != "datasheet"):
+                found.setdefault(peaks.kind, rate)
+    return {kind: found[kind] for kind in KINDS if kind in found}
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The range of both axes; all four are finite and over 0."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Maps operations per byte and operations per second into ``area``."""
+
+    limits: Limits
+    area: Box
+
+    def x(self, value: float) -> float:
+        """The horizontal place of an intensity, in pixels."""
+        part = math.log(value / self.limits.x0) / math.log(self.limits.x1 / self.limits.x0)
+        return self.area.x0 + (self.area.x1 - self.area.x0) * part
+
+    def y(self, value: float) -> float:
+        """The vertical place of a rate, in pixels."""
+        part = math.log(value / self.limits.y0) / math.log(self.limits.y1 / self.limits.y0)
+        return self.area.y0 + (self.area.y1 - self.area.y0) * part
+
+
+def limits(points: Sequence[Point], heights: Sequence[float], roofs: Sequence[Roof]) -> Limits:
+    """Room for every point, every ridge of the DRAM roof, all ceilings, and the labels.
+
+    ``heights`` are rates without an intensity. At least one point or height is given.
+    """
+    tops = [rate for roof in roofs if not roof.is_memory for rate in roof.rates.values()]
+    xs = [x for x, _ in points]
+    for roof in roofs:
+        if roof.is_memory and tops:
+            ridges = tops if roof.key == "dram" else [max(tops)]
+            xs += [top / roof.rates[roof.main] for top in ridges]
+    ys = [y for _, y in points] + [*heights]
+    y1 = max(ys + tops) * 3
+    y0 = min(min(ys) / 4, y1 / 200, min(tops, default=y1) / 3)
+    x1 = max(xs, default=1.0) * 10
+    return Limits(min(min(xs, default=1.0) / 6, x1 / 1e3), x1, y0, y1)
+
+
+# --- lines ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A roof of one kind, its ends in data coordinates."""
+    """A roof of one kind, its ends in pixels."""
 
-    key: str
+    roof: Roof
     kind: str
-    ends: Ends
-    is_memory: bool
+    start: Point
+    end: Point
+
+
+def lines(roofs: Sequence[Roof], scale: Scale) -> tuple[Line, ...]:
+    """Every roof that the axes show."""
+    found: list[Line] = []
+    for roof in roofs:
+        for kind, rate in roof.rates.items():
+            others = _same_kind([r for r in roofs if r.is_memory != roof.is_memory], kind)
+            ends = (memory_line if roof.is_memory else ceiling_line)(rate, scale.limits, others)
+            if ends is not None:
+                start, end = ((scale.x(x), scale.y(y)) for x, y in ends)
+                found.append(Line(roof=roof, kind=kind, start=start, end=end))
+    return tuple(found)
+
+
+def _same_kind(roofs: Sequence[Roof], kind: str) -> list[float]:
+    """The heights of one kind; of any kind where that kind has none."""
+    same = [roof.rates[kind] for roof in roofs if kind in roof.rates]
+    return same or [rate for roof in roofs for rate in roof.rates.values()]
+
+
+def memory_line(
+    rate: float, limits: Limits, ceilings: Iterable[float]
+) -> tuple[Point, Point] | None:
+    """Both ends of a memory roof, up to the highest ceiling; ``None`` if none of it is seen."""
+    high = min(max(ceilings, default=limits.y1), limits.y1)
+    left = max(limits.x0, limits.y0 / rate)
+    right = min(limits.x1, high / rate)
+    return ((left, left * rate), (right, right * rate)) if left < right else None
+
+
+def ceiling_line(rate: float, limits: Limits, bandwidths: Iterable[float]) -> tuple[Point, Point]:
+    """Both ends of a ceiling: from the ridge of the fastest memory drawn to the right edge."""
+    fastest = max(bandwidths, default=None)
+    left = limits.x0 if fastest is None else max(limits.x0, rate / fastest)
+    return (min(left, limits.x1), rate), (limits.x1, rate)
+
+
+# --- labels ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoofLabel:
-    """Text at (x, y) in pixels, turned by ``degrees`` about its lower left corner."""
+    """Text at (x, y) in pixels, turned by ``angle`` about its lower left corner."""
 
     text: str
     x: float
     y: float
-    degrees: float
+    angle: float
     width: float
     boxes: tuple[Box, ...]
 
 
-def lines(panel: Panel, limits: Limits) -> tuple[Line, ...]:
-    """Every roof of the panel that the axes show."""
-    found: list[Line] = []
-    for roof in panel.memory:
-        for kind, rate in roof.rates.items():
-            ends = memory_line(rate, limits, _top(panel.ceilings, kind))
-            if ends is not None:
-                found.append(Line(key=roof.key, kind=kind, ends=ends, is_memory=True))
-    for roof in panel.ceilings:
-        for kind, rate in roof.rates.items():
-            ends = ceiling_line(rate, limits, _bandwidths(panel.memory, kind))
-            found.append(Line(key=roof.key, kind=kind, ends=ends, is_memory=False))
-    return tuple(found)
-
-
-def _top(ceilings: Sequence[Roof], kind: str) -> float | None:
-    """The highest ceiling of a kind; of any kind where that kind has none."""
-    same = [roof.rates[kind] for roof in ceilings if kind in roof.rates]
-    return max(same or [r for roof in ceilings for r in roof.rates.values()], default=None)
-
-
-def _bandwidths(memory: Sequence[Roof], kind: str) -> Iterable[float]:
-    same = [roof.rates[kind] for roof in memory if kind in roof.rates]
-    return same or [r for roof in memory for r in roof.rates.values()]
-
-
 def labels(
-    panel: Panel, drawn: Sequence[Line], scale: Scale, ruler: Ruler, marks: Sequence[Box]
+    roofs: Sequence[Roof], drawn: Sequence[Line], area: Box, ruler: Ruler, marks: Sequence[Box]
 ) -> tuple[RoofLabel, ...]:
     """A label for each roof, clear of other labels and, where there is room, of marks and roofs."""
     placed: list[RoofLabel] = []
     taken: list[Box] = []
-    for roofs, is_memory in _groups(panel):
-        main = roofs[0].main
-        own = [x for x in drawn if x.key == roofs[0].key and x.is_memory == is_memory]
-        own.sort(key=lambda line: line.kind != main)
-        if not own:
-            continue
-        others = [_pixels(x, scale) for x in drawn if x not in own]
+    for group in _groups(roofs):
+        own = [line for line in drawn if line.roof is group[0]]
+        others = [line for line in drawn if line.roof is not group[0]]
         best = None
-        for full in (True, False):
-            text = label_text(roofs, is_memory=is_memory, full=full)
-            width = ruler.width(text, SMALL_PX)
-            tries = _tries(own, text, width, scale, is_memory=is_memory)
-            free = [t for t in tries if _is_free(t.boxes, scale.area, taken)]
-            clear = [t for t in free if _is_free(t.boxes, scale.area, marks)]
-            legible = [t for t in clear if not any(_runs_through(line, t) for line in others)]
+        for full in (True, False) if own else ():
+            tries = _tries(own, label_text(group, full=full), ruler)
+            free = [t for t in tries if _is_free(t.boxes, area, taken)]
+            clear = [t for t in free if _is_free(t.boxes, area, marks)]
+            legible = (t for t in clear if not any(_runs_through(line, t) for line in others))
             if clear:
-                best = (legible or clear)[0]
+                best = next(legible, clear[0])
                 break
             best = best or next(iter(free), None)
         if best is not None:
@@ -100,107 +209,83 @@ def labels(
     return tuple(placed)
 
 
-def _groups(panel: Panel) -> Iterable[tuple[list[Roof], bool]]:
+def _groups(roofs: Sequence[Roof]) -> list[list[Roof]]:
     """What gets one label: ceilings of the same heights together, each memory roof alone."""
-    same: dict[tuple[tuple[str, float], ...], list[Roof]] = {}
-    for roof in panel.ceilings:
-        same.setdefault(tuple(roof.rates.items()), []).append(roof)
-    yield from ((roofs, False) for roofs in same.values())
-    yield from (([roof], True) for roof in panel.memory)
+    same: dict[tuple[object, ...], list[Roof]] = {}
+    for roof in sorted(roofs, key=lambda roof: roof.is_memory):
+        key = (roof.key,) if roof.is_memory else tuple(roof.rates.items())
+        same.setdefault(key, []).append(roof)
+    return list(same.values())
 
 
-def label_text(roofs: Sequence[Roof], *, is_memory: bool, full: bool = True) -> str:
+def label_text(roofs: Sequence[Roof], *, full: bool = True) -> str:
     """Name a roof with its height: "DRAM 603 GB/s (datasheet 640 GB/s)".
 
     ``roofs`` have the same height; without ``full`` the other kinds of peak are left out.
     """
     roof = roofs[0]
-
-    def height(rate: float) -> str:
-        return numbers.bandwidth(rate) if is_memory else words.rate(roof.key, rate)
-
-    name = ", ".join(words.LEVELS[r.key] if is_memory else names.operation(r.key) for r in roofs)
-    text = f"{name} {height(roof.rates[roof.main])}"
+    text = f"{', '.join(r.name for r in roofs)} {roof.height(roof.rates[roof.main])}"
     if roof.main != "report":
         text += f" {roof.main}"
-    if not full:
-        return text
-    others = [f"{kind} {height(r)}" for kind, r in roof.rates.items() if kind != roof.main]
-    return text + (f" ({', '.join(others)})" if others else "")
+    others = [f"{kind} {roof.height(r)}" for kind, r in roof.rates.items() if kind != roof.main]
+    return f"{text} ({', '.join(others)})" if full and others else text
 
 
-def _tries(
-    own: Sequence[Line], text: str, width: float, scale: Scale, *, is_memory: bool
-) -> Iterable[RoofLabel]:
+def _tries(own: Sequence[Line], text: str, ruler: Ruler) -> Iterator[RoofLabel]:
     """Places for a label, the best first: above the roof's own line, then below its lowest.
 
     Above means above those of its lines that would run through the text, too.
     """
-    ends = sorted((_pixels(line, scale) for line in own), key=lambda e: e[1][1] - e[1][0])
-    main = _pixels(own[0], scale)
-    above = main
-    across = math.cos(math.atan2(main[1][1] - main[0][1], main[1][0] - main[0][0]))
-    for line in ends:
-        if 0 < across * (line[0][1] - above[0][1] - _rise(above, line)) < _LINE_PX + 4:
+    width, main = ruler.width(text, SMALL_PX), own[0]
+    above, angle = main, _angle(main)
+    shortest = sorted(own, key=lambda line: line.end[0] - line.start[0])
+    for line in shortest:
+        higher = line.start[1] - above.start[1]
+        higher -= math.tan(angle) * (line.start[0] - above.start[0])
+        if 0 < higher * math.cos(angle) < _LINE_PX + 4:
             above = line
-    for (start, end), up in ((above, True), (ends[0], False)):
-        angle = math.atan2(end[1] - start[1], end[0] - start[0])
-        length = math.hypot(end[0] - start[0], end[1] - start[1])
-        if is_memory:
+    for line, lift in ((above, 3.0), (shortest[0], -_LINE_PX - 1.0)):
+        length = math.dist(line.start, line.end)
+        if line.roof.is_memory:
             firsts = [8 + _STEP_PX * i for i in range(int((length - width) // _STEP_PX))]
         else:  # named at the right end; the text may begin left of the ridge
             firsts = [length - width - 8 - _STEP_PX * i for i in range(20)]
         for first in firsts:
-            yield _at(text, width, start, angle, first, above=up)
+            yield _at(text, width, line, first, lift)
 
 
-def _pixels(line: Line, scale: Scale) -> Ends:
-    (x0, y0), (x1, y1) = line.ends
-    return (scale.x(x0), scale.y(y0)), (scale.x(x1), scale.y(y1))
+def _angle(line: Line) -> float:
+    return math.atan2(line.end[1] - line.start[1], line.end[0] - line.start[0])
 
 
-def _rise(base: Ends, other: Ends) -> float:
-    """How much higher ``base`` is where ``other`` begins than where it begins itself."""
-    (x0, y0), (x1, y1) = base
-    return (other[0][0] - x0) * (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
-
-
-def _at(
-    text: str, width: float, origin: tuple[float, float], angle: float, start: float, *, above: bool
-) -> RoofLabel:
-    along, up = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
-    lift = 3.0 if above else -_LINE_PX - 1.0
-    x = origin[0] + start * along[0] + lift * up[0]
-    y = origin[1] + start * along[1] + lift * up[1]
+def _at(text: str, width: float, line: Line, first: float, lift: float) -> RoofLabel:
+    """The text ``first`` pixels along a line and ``lift`` above it."""
+    angle = _angle(line)
+    cos, sin = math.cos(angle), math.sin(angle)
+    x = line.start[0] + first * cos - lift * sin
+    y = line.start[1] + first * sin + lift * cos
     if abs(angle) < 1e-6:
         boxes = [Box(x, y, x + width, y + _LINE_PX)]
     else:
         half = _LINE_PX / 2
         steps = max(int(width // half), 1)
-        centres = [
-            (
-                x + (i + 0.5) * width / steps * along[0] + half * up[0],
-                y + (i + 0.5) * width / steps * along[1] + half * up[1],
-            )
-            for i in range(steps)
-        ]
-        boxes = [Box(cx - half, cy - half, cx + half, cy + half) for cx, cy in centres]
-    degrees = math.degrees(angle)
-    return RoofLabel(text=text, x=x, y=y, degrees=degrees, width=width, boxes=tuple(boxes))
+        along = [(i + 0.5) * width / steps for i in range(steps)]
+        left, low = x - half * sin, y + half * cos
+        boxes = [Box.around(left + a * cos, low + a * sin, half) for a in along]
+    return RoofLabel(text=text, x=x, y=y, angle=angle, width=width, boxes=tuple(boxes))
 
 
-def _runs_through(line: Ends, label: RoofLabel) -> bool:
+def _runs_through(line: Line, label: RoofLabel) -> bool:
     """Whether a line crosses the text: it is clipped to it, in the text's own axes."""
-    angle = math.radians(label.degrees)
-    along, up = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
+    cos, sin = math.cos(label.angle), math.sin(label.angle)
     low, high = 0.0, 1.0  # the part of the line that is left
-    for axis, length in ((along, label.width), (up, _LINE_PX)):
-        start, end = ((x - label.x) * axis[0] + (y - label.y) * axis[1] for x, y in line)
+    for (ax, ay), length in (((cos, sin), label.width), ((-sin, cos), _LINE_PX)):
+        start, end = ((x - label.x) * ax + (y - label.y) * ay for x, y in (line.start, line.end))
         if abs(end - start) < 1e-9:
             if not 0 < start < length:
                 return False
             continue
-        first, last = sorted(((0 - start) / (end - start), (length - start) / (end - start)))
+        first, last = sorted((-start / (end - start), (length - start) / (end - start)))
         low, high = max(low, first), min(high, last)
     return low < high
 
@@ -211,35 +296,18 @@ def _is_free(boxes: Sequence[Box], area: Box, taken: Sequence[Box]) -> bool:
     )
 
 
-def draw(
-    canvas: Canvas, drawn: Sequence[Line], texts: Sequence[RoofLabel], scale: Scale, x_end: float
-) -> None:
+def draw(canvas: Canvas, drawn: Sequence[Line], texts: Sequence[RoofLabel], x_end: float) -> None:
     """Draw lines and labels; ceilings go on to ``x_end``, over the strip of infinite intensity."""
     for line in drawn:
-        dashes = KINDS[line.kind][0]
-        main = line.key == "dram" or not line.is_memory
-        xs = [scale.x(line.ends[0][0]), scale.x(line.ends[1][0])]
-        ys = [scale.y(line.ends[0][1]), scale.y(line.ends[1][1])]
-        if not line.is_memory:
-            xs[1] = x_end
+        thick = line.kind == "report" and (line.roof.key == "dram" or not line.roof.is_memory)
         canvas.line(
-            xs,
-            ys,
-            "roof" if main and line.kind == "report" else "faint",
-            linewidth=1.8 if main and line.kind == "report" else 1.2,
-            linestyle="-" if dashes is None else (0, dashes),
+            [line.start[0], line.end[0] if line.roof.is_memory else x_end],
+            [line.start[1], line.end[1]],
+            "roof" if thick else "faint",
+            linewidth=1.8 if thick else 1.2,
+            linestyle=KINDS[line.kind][0],
             zorder=2,
         )
     for label in texts:
-        canvas.text(
-            label.x,
-            label.y,
-            label.text,
-            fontsize=SMALL_PX,
-            color="muted",
-            va="bottom",
-            rotation=label.degrees,
-            rotation_mode="anchor",
-            backed="background",
-            zorder=2.5,
-        )
+        turned = {"rotation": math.degrees(label.angle), "rotation_mode": "anchor", "va": "bottom"}
+        canvas.small(label.x, label.y, label.text, backed="background", zorder=2.5, **turned)

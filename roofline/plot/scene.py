@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Result, Rule
-from roofline.plot.ceilings import Roof, ceilings, memory_roofs
+from roofline.plot.roofs import Roof, roofs_of
 from roofline.plot.style import THEMES
 from roofline.render import sentences, summary
 from roofline.text import names
@@ -24,7 +24,7 @@ class Place(StrEnum):
 
     CHART = "chart"
     INFINITE = "infinite"  # operations without DRAM bytes: at the right edge of the chart
-    MARGIN = "margin"  # below the chart, with what is known of it
+    BARS = "bars"  # below the chart, with what is known of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.theme not in THEMES:
-            raise UsageError(
-                f"no theme is called {self.theme!r}", hint=f"one of: {', '.join(sorted(THEMES))}"
-            )
+            hint = f"one of: {', '.join(sorted(THEMES))}"
+            raise UsageError(f"no theme is called {self.theme!r}", hint=hint)
         for what, value, (least, most) in (
             ("width", self.width_px, WIDTHS_PX),
             ("height", self.height_px, HEIGHTS_PX),
@@ -68,18 +67,24 @@ class Options:
 class Mark:
     """A kernel (or launch) in the picture; ``rank`` counts from 1 by time within its panel.
 
-    ``detail`` tells it from others with the same name; ``why`` says what keeps it off the chart.
+    ``detail`` tells it from others with the same name; ``why`` says what keeps it off the chart;
+    ``id`` is its own in the SVG.
     """
 
-    rank: int
-    name: str
-    detail: str
     result: Result
     total_s: float | None
     share: float | None
     count: int
     place: Place
     why: str
+    rank: int = 0
+    detail: str = ""
+    id: str = ""
+
+    @property
+    def name(self) -> str:
+        """The kernel's full name."""
+        return self.result.measurement.demangled or self.result.measurement.name
 
     @property
     def x(self) -> float:
@@ -98,7 +103,7 @@ class Mark:
     def level_intensity(self, level: str) -> float | None:
         """Operations per byte of a memory level, where its bytes are measured."""
         m = self.result.measurement
-        level_bytes = {"dram": m.dram_bytes, "l2": m.l2_bytes, "l1": m.l1_bytes}[level]
+        level_bytes = getattr(m, f"{level}_bytes")
         return m.total_operations / level_bytes if m.total_operations and level_bytes else None
 
 
@@ -108,8 +113,7 @@ class Panel:
 
     device: str
     marks: tuple[Mark, ...]
-    memory: tuple[Roof, ...]
-    ceilings: tuple[Roof, ...]
+    roofs: tuple[Roof, ...]
     levels: bool
     rule: Rule
 
@@ -126,6 +130,11 @@ class Scene:
     panels: tuple[Panel, ...]
     notes: tuple[str, ...]
 
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks of all panels."""
+        return tuple(mark for panel in self.panels for mark in panel.marks)
+
 
 def compose(view: Analysis | Chosen, options: Options) -> Scene:
     """Arrange what was analysed, nothing left out; what a filter left out is noted."""
@@ -135,7 +144,10 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
         device = mark.result.measurement.device
         key = device.name, device.compute_capability, device.sm_count
         by_device.setdefault(key, []).append(mark)
-    panels = tuple(_panel(marks, options, part.analysis.rule) for marks in by_device.values())
+    panels = tuple(
+        _panel(number, marks, options, part.analysis.rule)
+        for number, marks in enumerate(by_device.values(), start=1)
+    )
     return Scene(
         title=names.printable(options.title or _title(part.analysis, panels)),
         panels=panels,
@@ -143,25 +155,20 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
     )
 
 
-def mark_id(panel: int, mark: Mark) -> str:
-    """The id of a mark in the SVG; panels count from 1."""
-    return f"kernel-{panel}-{mark.rank}"
-
-
 def place_of(m: Measurement) -> tuple[Place, str]:
     """Where a kernel can be shown, and the reason where that is not on the chart."""
     if not m.duration_s:
-        return Place.MARGIN, "duration not measured"
+        return Place.BARS, "duration not measured"
     if not m.operations:
-        return Place.MARGIN, "operations not measured"
+        return Place.BARS, "operations not measured"
     if not m.total_operations:
-        return Place.MARGIN, "no FP or tensor operations"
+        return Place.BARS, "no FP or tensor operations"
     if m.dram_bytes is None:
-        return Place.MARGIN, "DRAM bytes not measured"
+        return Place.BARS, "DRAM bytes not measured"
     return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
 
 
-def _marks(part: Chosen, options: Options) -> Iterable[Mark]:
+def _marks(part: Chosen, options: Options) -> Iterator[Mark]:
     if options.launches:
         for position in part.order:
             result = part.analysis.results[position]
@@ -172,67 +179,46 @@ def _marks(part: Chosen, options: Options) -> Iterable[Mark]:
 
 
 def _mark(result: Result, total_s: float | None, share: float | None, count: int) -> Mark:
-    measured = result.measurement
-    place, why = place_of(measured)
-    return Mark(
-        rank=0,
-        name=measured.demangled or measured.name,
-        detail="",
-        result=result,
-        total_s=total_s,
-        share=share,
-        count=count,
-        place=place,
-        why=why,
-    )
+    place, why = place_of(result.measurement)
+    return Mark(result=result, total_s=total_s, share=share, count=count, place=place, why=why)
 
 
-def _panel(marks: Sequence[Mark], options: Options, rule: Rule) -> Panel:
-    details = tell_apart([m.name for m in marks], [m.result.measurement for m in marks])
+def _panel(number: int, marks: Sequence[Mark], options: Options, rule: Rule) -> Panel:
     ranked = tuple(
-        replace(mark, rank=rank, detail=detail)
-        for rank, (mark, detail) in enumerate(zip(marks, details, strict=True), start=1)
+        replace(mark, rank=rank, detail=detail, id=f"kernel-{number}-{rank}")
+        for rank, (mark, detail) in enumerate(zip(marks, _details(marks), strict=True), start=1)
     )
-    on_chart = [m.result for m in ranked if m.place is not Place.MARGIN]
+    results = tuple(m.result for m in marks)
+    on_chart = [m.result for m in ranked if m.place is not Place.BARS]
     levels = options.levels
-    if levels is None:
-        levels = len(on_chart) <= LEVELS_UP_TO
+    used = summary.devices(Analysis(sources=(), results=results, groups=()))
     return Panel(
-        device=_device(marks),
+        device=sentences.device(used[0]),
         marks=ranked,
-        memory=tuple(memory_roofs(on_chart, datasheet=options.datasheet)),
-        ceilings=tuple(ceilings(on_chart, datasheet=options.datasheet)),
-        levels=levels,
+        roofs=tuple(roofs_of(on_chart, datasheet=options.datasheet)),
+        levels=len(on_chart) <= LEVELS_UP_TO if levels is None else levels,
         rule=rule,
     )
 
 
-def tell_apart(signatures: Sequence[str], measured: Sequence[Measurement]) -> tuple[str, ...]:
+def _details(marks: Sequence[Mark]) -> list[str]:
     """What to add to equal names: their grids and blocks, else their places in the files."""
+    shapes = [sentences.geometry(m.result.measurement) for m in marks]
+    same_name = Counter(m.name for m in marks)
+    same_both = Counter((m.name, shape) for m, shape in zip(marks, shapes, strict=True))
 
-    def repeated(keys: Sequence[tuple[str, ...]]) -> list[bool]:
-        counts = Counter(keys)
-        return [counts[key] > 1 for key in keys]
+    def detail(mark: Mark, shape: str) -> str:
+        if same_name[mark.name] == 1:
+            return ""
+        unique = same_both[mark.name, shape] == 1
+        return f" ({shape})" if unique else f" #{mark.result.measurement.index}"
 
-    geometry = [sentences.geometry(m) for m in measured]
-    same_name = repeated([(name,) for name in signatures])
-    same_both = repeated(list(zip(signatures, geometry, strict=True)))
-    return tuple(
-        "" if not twice else f" #{m.index}" if still else f" ({shape})"
-        for twice, still, shape, m in zip(same_name, same_both, geometry, measured, strict=True)
-    )
-
-
-def _device(marks: Sequence[Mark]) -> str:
-    results = tuple(m.result for m in marks)
-    used = summary.devices(Analysis(sources=(), results=results, groups=()))
-    return sentences.device(used[0])
+    return list(map(detail, marks, shapes))
 
 
 def _notes(part: Chosen) -> Iterable[str]:
     yield sentences.UNDER_PROFILER
-    scope = sentences.scope(part)
-    if scope:
+    if scope := sentences.scope(part):
         yield f"{scope}."
     yield from sentences.source_notes(part)
 

@@ -6,10 +6,10 @@ import pytest
 
 from roofline.errors import UsageError
 from roofline.model import Device, Note, PeakSet, Result, Source
-from roofline.plot import Options, chart, levels
+from roofline.plot import Options, roofline
 from roofline.plot.canvas import Ruler
-from roofline.plot.labels import Box
-from roofline.plot.scale import Limits, Scale
+from roofline.plot.layout import Box
+from roofline.plot.roofs import Limits, Scale
 from roofline.plot.scene import Place, compose, place_of
 from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement
@@ -26,12 +26,12 @@ def only_panel(*results: Result, **options: object):
     [
         ({}, Place.CHART, ""),
         ({"dram_bytes": 0.0}, Place.INFINITE, ""),
-        ({"dram_bytes": None}, Place.MARGIN, "DRAM bytes not measured"),
-        ({"operations": {}}, Place.MARGIN, "operations not measured"),
-        ({"operations": {"fp32": 0.0}}, Place.MARGIN, "no FP or tensor operations"),
-        ({"operations": {}, "dram_bytes": None}, Place.MARGIN, "operations not measured"),
-        ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.MARGIN, "no FP or tensor ope"),
-        ({"duration_s": None}, Place.MARGIN, "duration not measured"),
+        ({"dram_bytes": None}, Place.BARS, "DRAM bytes not measured"),
+        ({"operations": {}}, Place.BARS, "operations not measured"),
+        ({"operations": {"fp32": 0.0}}, Place.BARS, "no FP or tensor operations"),
+        ({"operations": {}, "dram_bytes": None}, Place.BARS, "operations not measured"),
+        ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.BARS, "no FP or tensor ope"),
+        ({"duration_s": None}, Place.BARS, "duration not measured"),
     ],
 )
 def test_every_kernel_has_a_place(values, place, why):
@@ -61,20 +61,20 @@ def test_a_ceiling_for_each_precision_that_is_used_and_no_other():
     # TOY_PEAKS knows fp32, fp64 and tensor_bf16; the FP64 count of the second kernel is 0.
     panel = only_panel(kernel("a"), kernel("b", operations={"tensor_bf16": 5e9, "fp64": 0.0}))
 
-    assert [roof.key for roof in panel.ceilings] == ["fp32", "tensor_bf16"]
+    assert [roof.key for roof in panel.roofs if not roof.is_memory] == ["fp32", "tensor_bf16"]
 
 
 def test_kernels_below_the_chart_bring_no_ceiling():
     panel = only_panel(kernel("a"), kernel("b", operations={"fp64": 1e9}, dram_bytes=None))
 
-    assert [roof.key for roof in panel.ceilings] == ["fp32"]
+    assert [roof.key for roof in panel.roofs if not roof.is_memory] == ["fp32"]
 
 
 def test_kinds_of_peaks_stay_apart():
     measured = measurement()
     full = PeakSet(report=TOY_PEAKS, datasheet=DATASHEET, achieved=ACHIEVED)
     result = replace(kernel("a"), measurement=measured, peaks=full)
-    dram = only_panel(result).memory[0]
+    dram = only_panel(result).roofs[0]
 
     assert dict(dram.rates) == {"report": 1e12, "datasheet": 1.2e12, "achieved": 0.9e12}
     assert dram.main == "report"
@@ -83,7 +83,7 @@ def test_kinds_of_peaks_stay_apart():
 def test_datasheet_roofs_can_be_left_out():
     panel = only_panel(kernel("a"), datasheet=False)
 
-    assert all(set(roof.rates) == {"report"} for roof in (*panel.memory, *panel.ceilings))
+    assert all(set(roof.rates) == {"report"} for roof in panel.roofs)
 
 
 def test_cache_roofs_only_where_the_report_measures_them():
@@ -92,9 +92,9 @@ def test_cache_roofs_only_where_the_report_measures_them():
     result = kernel("a", peaks=bare)
     result = replace(result, peaks=PeakSet(report=bare, datasheet=datasheet))
 
-    assert [roof.key for roof in only_panel(result).memory] == ["dram"]
+    assert [roof.key for roof in only_panel(result).roofs if roof.is_memory] == ["dram"]
     measured = replace(result, measurement=replace(result.measurement, l1_bytes=1e9))
-    assert [roof.key for roof in only_panel(measured).memory] == ["dram", "l1"]
+    assert [roof.key for roof in only_panel(measured).roofs if roof.is_memory] == ["dram", "l1"]
 
 
 def test_devices_get_a_panel_each_the_one_with_the_most_time_first():
@@ -177,10 +177,10 @@ def test_a_ceiling_far_below_every_mark_is_within_the_axes():
         kernel("k", operations={"tensor_fp4": 300e9, "fp32": 1e6}, dram_bytes=1e9, peaks=peaks),
         datasheet=False,
     )
-    planned = chart.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler())
 
     assert planned is not None
-    heights = [planned.scale.y(line.ends[1][1]) for line in planned.lines if not line.is_memory]
+    heights = [line.end[1] for line in planned.lines if not line.roof.is_memory]
     assert len(heights) == 2
     assert all(planned.scale.area.y0 < y < planned.scale.area.y1 for y in heights)
     assert len([x for x in planned.roof_labels if "FP32" in x.text]) == 1
@@ -190,7 +190,7 @@ def test_levels_that_were_not_measured_have_no_mark():
     bare = only_panel(kernel("a", l1_bytes=None, l2_bytes=4e9)).marks[0]
     scale = Scale(Limits(1e-4, 1e3, 1e6, 1e15), Box(0, 0, 700, 400))
 
-    assert [level for level, _ in levels.places(bare, scale)] == ["l2"]
+    assert [level for level, _ in roofline.levels(bare, scale)] == ["l2"]
 
 
 def test_marks_of_levels_keep_their_order():

@@ -7,7 +7,7 @@ import pytest
 
 from roofline.model import Bound, Rule
 from roofline.plot import Options, draw, words
-from roofline.plot.margin import ROWS, busiest
+from roofline.plot.bars import ROWS, busiest
 from tests.makers import analysis, measurement, result, unit, verdict
 from tests.plot.values import kernel, mixed, texts
 
@@ -96,7 +96,7 @@ def test_more_rows_than_there_is_room_for_are_counted():
     ]
     words = texts(draw(analysis(*many)))
 
-    assert "and 10 more kernels with 25 % of the time" in words
+    assert "and 10 more kernels with 25.0 % of the time" in words
 
 
 @pytest.mark.parametrize("threshold", [0.0, 20.0, 100.0])

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+Point = tuple[float, float]
+
 _DIRECTIONS = tuple(
     (math.cos(math.radians(a)), math.sin(math.radians(a)))
     for a in (0, 180, 45, 135, 315, 225, 90, 270, 22, 158, 338, 202, 67, 113, 293, 247)
@@ -25,6 +27,16 @@ class Box:
     x1: float
     y1: float
 
+    @classmethod
+    def around(cls, x: float, y: float, reach: float) -> Box:
+        """The square about a point."""
+        return cls(x - reach, y - reach, x + reach, y + reach)
+
+    @property
+    def middle(self) -> float:
+        """The x of its centre."""
+        return (self.x0 + self.x1) / 2
+
     def overlaps(self, other: Box, gap: float = 0.0) -> bool:
         """Whether the two are nearer than ``gap``."""
         return (
@@ -40,14 +52,24 @@ class Box:
             self.x0 >= area.x0 and self.x1 <= area.x1 and self.y0 >= area.y0 and self.y1 <= area.y1
         )
 
-    def nearest(self, x: float, y: float) -> tuple[float, float]:
+    def holds(self, point: Point) -> bool:
+        """Whether a point is within the box, not on its edge."""
+        return self.x0 < point[0] < self.x1 and self.y0 < point[1] < self.y1
+
+    def nearest(self, x: float, y: float) -> Point:
         """The point of the box that is nearest to (x, y)."""
         return min(max(x, self.x0), self.x1), min(max(y, self.y0), self.y1)
 
     def distance(self, x: float, y: float) -> float:
         """From (x, y) to the nearest point of the box."""
-        near_x, near_y = self.nearest(x, y)
-        return math.hypot(near_x - x, near_y - y)
+        return math.dist((x, y), self.nearest(x, y))
+
+
+def points_along(start: Point, end: Point, step: float) -> list[Point]:
+    """Points from ``start`` to ``end``, about ``step`` apart."""
+    steps = max(int(math.dist(start, end) // step), 1)
+    (x, y), (width, height) = start, (end[0] - start[0], end[1] - start[1])
+    return [(x + width * i / steps, y + height * i / steps) for i in range(steps + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,48 +83,38 @@ class Anchor:
     height: float
 
 
-def place(
-    anchors: Sequence[Anchor],
-    area: Box,
-    *,
-    taken: Sequence[Box] = (),
-    marks: Sequence[Box] = (),
-    lines: Sequence[tuple[float, float]] = (),
-) -> tuple[Box | None, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Where labels may go, what they must keep off (``taken``), and what they should keep off.
+
+    ``lines`` are points along roofs.
+    """
+
+    area: Box
+    taken: Sequence[Box] = ()
+    marks: Sequence[Box] = ()
+    lines: Sequence[Point] = ()
+
+
+def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:
     """A box for each anchor, the first served first; ``None`` where the area is full.
 
-    No box overlaps another, one of ``taken``, or leaves ``area``. Marks (the anchors' own and
-    ``marks``), leaders and ``lines`` (points along roofs) are avoided where there is room. The
-    same input gives the same answer.
+    No box overlaps another or one of ``room.taken``, or leaves the area. Marks, leaders and lines
+    are avoided where there is room. The same input gives the same answer.
     """
-    all_marks = [*marks, *(_around_mark(a) for a in anchors)]
-    line_boxes = [Box(x, y, x, y) for x, y in lines]
+    marks = [*room.marks, *(Box.around(a.x, a.y, a.radius) for a in anchors)]
     placed: list[Box | None] = []
-    hard = list(taken)
+    hard = list(room.taken)
     for anchor in anchors:
-        box = _around(anchor, area, hard, all_marks, line_boxes) or _anywhere(anchor, area, hard)
+        box = _around(anchor, room, hard, marks) or _anywhere(anchor, room.area, hard)
         placed.append(box)
         if box is not None:
             hard.append(box)
     return _untangle(anchors, placed)
 
 
-def _around_mark(anchor: Anchor) -> Box:
-    return Box(
-        anchor.x - anchor.radius,
-        anchor.y - anchor.radius,
-        anchor.x + anchor.radius,
-        anchor.y + anchor.radius,
-    )
-
-
-def _around(
-    anchor: Anchor,
-    area: Box,
-    hard: Sequence[Box],
-    marks: Sequence[Box],
-    lines: Sequence[Box],
-) -> Box | None:
+def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box]) -> Box | None:
+    """The cheapest place near a mark."""
     best: Box | None = None
     best_cost = math.inf
     for ring in _RINGS:
@@ -110,12 +122,13 @@ def _around(
             break
         for order, (dx, dy) in enumerate(_DIRECTIONS):
             box = _beside(anchor, ring, dx, dy)
-            if not box.inside(area) or any(box.overlaps(h, _GAP) for h in hard):
+            if not box.inside(room.area) or any(box.overlaps(h, _GAP) for h in hard):
                 continue
+            path = points_along((anchor.x, anchor.y), box.nearest(anchor.x, anchor.y), 5)[1:-1]
             cost = ring + 0.4 * order
             cost += _ON_MARK * sum(box.overlaps(m, 1.0) for m in marks)
-            cost += _ON_LINE * sum(box.overlaps(p) for p in lines)
-            cost += _ON_LEADER * _crossed(anchor, box, hard)
+            cost += _ON_LINE * sum(map(box.holds, room.lines))
+            cost += _ON_LEADER * sum(any(map(label.holds, path)) for label in hard)
             if cost < best_cost:
                 best, best_cost = box, cost
     return best
@@ -130,33 +143,18 @@ def _beside(anchor: Anchor, ring: float, dx: float, dy: float) -> Box:
     return Box(left, low, left + anchor.width, low + anchor.height)
 
 
-def _crossed(anchor: Anchor, box: Box, labels: Sequence[Box]) -> int:
-    """How many labels a straight leader from the mark to ``box`` would run through."""
-    end_x, end_y = box.nearest(anchor.x, anchor.y)
-    steps = max(int(math.hypot(end_x - anchor.x, end_y - anchor.y) // 5), 1)
-    path = [
-        (anchor.x + (end_x - anchor.x) * i / steps, anchor.y + (end_y - anchor.y) * i / steps)
-        for i in range(1, steps)
-    ]
-    return sum(any(b.x0 < x < b.x1 and b.y0 < y < b.y1 for x, y in path) for b in labels)
-
-
 def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
     """The free place of a grid over the whole area that is nearest to the mark."""
     step_x, step_y = max(anchor.width / 2, 4.0), anchor.height + _GAP
-    best: Box | None = None
-    best_distance = math.inf
-    y = area.y0
-    while y + anchor.height <= area.y1:
-        x = area.x0
-        while x + anchor.width <= area.x1:
-            box = Box(x, y, x + anchor.width, y + anchor.height)
-            distance = box.distance(anchor.x, anchor.y)
-            if distance < best_distance and not any(box.overlaps(h, _GAP) for h in hard):
-                best, best_distance = box, distance
-            x += step_x
-        y += step_y
-    return best
+    columns = int((area.x1 - area.x0 - anchor.width) // step_x) + 1
+    rows = int((area.y1 - area.y0 - anchor.height) // step_y) + 1
+    places = (
+        Box(x, y, x + anchor.width, y + anchor.height)
+        for y in (area.y0 + row * step_y for row in range(rows))
+        for x in (area.x0 + column * step_x for column in range(columns))
+    )
+    free = (box for box in places if not any(box.overlaps(h, _GAP) for h in hard))
+    return min(free, key=lambda box: box.distance(anchor.x, anchor.y), default=None)
 
 
 def _untangle(anchors: Sequence[Anchor], placed: Sequence[Box | None]) -> tuple[Box | None, ...]:

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.plot import roofs
-from roofline.plot.ceilings import Roof
-from roofline.plot.labels import Box
-from roofline.plot.scale import Limits, Scale, ceiling_line, limits, memory_line
+from roofline.plot.layout import Box
+from roofline.plot.roofs import Limits, Line, Roof, Scale, ceiling_line, limits, memory_line
 
-DRAM = Roof(key="dram", rates={"report": 1e12})
+DRAM = Roof(key="dram", is_memory=True, rates={"report": 1e12})
 FP32 = Roof(key="fp32", rates={"report": 10e12})
 FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
 
@@ -26,13 +25,13 @@ def test_a_decade_is_as_wide_as_any_other():
 
 def test_the_memory_roof_ends_at_the_ridge():
     # 1 TB/s reaches 10 TFLOP/s at 10 operations a byte; the left edge is at 0.1.
-    line = memory_line(1e12, Limits(0.1, 1000, 1e9, 1e14), 10e12)
+    line = memory_line(1e12, Limits(0.1, 1000, 1e9, 1e14), [5e12, 10e12])
 
     assert line == (pytest.approx((0.1, 1e11)), pytest.approx((10.0, 10e12)))
 
 
 def test_a_memory_roof_below_the_axes_is_not_drawn():
-    assert memory_line(1e3, Limits(0.1, 10, 1e9, 1e12), 1e12) is None
+    assert memory_line(1e3, Limits(0.1, 10, 1e9, 1e12), [1e12]) is None
 
 
 def test_a_ceiling_begins_at_the_ridge_of_the_fastest_memory():
@@ -51,7 +50,7 @@ positive = st.floats(1e-6, 1e6)
     memory=st.sampled_from([[], [DRAM]]),
 )
 def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, memory):
-    found = limits(points, heights, memory, ceilings)
+    found = limits(points, heights, [*memory, *ceilings])
 
     assert all(math.isfinite(v) and v > 0 for v in (found.x0, found.x1, found.y0, found.y1))
     assert all(found.x0 < x < found.x1 and found.y0 < y < found.y1 for x, y in points)
@@ -60,33 +59,29 @@ def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, m
 
 
 @pytest.mark.parametrize(
-    ("roof", "is_memory", "text"),
+    ("roof", "text"),
     [
-        (DRAM, True, "DRAM 1.00 TB/s"),
+        (DRAM, "DRAM 1.00 TB/s"),
         (
-            Roof(key="dram", rates={"report": 603e9, "datasheet": 640e9}),
-            True,
+            Roof(key="dram", is_memory=True, rates={"report": 603e9, "datasheet": 640e9}),
             "DRAM 603 GB/s (datasheet 640 GB/s)",
         ),
-        (
-            Roof(key="tensor_int8", rates={"datasheet": 624e12}),
-            False,
-            "tensor INT8 624 TOP/s datasheet",
-        ),
+        (Roof(key="tensor_int8", rates={"datasheet": 624e12}), "tensor INT8 624 TOP/s datasheet"),
     ],
 )
-def test_a_roof_is_named_with_its_height_and_kind(roof, is_memory, text):
-    assert roofs.label_text([roof], is_memory=is_memory) == text
+def test_a_roof_is_named_with_its_height_and_kind(roof, text):
+    assert roofs.label_text([roof]) == text
 
 
 def test_equal_ceilings_share_a_label():
     fp16 = Roof(key="fp16", rates={"report": 10e12})
 
-    assert roofs.label_text([FP32, fp16], is_memory=False) == "FP32, FP16 10.0 TFLOP/s"
+    assert roofs.label_text([FP32, fp16]) == "FP32, FP16 10.0 TFLOP/s"
 
 
 def a_label(degrees: float) -> roofs.RoofLabel:
-    return roofs.RoofLabel(text="", x=100.0, y=50.0, degrees=degrees, width=40.0, boxes=())
+    angle = math.radians(degrees)
+    return roofs.RoofLabel(text="", x=100.0, y=50.0, angle=angle, width=40.0, boxes=())
 
 
 @pytest.mark.parametrize(
@@ -102,4 +97,7 @@ def a_label(degrees: float) -> roofs.RoofLabel:
     ],
 )
 def test_lines_through_a_label_are_found(line, degrees, crosses):
-    assert roofs._runs_through(line, a_label(degrees)) is crosses
+    start, end = line
+    drawn = Line(roof=DRAM, kind="report", start=start, end=end)
+
+    assert roofs._runs_through(drawn, a_label(degrees)) is crosses

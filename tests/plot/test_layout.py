@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roofline.plot import Options, chart, words
+from roofline.plot import Options, roofline, words
 from roofline.plot.canvas import Ruler
-from roofline.plot.labels import Anchor, Box, place
+from roofline.plot.layout import Anchor, Box, Room, place
 from roofline.plot.scene import compose
 from tests.plot.values import crowd
 
@@ -40,7 +40,7 @@ clustered = st.builds(
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.one_of(anchors, clustered), min_size=1, max_size=30))
 def test_thirty_labels_neither_overlap_nor_leave_the_axes(wanted):
-    placed = place(wanted, AREA)
+    placed = place(wanted, Room(area=AREA))
 
     assert None not in placed  # 30 boxes of at most 60 x 14 fit into 800 x 400
     boxes = [b for b in placed if b is not None]
@@ -53,14 +53,16 @@ def test_thirty_labels_neither_overlap_nor_leave_the_axes(wanted):
 
 def test_labels_keep_off_what_is_taken():
     taken = [Box(50, 0, 800, 400)]
-    (box,) = place([Anchor(60, 200, 4, 30, 14)], AREA, taken=taken)
+    (box,) = place([Anchor(60, 200, 4, 30, 14)], Room(area=AREA, taken=taken))
 
     assert box is not None
     assert box.x1 <= 50
 
 
 def test_a_full_area_leaves_labels_off_instead_of_on_top():
-    placed = place([Anchor(10, 10, 2, 20, 14)] * 9, Box(0, 0, 45, 34))  # room for 2 x 2 boxes
+    placed = place(
+        [Anchor(10, 10, 2, 20, 14)] * 9, Room(area=Box(0, 0, 45, 34))
+    )  # room for 2 x 2 boxes
 
     boxes = [b for b in placed if b is not None]
     assert 1 <= len(boxes) <= 4
@@ -68,14 +70,14 @@ def test_a_full_area_leaves_labels_off_instead_of_on_top():
 
 
 def test_a_lone_label_is_to_the_right_of_its_mark():
-    (box,) = place([Anchor(100, 100, 5, 40, 14)], AREA)
+    (box,) = place([Anchor(100, 100, 5, 40, 14)], Room(area=AREA))
 
     # 3 px beside a mark of radius 5, centred on its height
     assert box == Box(108.0, 93.0, 148.0, 107.0)
 
 
 def test_a_label_at_the_right_edge_goes_to_the_left():
-    (box,) = place([Anchor(795, 100, 5, 40, 14)], AREA)
+    (box,) = place([Anchor(795, 100, 5, 40, 14)], Room(area=AREA))
 
     assert box is not None
     assert box.x1 <= 795 - 5
@@ -84,7 +86,7 @@ def test_a_label_at_the_right_edge_goes_to_the_left():
 def test_leaders_of_equal_labels_do_not_cross():
     # Two marks side by side; the first is served first, and where it goes must not matter.
     wanted = [Anchor(400, 200, 4, 18, 14), Anchor(404, 200, 4, 18, 14)]
-    first, second = place(wanted, AREA)
+    first, second = place(wanted, Room(area=AREA))
 
     assert first is not None
     assert second is not None
@@ -96,7 +98,7 @@ def test_leaders_of_equal_labels_do_not_cross():
 @pytest.mark.parametrize("seed", range(6))
 def test_thirty_kernels_of_a_chart_are_all_labelled(seed):
     (panel,) = compose(crowd(seed), Options()).panels
-    planned = chart.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler())
 
     assert planned is not None
     assert planned.numbered
@@ -106,12 +108,12 @@ def test_thirty_kernels_of_a_chart_are_all_labelled(seed):
     assert disjoint(boxes)
     assert all(b.inside(planned.scale.area) for b in boxes)
     assert not any(a.overlaps(b) for a in boxes for b in roof_boxes)
-    assert planned == chart.lay_out(panel, 900, 470, Ruler())  # the same again
+    assert planned == roofline.lay_out(panel, 900, 470, Ruler())  # the same again
 
 
 def test_more_than_thirty_kernels_are_drawn_and_the_longest_labelled():
     (panel,) = compose(crowd(3, 60), Options()).panels
-    planned = chart.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler())
 
     assert planned is not None
     assert len(planned.spots) == 60
@@ -121,7 +123,7 @@ def test_more_than_thirty_kernels_are_drawn_and_the_longest_labelled():
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_few_kernels_are_labelled_with_their_names(count):
     (panel,) = compose(crowd(1, count), Options()).panels
-    planned = chart.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler())
 
     assert planned is not None
     assert not planned.numbered
@@ -131,7 +133,7 @@ def test_few_kernels_are_labelled_with_their_names(count):
 
 def test_a_label_says_what_limits_its_kernel():
     (panel,) = compose(crowd(1, 1), Options()).panels
-    planned = chart.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler())
 
     assert planned is not None
     (spot,) = planned.spots
@@ -142,7 +144,7 @@ def test_a_label_says_what_limits_its_kernel():
 
 def test_a_narrow_chart_has_numbers_sooner():
     (panel,) = compose(crowd(1, 6), Options()).panels
-    planned = chart.lay_out(panel, 480, 470, Ruler())
+    planned = roofline.lay_out(panel, 480, 470, Ruler())
 
     assert planned is not None
     assert planned.numbered

@@ -1,0 +1,191 @@
+"""A picture to a file: PNG, SVG, PDF or a page of HTML by the ending; the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from roofline import __version__
+from roofline.errors import UsageError
+from roofline.files import refuse_overwrite, whole_file
+from roofline.plot.canvas import styled
+from roofline.plot.style import DPI, THEMES
+
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+MOST_SCALE = 4.0
+_CREATOR = f"roofline {__version__}"
+# No date, so that the same report gives the same bytes.
+_METADATA: Mapping[str, dict[str, Any]] = {
+    "png": {"Software": _CREATOR},
+    "svg": {"Date": None, "Creator": _CREATOR},
+    "pdf": {"CreationDate": None, "Creator": _CREATOR},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A figure with what can be said about its marks.
+
+    ``tips`` maps a mark's id to lines, ``rows`` to its row of the table below the page's picture.
+    """
+
+    figure: Figure
+    title: str
+    theme: str
+    tips: Mapping[str, str]
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[str, ...]]
+
+
+def check_path(path: Path, *, force: bool, option: str = "") -> None:
+    """Raise ``UsageError`` where a picture cannot be written to ``path``; before long work.
+
+    ``option`` is what named the path ("-o", "--plot"), for the hint.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        nameless = path.name in {"", "-", ".."}  # "-" is no stream: a picture is a file
+        better = Path("roofline.png") if nameless else path.with_suffix(".png")
+        raise UsageError(
+            "cannot draw to standard output" if path == Path("-") else f"cannot draw {path}",
+            why=f"a picture is a file that ends in {', '.join(ENDINGS)}",
+            hint=f"{option} {better}".lstrip(),
+        )
+    refuse_overwrite(path, force=force)
+
+
+def save(
+    picture: Picture,
+    path: Path,
+    *,
+    scale: float = 1.0,
+    force: bool = False,
+    both_themes: bool = True,
+) -> None:
+    """Write ``picture`` in the format that ``path`` ends in, whole or not at all.
+
+    ``scale`` multiplies the pixels of a PNG. ``both_themes`` lets a page of HTML follow the
+    reader's setting instead of the picture's theme.
+
+    Raises:
+        UsageError: the ending is not known, ``path`` exists (without ``force``), or ``scale`` is
+            not over 0 and at most ``MOST_SCALE``.
+
+    """
+    check_path(path, force=force)
+    if not 0 < scale <= MOST_SCALE:
+        raise UsageError(
+            f"cannot draw at {scale:g} times the pixels",
+            why=f"the scale is a number over 0, at most {MOST_SCALE:g}",
+            hint="2 for dense screens",
+        )
+    kind = path.suffix.lower().removeprefix(".")
+    if kind == "html":
+        content = html(picture, both_themes=both_themes).encode()
+    elif kind == "svg":
+        content = svg(picture).encode()
+    else:
+        content = _encoded(picture.figure, kind, dpi=DPI * (scale if kind == "png" else 1.0))
+    with whole_file(path, force=force) as temporary:
+        temporary.write_bytes(content)
+
+
+def _encoded(figure: Figure, kind: str, *, dpi: float = DPI) -> bytes:
+    target = io.BytesIO()
+    with styled():
+        figure.savefig(target, format=kind, dpi=dpi, metadata=_METADATA[kind])
+    return target.getvalue()
+
+
+def svg(picture: Picture) -> str:
+    """The picture as SVG with text as text, its size in pixels, and a tooltip for each mark."""
+    text = _encoded(picture.figure, "svg").decode()
+    text = re.sub(r'(<svg [^>]*?width=")([\d.]+)pt(" height=")([\d.]+)pt"', r'\1\2\g<3>\4"', text)
+
+    def with_tip(match: re.Match[str]) -> str:
+        tip = picture.tips.get(match[1])
+        return match[0] if tip is None else f"{match[0]}<title>{escape(tip)}</title>"
+
+    return re.sub(r'<g id="([\w-]+)">', with_tip, text)
+
+
+# --- one HTML file that needs nothing else: the SVG inline, a table, light and dark ---------------
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="color-scheme" content="{schemes}">
+<title>{title}</title>
+<style>
+{variables}
+body {{ margin: 0 auto; max-width: 1200px; padding: 12px; background: var(--background);
+  color: var(--ink); font: 14px/1.5 system-ui, sans-serif; }}
+svg {{ width: 100%; height: auto; }}
+g[id^="kernel-"]:hover {{ filter: brightness(1.25) drop-shadow(0 0 3px var(--ink)); }}
+.table {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }}
+th, td {{ padding: 4px 7px; text-align: left; border-bottom: 1px solid var(--grid);
+  vertical-align: top; white-space: nowrap; }}
+td:nth-child(2) {{ white-space: normal; overflow-wrap: anywhere; min-width: 14em; }}
+th {{ color: var(--muted); font-weight: 600; }}
+tr:hover td {{ background: var(--panel); }}
+</style>
+</head>
+<body>
+{svg}
+<div class="table">{table}</div>
+</body>
+</html>
+"""
+
+
+def html(picture: Picture, *, both_themes: bool) -> str:
+    """The picture as a page; with ``both_themes`` it follows the reader's setting."""
+    if both_themes:
+        dark = f"@media (prefers-color-scheme: dark) {{ {_variables('dark')} }}"
+        variables = f"{_variables('light')}\n{dark}"
+    else:
+        variables = _variables(picture.theme)
+    return _PAGE.format(
+        title=escape(picture.title),
+        schemes="light dark" if both_themes else picture.theme,
+        variables=variables,
+        svg=_inline(svg(picture), picture.theme),
+        table=_table(picture),
+    )
+
+
+def _variables(theme: str) -> str:
+    declared = " ".join(f"--{role}: {color};" for role, color in THEMES[theme].items())
+    return f":root {{ {declared} }}"
+
+
+def _inline(text: str, theme: str) -> str:
+    """The ``svg`` element alone, with a variable in place of each of the theme's colours."""
+    text = text[text.index("<svg ") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    role_of = {color: role for role, color in THEMES[theme].items()}
+
+    def variable(match: re.Match[str]) -> str:
+        role = role_of.get(match[2].lower())
+        return match[0] if role is None else f"{match[1]}: var(--{role})"
+
+    return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
+
+
+def _table(picture: Picture) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in picture.columns)
+    rows = "\n".join(
+        f'<tr id="row-{escape(name)}">{"".join(f"<td>{escape(c)}</td>" for c in row)}</tr>'
+        for name, row in picture.rows.items()
+    )
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
