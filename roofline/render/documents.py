@@ -57,13 +57,7 @@ class ShareDocument:
     kernel_share: Annotated[Number, about("of the sum of all kernels' times")]
     exposed_share: Annotated[Number, about("of the wall time: it ran and nothing else did")]
     wall_share: Annotated[Number, about("of the wall time: it ran")]
-    speedup_at_most: Annotated[
-        Bounds,
-        about(
-            "how many times faster the step gets: from exposed_share and from wall_share; null is "
-            "no limit or not known"
-        ),
-    ]
+    speedup_at_most: Annotated[Bounds, about("by exposed_share, wall_share; null is no limit")]
     apart: Annotated[Apart | None, about("why ncu cannot help with it")]
     chosen: bool
 
@@ -73,9 +67,7 @@ class JoinedShareDocument(ShareDocument):
     """A profiled kernel, and what reaching its nearest ceiling buys the step."""
 
     launches: Annotated[tuple[int, ...], about("positions in this document")]
-    saved_at_most: Annotated[
-        Bounds, about("part of the step's time, from exposed_share and from wall_share")
-    ]
+    saved_at_most: Annotated[Bounds, about("of the step's time: by exposed_share, wall_share")]
     step_speedup_at_most: Annotated[Bounds, about("how many times faster the step gets")]
 
 
@@ -88,6 +80,4 @@ class JoinedDocument:
     kernels: list[JoinedShareDocument]
     unprofiled: list[ShareDocument]
     unmatched: Annotated[list[tuple[int, ...]], about("launches that it does not have")]
-    ambiguous: Annotated[
-        list[tuple[int, ...]], about("launches that several of its kernels could be")
-    ]
+    ambiguous: Annotated[list[tuple[int, ...]], about("launches that could be several kernels")]

@@ -42,6 +42,9 @@ DESCRIPTION = (
 )
 
 
+_NULL = "null is no limit"
+
+
 @dataclass(frozen=True, kw_only=True)
 class UseDocument:
     """How a device spent a stretch of time; "exposed": while nothing else ran."""
@@ -57,20 +60,10 @@ class UseDocument:
     idle_s: float
     busy_share: Annotated[float, about("of wall_s")]
     kernel_share: Annotated[float, about("kernel_s of wall_s")]
-    without_gaps_at_most: Annotated[Number, about("bound: all gaps removed, 1 / busy_share")]
-    without_kernels_at_most: Annotated[
-        Number,
-        about(
-            "bound: all kernels free, communication included, 1 / (1 - kernel_share); "
-            "null is no limit"
-        ),
-    ]
+    without_gaps_at_most: Annotated[Number, about("bound: 1 / busy_share")]
+    without_kernels_at_most: Annotated[Number, about(f"bound: 1 / (1 - kernel_share); {_NULL}")]
     without_compute_at_most: Annotated[
-        Number,
-        about(
-            "bound: all kernels but communication free, 1 / (1 - compute_s / wall_s); "
-            "null is no limit"
-        ),
+        Number, about(f"bound, communication stays: 1 / (1 - compute_s / wall_s); {_NULL}")
     ]
 
 
@@ -96,16 +89,10 @@ class DeviceDocument:
     compute_capability: Text
     sm_count: int | None
     first: Annotated[First | None, about("what takes most of the wall time")]
-    steady: Annotated[bool | None, about("every step that counts launched the same kernels")]
+    steady: Annotated[bool | None, about("all counted steps launched the same kernels")]
     use: UseDocument | None
     host_late_s: Annotated[Number, about("idle time before launches that came too late")]
-    span_s: Annotated[
-        Number,
-        about(
-            "from the first event of the steps that count to their last, as Holistic "
-            "Trace Analysis counts"
-        ),
-    ]
+    span_s: Annotated[Number, about("from the first event of the counted steps to their last")]
     span_idle_s: Annotated[Number, about("idle time within the span")]
     steps: list[StepDocument]
     gaps: list[IdleGap]
@@ -134,7 +121,7 @@ class RequestDocument:
     launch_skip: int | None
     launch_count: int
     per_config: bool
-    basis: Annotated[Basis, about("how sure it is that the launch seen is the launch profiled")]
+    basis: Annotated[Basis, about("how sure it is that this profiles the launch that was seen")]
     notes: list[NoteDocument]
 
 
@@ -154,13 +141,7 @@ class SelectionDocument:
     version: Annotated[str, about("of roofline")]
     source: Source
     steps: Annotated[Steps, about("what the figures cover")]
-    truncated: Annotated[
-        bool,
-        about(
-            "the file ends in the middle, so events are missing: no wall time, no "
-            "bounds, shares are of the kernel time that was read"
-        ),
-    ]
+    truncated: Annotated[bool, about("events are missing at the end: no wall time, no bounds")]
     device: Annotated[int, about("the device whose kernels are chosen from")]
     devices: list[DeviceDocument]
     requests: list[RequestDocument]

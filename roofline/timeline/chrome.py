@@ -147,10 +147,7 @@ def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
             f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
         )
     if any(seen.get(c) for c in _CALLS):
-        return (
-            _CALLS_ONLY,
-            f"{_RECORD_CUDA}, with no other profiler attached",
-        )
+        return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA
 
 

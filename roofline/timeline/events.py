@@ -58,8 +58,20 @@ def identity(work: Work, name: str, **more: Any) -> Identity:
     return Identity(work=work, name=text, base_name=base, **more)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
+class _Columns:
+    """Equally long columns, which are equal where all their values are."""
+
+    __slots__: tuple[str, ...] = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__slots__
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Events(_Columns):
     """What ran on devices: equally long columns, ordered by start, times in ns.
 
     ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
@@ -84,8 +96,8 @@ class Events:
         return Events(**{name: getattr(self, name)[mask] for name in Events.__slots__})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calls(_Columns):
     """What host threads did: columns ordered by start. ``name`` is a key of ``call_names``."""
 
     start: Integers

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
+import pickle
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,14 @@ def test_it_is_what_its_script_writes():
 
 def test_it_says_that_it_was_computed():
     assert b"computed by roofline" in gzip.decompress(SAMPLE.read_bytes())
+
+
+def test_what_comes_of_it_obeys_python():
+    timeline_ = load_timeline(SAMPLE)
+    selection = select(timeline_)
+    for value in (timeline_, selection, join(analyze(FOLDER / "h100_mix.ncu-rep"), selection)):
+        assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value
+        assert asdict(value)
 
 
 def test_its_kernels_are_those_of_the_report():
