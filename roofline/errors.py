@@ -7,15 +7,7 @@ from typing import ClassVar
 
 
 class RooflineError(Exception):
-    """A failure that a person can do something about.
-
-    Args:
-        what: what failed and where, in one line.
-        why: the cause, where it is known.
-        hint: what to type or do next.
-        details: further lines.
-
-    """
+    """A failure that a person can do something about: what and where, why, what to type next."""
 
     exit_code: ClassVar[int] = 2
 
@@ -52,10 +44,7 @@ def one_line(text: str) -> str:
 
 
 class RooflineWarning(UserWarning):
-    """Something that was left out of account, and that does not keep the answer from being right.
-
-    The command line says it on stderr.
-    """
+    """Something that was left out of account, and that leaves the answer right; said on stderr."""
 
 
 class GateError(RooflineError):

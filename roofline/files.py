@@ -91,7 +91,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[Path]:
 
     """
     refuse_overwrite(path, force=force)
-    with _temporary_folder(_target(path).parent, path) as folder:
+    with temporary_folder(_target(path).parent, path) as folder:
         made = folder / path.name
         yield made
         _move(made, path, force=force)
@@ -119,7 +119,7 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
     places = {name: folder / name for name in names}
     for place in places.values() if there else [folder]:
         refuse_overwrite(place, force=force)
-    with _temporary_folder(folder if there else folder.parent, folder) as temporary:
+    with temporary_folder(folder if there else folder.parent, folder) as temporary:
         yield temporary
         folder.mkdir(exist_ok=True)
         for name, place in places.items():
@@ -127,10 +127,12 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
 
 
 @contextmanager
-def _temporary_folder(parent: Path, wanted: Path) -> Iterator[Path]:
+def temporary_folder(parent: Path | None, wanted: Path) -> Iterator[Path]:
     """A folder in ``parent`` that is gone afterwards; errors are of writing ``wanted``."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".roofline-", dir=parent) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix=".roofline-", dir=parent, ignore_cleanup_errors=True
+        ) as folder:
             yield Path(folder)
     except OSError as error:
         raise _unwritable(wanted, error) from error

@@ -40,14 +40,7 @@ def command(
 
 
 def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
-    """The options of ``command`` for ncu to read: it lists its chips and runs nothing.
-
-    The program is left out, lest an ncu that does otherwise run it.
-
-    Raises:
-        UsageError: as ``command``.
-
-    """
+    """The options of ``command`` for ncu to read: it lists its chips and runs nothing."""
     words = _options(request, ncu, metrics)
     return (str(ncu.path), *words, "--list-chips", *request.ncu_options)
 

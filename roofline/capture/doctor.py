@@ -19,33 +19,15 @@ from roofline.capture.request import Ncu
 
 # ncu -> the CUDA toolkit that it comes with (NVIDIA's release notes).
 CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
-    (2026, 2): (13, 3),
-    (2026, 1): (13, 2),
-    (2025, 4): (13, 1),
-    (2025, 3): (13, 0),
-    (2025, 2): (12, 9),
-    (2025, 1): (12, 8),
-    (2024, 3): (12, 6),
-    (2024, 2): (12, 5),
-    (2024, 1): (12, 4),
-    (2023, 3): (12, 3),
-    (2023, 2): (12, 2),
-    (2023, 1): (12, 1),
-    (2022, 4): (12, 0),
-    (2022, 3): (11, 8),
-    (2022, 2): (11, 7),
-    (2022, 1): (11, 6),
-}
+    (2026, 2): (13, 3), (2026, 1): (13, 2), (2025, 4): (13, 1), (2025, 3): (13, 0),
+    (2025, 2): (12, 9), (2025, 1): (12, 8), (2024, 3): (12, 6), (2024, 2): (12, 5),
+    (2024, 1): (12, 4), (2023, 3): (12, 3), (2023, 2): (12, 2), (2023, 1): (12, 1),
+    (2022, 4): (12, 0), (2022, 3): (11, 8), (2022, 2): (11, 7), (2022, 1): (11, 6),
+}  # fmt: skip
 # Processes that may hold the counters, by the first 15 characters that the kernel keeps.
 OWNERS = (
-    "nv-hostengine",
-    "dcgm-exporter",
-    "nsys",
-    "nsys-launcher",
-    "ncu",
-    "nv-nsight-cu-cl",
-    "ngfx",
-)
+    "nv-hostengine", "dcgm-exporter", "nsys", "nsys-launcher", "ncu", "nv-nsight-cu-cl", "ngfx",
+)  # fmt: skip
 _ROOM_BYTES = 1 << 30
 _LOCK = "nsight-compute-lock"
 

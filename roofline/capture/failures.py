@@ -37,33 +37,24 @@ class Diagnosis:
     names: tuple[str, ...] = ()
     log: str | None = None
 
-    def text(self) -> str:
-        """All of it for a person, one fact a line."""
-        failure = self.failure
-        parts = {
-            "evidence": self.evidence,
-            "where": self.context,
-            "try": failure.you,
-            "administrator": failure.admin,
-            "meanwhile": failure.meanwhile,
-            "log": self.log,
-        }
-        lines = [f"{failure.cause} [{failure.code}]"]
-        lines += [f"  {label}: {value}" for label, value in parts.items() if value]
-        if self.names:
-            lines += ["  kernels that ran:", *(f"    {name}" for name in self.names)]
-        return "\n".join(lines)
-
 
 class _DiagnosedError(RooflineError):
-    """An error whose message is a diagnosis."""
+    """An error whose message is a diagnosis, one fact a line."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
-        super().__init__(diagnosis.failure.cause)
+        failure = diagnosis.failure
+        facts = {
+            "evidence": diagnosis.evidence,
+            "where": diagnosis.context,
+            "administrator": failure.admin,
+            "meanwhile": failure.meanwhile,
+            "log": diagnosis.log,
+        }
+        details = [f"{label}: {fact}" for label, fact in facts.items() if fact]
+        if diagnosis.names:
+            details += ["kernels that ran:", *(f"  {name}" for name in diagnosis.names)]
+        super().__init__(f"{failure.cause} [{failure.code}]", details=details, hint=failure.you)
         self.diagnosis = diagnosis
-
-    def __str__(self) -> str:
-        return self.diagnosis.text()
 
 
 class NcuFailedError(_DiagnosedError, CaptureError):

@@ -115,64 +115,35 @@ STANDARD = (
 # Tensor-memory opcodes state no shape: there these counters are the only source.
 TENSOR = tuple(
     f"sm__ops_path_tensor_src_{kind}.sum"
-    for kind in (
-        "bf16_dst_fp32",
-        "fp16_dst_fp32",
-        "fp4_fp6_fp8_dst_fp32",
-        "fp8_dst_fp32",
-        "fp4_dst_fp32",
-        "tf32_dst_fp32",
-    )
-)
-TENSOR_MEMORY = frozenset(
-    ("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"),
-)
+    for kind in ("bf16_dst_fp32", "fp16_dst_fp32", "fp4_fp6_fp8_dst_fp32", "fp8_dst_fp32",
+                 "fp4_dst_fp32", "tf32_dst_fp32")
+)  # fmt: skip
+TENSOR_MEMORY = frozenset(("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"))
 
 # What would break the budget of a level on a chip (see scripts/make_pass_table.py).
-TOO_DEAR: dict[CaptureLevel, dict[str, frozenset[str]]] = {
-    CaptureLevel.QUICK: {
-        chip: frozenset(
-            (*_of_peak("dram__cycles_active"), "dram__cycles_elapsed.avg.per_second"),
-        )
-        for chip in ("TU102", "TU104", "TU106", "TU116", "TU117")
-    },
-    CaptureLevel.STANDARD: {
-        chip: frozenset(("sm__ops_path_tensor_src_tf32_dst_fp32.sum",))
-        for chip in ("GB110", "GB112", "GB10B", "GB10C")
-    },
-    CaptureLevel.FULL: {},
+TOO_DEAR: Mapping[tuple[CaptureLevel, str], Collection[str]] = {
+    (CaptureLevel.QUICK, chip): (
+        *_of_peak("dram__cycles_active"),
+        "dram__cycles_elapsed.avg.per_second",
+    )
+    for chip in ("TU102", "TU104", "TU106", "TU116", "TU117")
+} | {
+    (CaptureLevel.STANDARD, chip): ("sm__ops_path_tensor_src_tf32_dst_fp32.sum",)
+    for chip in ("GB110", "GB112", "GB10B", "GB10C")
 }
-
 
 # Compute capability -> the chip whose counters all chips of that capability share. Volta (7.0)
 # and sm_72 are older than the library that made the pass table; ncu itself says what they have.
 CHIP_OF_CAPABILITY: Mapping[str, str] = {
-    "7.0": "GV100",
-    "7.2": "GV11B",
-    "7.5": "TU102",
-    "8.0": "GA100",
-    "8.6": "GA102",
-    "8.7": "GA10B",
-    "8.9": "AD102",
-    "9.0": "GH100",
-    "10.0": "GB100",
-    "10.1": "GB10B",
-    "10.3": "GB110",
-    "11.0": "GB10B",
-    "12.0": "GB202",
-    "12.1": "GB20B",
-}
-
+    "7.0": "GV100", "7.2": "GV11B", "7.5": "TU102", "8.0": "GA100", "8.6": "GA102",
+    "8.7": "GA10B", "8.9": "AD102", "9.0": "GH100", "10.0": "GB100", "10.1": "GB10B",
+    "10.3": "GB110", "11.0": "GB10B", "12.0": "GB202", "12.1": "GB20B",
+}  # fmt: skip
 # profiler__replayer_passes of public reports taken with NVIDIA's set "full".
 SEEN_FULL: Mapping[str, tuple[int, int]] = {
-    "GV100": (73, 74),
-    "TU102": (30, 32),
-    "GA100": (43, 49),
-    "GA102": (32, 38),
-    "AD102": (32, 39),
-    "GH100": (39, 40),
-    "GB100": (39, 39),
-}
+    "GV100": (73, 74), "TU102": (30, 32), "GA100": (43, 49), "GA102": (32, 38),
+    "AD102": (32, 39), "GH100": (39, 40), "GB100": (39, 39),
+}  # fmt: skip
 # Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
 SASS_PASSES = (1, 2)
 SAMPLING_PASSES = 1
@@ -226,7 +197,7 @@ def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
     names: tuple[str, ...] = QUICK
     if level is not CaptureLevel.QUICK:
         names += STANDARD + (TENSOR if chip in TENSOR_MEMORY else RARE_MEMBERS)
-    dear = TOO_DEAR[level].get(chip or "", frozenset())
+    dear = TOO_DEAR.get((level, chip or ""), ())
     return tuple(name for name in names if name not in dear)
 
 

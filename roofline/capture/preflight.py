@@ -99,14 +99,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def check_program(word: str, environment: Mapping[str, str]) -> None:
-    """Refuse a program that neither PATH nor the current folder holds.
-
-    What ncu would take is taken: a plain name is looked for in the current folder too.
-
-    Raises:
-        ProgramError: there is no such executable.
-
-    """
+    """Raise ``ProgramError`` for a program that is neither on PATH nor, as ncu looks, here."""
     path = Path(word)
     if shutil.which(word, path=environment.get("PATH")):
         return
@@ -132,12 +125,7 @@ class FittedRequest:
 
 
 def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> FittedRequest:
-    """Fit ``request`` to ``machine``, asking ncu which of the metrics it knows.
-
-    Raises:
-        UsageError: --devices names a GPU that is not there.
-
-    """
+    """Fit ``request`` to ``machine``, asking ncu which of the metrics it knows."""
     chips = chips_of(machine, request.devices)
     listed = known_to(ncu, chips, ask)
     metrics = metrics_of(request.level, chips, request.metrics, listed, patched=request.patched)
@@ -157,7 +145,12 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
 
 
 def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:
-    """The distinct chips of the GPUs that may be profiled, in order."""
+    """The distinct chips of the GPUs that may be profiled, in order.
+
+    Raises:
+        UsageError: --devices names a GPU that is not there.
+
+    """
     gpus = {str(gpu.index): gpu for gpu in machine.gpus}
     wanted = [name.strip() for name in devices.split(",")] if devices and gpus else list(gpus)
     if missing := [name for name in wanted if name not in gpus]:

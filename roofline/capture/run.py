@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import itertools
 import os
 import re
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from roofline.capture.kernels import wants_collectives_in_vain
 from roofline.capture.machine import Machine
 from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError
-from roofline.files import refuse_overwrite
+from roofline.files import refuse_overwrite, temporary_folder
 from roofline.model import Launch
 from roofline.process import Completed, run_through
 from roofline.reports import read
@@ -62,7 +62,6 @@ class Captured:
 
     report: Path
     log: Path | None
-    argv: tuple[str, ...]
     launches: int
     progress: Progress
     partial: str | None = None
@@ -80,7 +79,7 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
 
     """
     check_output(report, force=force)
-    with _folder(report.parent) as folder:
+    with temporary_folder(report.parent.resolve(), report) as folder:
         made = folder / "report.ncu-rep"
         argv = command(
             request,
@@ -100,7 +99,6 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
     return Captured(
         report=report,
         log=log,
-        argv=argv,
         launches=len(run.launches),
         progress=run.progress,
         partial=_partial(run, setup.machine),
@@ -114,14 +112,8 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
 
 
 def kernel_names(request: CaptureRequest, setup: CaptureSetup) -> tuple[str, ...]:
-    """Run the program for the names of its kernels alone, in order of launch.
-
-    Raises:
-        CaptureError: as ``capture``.
-        ProgramError: as ``capture``.
-
-    """
-    with _folder(None) as folder:
+    """The names of the program's kernels, in order of launch; fails as ``capture`` does."""
+    with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
         argv = names_command(request, setup.ncu, report=folder / "report", log=folder / "ncu.log")
         run = _run(argv, request, setup, folder)
     if not run.launches:
@@ -184,19 +176,6 @@ def child_environment(environment: Mapping[str, str], request: CaptureRequest) -
     return child
 
 
-@contextlib.contextmanager
-def _folder(beside: Path | None) -> Iterator[Path]:
-    """A private folder that is gone afterwards, whatever happens."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".roofline-", dir=beside and beside.resolve()))
-    except OSError as error:
-        raise UsageError(f"cannot write to {beside}", why=error.strerror) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 # --- its progress -------------------------------------------------------------------------------
 
 # ==PROF== Profiling "sobel" - 0 (1/2): 0%....50%....100% - 9 passes      (counts vary by version)
@@ -204,19 +183,17 @@ _PROFILING = re.compile(
     r'^==PROF== Profiling "(?P<name>[^"\n]*)"[^:\n]*:(?P<rest>.*)$', re.MULTILINE
 )
 _PASSES = re.compile(r"100% - (\d+) pass")
-_CONNECTED = "==PROF== Connected to process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Kernels done as (name, passes), the one under way, and the processes that ncu is in.
+    """Kernels done as (name, passes), and the one under way.
 
     Names are as ncu prints them here: cut in the middle when long, good for people only.
     """
 
     done: tuple[tuple[str, int], ...] = ()
     current: str | None = None
-    processes: int = 0
 
     @property
     def passes(self) -> tuple[int, int] | None:
@@ -233,7 +210,7 @@ def parse(text: str) -> Progress:
         if passes:
             done.append((match["name"], int(passes[1])))
         current = None if passes else match["name"]
-    return Progress(done=tuple(done), current=current, processes=text.count(_CONNECTED))
+    return Progress(done=tuple(done), current=current)
 
 
 class Watch:
@@ -359,22 +336,17 @@ def nearest(request: CaptureRequest, names: Iterable[str], *, limit: int = 5) ->
 # --- its files ----------------------------------------------------------------------------------
 
 
-def free_name(program: Sequence[str], folder: Path = Path()) -> Path:
-    """A report name after the program that nothing has yet: ``bench.ncu-rep``, ``bench-2...``."""
-    return free_names(program, 1, folder)[0]
-
-
 def free_names(program: Sequence[str], count: int, folder: Path = Path()) -> tuple[Path, ...]:
-    """As ``free_name``, for ``count`` captures of one program."""
+    """Names for ``count`` reports that nothing has yet: ``bench.ncu-rep``, ``bench-2.ncu-rep``."""
     script = next((word for word in program if word.endswith(".py")), program[0])
     stem = Path(script).name.removesuffix(".py") or "program"
-    number = 1
-    while True:
-        name = stem if number == 1 else f"{stem}-{number}"
-        paths = numbered(folder / f"{name}.ncu-rep", count)
-        if not any(path.exists() or _foreign(log_path(path)) for path in paths):
-            return paths
-        number += 1
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    choices = (numbered(folder / f"{name}.ncu-rep", count) for name in names)
+    return next(
+        paths
+        for paths in choices
+        if not any(path.exists() or _foreign(log_path(path)) for path in paths)
+    )
 
 
 def numbered(report: Path, count: int) -> tuple[Path, ...]:
@@ -391,12 +363,7 @@ def log_path(report: Path) -> Path:
 
 
 def check_output(report: Path, *, force: bool) -> None:
-    """Refuse, before anything runs, what could not be written in the end.
-
-    Raises:
-        UsageError: the report exists (without ``force``) or cannot be, or its log is another file.
-
-    """
+    """Raise ``UsageError``, before anything runs, where report or log could not be written."""
     if report.suffix != ".ncu-rep":
         raise UsageError(f"{report} is no name for a report", hint=f"{report}.ncu-rep")
     refuse_overwrite(report, force=force)
@@ -408,14 +375,9 @@ def check_output(report: Path, *, force: bool) -> None:
 
 
 def settle(made: Path, report: Path, *, force: bool) -> Path:
-    """Move a finished report to its place; to a free name beside it if that was taken meanwhile.
-
-    Raises:
-        UsageError: it cannot be moved there.
-
-    """
+    """Move a finished report to its place; to a free name beside it if that was taken meanwhile."""
     if report.exists() and not force:
-        report = free_name([report.name.removesuffix(".ncu-rep")], report.parent)
+        (report,) = free_names([report.name.removesuffix(".ncu-rep")], 1, report.parent)
     try:
         return made.replace(report)
     except OSError as error:

@@ -74,16 +74,16 @@ def _typed(ctx: click.Context) -> frozenset[str]:
 
 
 def _plan(request: CaptureRequest, given: dict[str, Any]) -> None:
-    from roofline.capture.run import free_name
+    from roofline.capture.run import free_names
     from roofline.cli.profile_plan import Run, plan
 
-    run = Run(request=request, report=given["output"] or free_name(request.program))
+    run = Run(request=request, report=given["output"] or free_names(request.program, 1)[0])
     click.echo(plan((run,), ncu=given["ncu"], chip=given["chip"]), nl=False)
 
 
 def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
     """One capture and the answer about it; the exit code."""
-    from roofline.capture.run import capture, check_output, free_name, kernel_names
+    from roofline.capture.run import capture, check_output, free_names, kernel_names
     from roofline.cli.profile_answer import Done, answer_about
     from roofline.cli.profile_setting import (
         answer_request,
@@ -93,7 +93,7 @@ def _profile(request: CaptureRequest, given: dict[str, Any]) -> int:
     )
 
     wanted = answer_request(given)
-    report = given["output"] or free_name(request.program)
+    report = given["output"] or free_names(request.program, 1)[0]
     if not given["list_kernels"]:
         check_output(report, force=given["force"])
     request, setting = look_up(request, given)

@@ -432,7 +432,7 @@ def test_names_are_numbered_only_where_there_are_several(tmp_path: Path) -> None
 
 def done_with(stopped: str | None = None) -> Done:
     captured = Captured(
-        report=Path("a"), log=None, argv=(), launches=1, progress=Progress(), stopped=stopped
+        report=Path("a"), log=None, launches=1, progress=Progress(), stopped=stopped
     )
     return Done(request=CaptureRequest(program=("a",)), captured=captured)
 

@@ -11,7 +11,7 @@ from roofline.capture.run import (
     Progress,
     Watch,
     check_output,
-    free_name,
+    free_names,
     keep_log,
     nearest,
     parse,
@@ -31,7 +31,6 @@ def test_log_of_three_versions() -> None:
     progress = parse(LOG)
     assert progress.done == (("sobel", 9), ("void at::native::vec...", 10))
     assert progress.passes == (9, 10)
-    assert progress.processes == 1
     assert progress.current == "ncclKernel: x"
 
 
@@ -100,10 +99,12 @@ def test_between_kernels_only_the_whole_limit_counts(
 
 
 def test_report_is_named_after_the_program(tmp_path: Path) -> None:
-    assert free_name(["python", "-u", "dir/bench.py"], tmp_path).name == "bench.ncu-rep"
-    assert free_name(["/opt/x/app.exe"], tmp_path).name == "app.exe.ncu-rep"
+    assert free_names(["python", "-u", "dir/bench.py"], 1, tmp_path) == (
+        tmp_path / "bench.ncu-rep",
+    )
+    assert free_names(["/opt/x/app.exe"], 1, tmp_path) == (tmp_path / "app.exe.ncu-rep",)
     (tmp_path / "bench.ncu-rep").touch()
-    assert free_name(["bench"], tmp_path).name == "bench-2.ncu-rep"
+    assert free_names(["bench"], 1, tmp_path) == (tmp_path / "bench-2.ncu-rep",)
 
 
 @pytest.mark.parametrize("name", ["x.csv", "no/such/x.ncu-rep", "."])
