@@ -15,13 +15,15 @@ from roofline.typed import Typed
 class Choice:
     """What the user wants to see.
 
-    ``min_share`` is a fraction of the profiled time (0 to 1). ``device`` is an index or a part of
-    a name. ``sort`` is one of ``SORT_KEYS``. With ``launches`` single launches are chosen and
-    ordered, without it kernels.
+    ``kernels`` are searched in a kernel's names, ``kernel_names`` are whole ones; ``devices`` are
+    indices or parts of names. Of each, one has to fit. ``min_share`` is a fraction of the profiled
+    time (0 to 1). ``sort`` is one of ``SORT_KEYS``. With ``launches`` single launches are chosen
+    and ordered, without it kernels.
     """
 
-    kernel: re.Pattern[str] | None = None
-    device: str | None = None
+    kernels: tuple[re.Pattern[str], ...] = ()
+    kernel_names: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
     min_share: float | None = None
     top: int | None = None
     sort: str = "time"
@@ -74,11 +76,11 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
 
     A kernel is kept whole: with ``launches`` its numbers still cover all of its launches.
     """
-    kernel = None if choice.kernel is None else Typed(choice.kernel, option="--kernel")
+    kernels = tuple(Typed(pattern, option="--kernel") for pattern in choice.kernels)
     total_s = total_time(r.measurement.duration_s for r in analysis.results)
     shares = [_share(r.measurement.duration_s, total_s) for r in analysis.results]
     key = SORT_KEYS[choice.sort]
-    groups = [g for g in analysis.groups if _matches(g.result, choice, kernel)]
+    groups = [g for g in analysis.groups if _matches(g.result, choice, kernels)]
     groups.sort(key=lambda g: key(g.result, g.total_s, len(g.launches)))
     positions = sorted(p for g in groups for p in g.launches)
     positions.sort(
@@ -172,11 +174,15 @@ def _enough(share: float | None, choice: Choice) -> bool:
     return not choice.min_share or (share is not None and share >= choice.min_share)
 
 
-def _matches(result: Result, choice: Choice, kernel: Typed | None) -> bool:
-    measured = result.measurement
-    return (kernel is None or kernel.in_any(measured.name, measured.demangled)) and (
-        choice.device is None or _on(measured.device, choice.device)
+def _matches(result: Result, choice: Choice, kernels: tuple[Typed, ...]) -> bool:
+    names = (result.measurement.name, result.measurement.demangled)
+    named = (
+        any(kernel.in_any(*names) for kernel in kernels)
+        or any(name in names for name in choice.kernel_names)
+        or not (kernels or choice.kernel_names)
     )
+    on = (_on(result.measurement.device, device) for device in choice.devices)
+    return named and (not choice.devices or any(on))
 
 
 def _on(device: Device, wanted: str) -> bool:
@@ -190,10 +196,11 @@ def _renumbered(group: Group, moved: dict[int, int]) -> Group:
 
 
 def _filters(choice: Choice) -> tuple[str, ...]:
-    said = {
-        "--kernel": None if choice.kernel is None else choice.kernel.pattern,
-        "--device": choice.device,
-        "--min-share": None if not choice.min_share else f"{choice.min_share * 100:g}",
-        "--top": choice.top,
-    }
-    return tuple(f"{option} {value}" for option, value in said.items() if value is not None)
+    said: list[tuple[str, object]] = [
+        *(("--kernel", pattern.pattern) for pattern in choice.kernels),
+        *(("--kernel-name", name) for name in choice.kernel_names),
+        *(("--device", device) for device in choice.devices),
+        ("--min-share", f"{choice.min_share * 100:g}" if choice.min_share else None),
+        ("--top", choice.top),
+    ]
+    return tuple(f"{option} {value}" for option, value in said if value is not None)

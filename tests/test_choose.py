@@ -39,15 +39,19 @@ def test_longest_first_and_nothing_lost():
 @pytest.mark.parametrize(
     ("choice", "left"),
     [
-        (Choice(kernel=re.compile("gem")), ["sgemm", "gemv"]),
-        (Choice(kernel=re.compile("^void axpy")), ["axpy"]),  # the signature counts too
+        (Choice(kernels=(re.compile("gem"),)), ["sgemm", "gemv"]),
+        (Choice(kernels=(re.compile("^void axpy"),)), ["axpy"]),  # the signature counts too
+        (Choice(kernels=(re.compile("sg"), re.compile("xp"))), ["sgemm", "axpy"]),
+        (Choice(kernel_names=("gemv", "gem")), ["gemv"]),
+        (Choice(kernels=(re.compile("ax"),), kernel_names=("gemv",)), ["gemv", "axpy"]),
+        (Choice(devices=("H100", "toy"), top=1), ["sgemm"]),
         (Choice(top=2), ["sgemm", "gemv"]),
         (Choice(min_share=0.2), ["sgemm", "gemv"]),
         (Choice(sort="name"), ["axpy", "gemv", "sgemm"]),
         (Choice(sort="gain"), ["gemv", "axpy", "sgemm"]),
-        (Choice(device="toy"), ["sgemm", "gemv", "axpy"]),
-        (Choice(device="H100"), []),
-        (Choice(kernel=re.compile("gem"), sort="name", top=1), ["gemv"]),
+        (Choice(devices=("toy",)), ["sgemm", "gemv", "axpy"]),
+        (Choice(devices=("H100",)), []),
+        (Choice(kernels=(re.compile("gem"),), sort="name", top=1), ["gemv"]),
     ],
 )
 def test_choices(choice, left):
@@ -56,7 +60,7 @@ def test_choices(choice, left):
 
 
 def test_shares_still_refer_to_all():
-    part = choose(three(), Choice(kernel=re.compile("gemv")))
+    part = choose(three(), Choice(kernels=(re.compile("gemv"),)))
 
     assert part.shares == pytest.approx((0.3,))
     assert part.analysis.groups[0].share == pytest.approx(0.3)
@@ -99,8 +103,8 @@ def test_a_device_is_an_index_or_a_part_of_a_name():
     nameless = result(measurement("lost", device=Device()))
     both = analysis(first, second, nameless)
 
-    assert names(choose(both, Choice(device="1"))) == ["on1"]
-    assert names(choose(both, Choice(device="nvidia t"))) == ["on0", "on1"]
+    assert names(choose(both, Choice(devices=("1",)))) == ["on1"]
+    assert names(choose(both, Choice(devices=("nvidia t",)))) == ["on0", "on1"]
 
 
 def test_unknown_values_come_last():

@@ -29,7 +29,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     "ask",
     [
         lambda: Typed(RUNAWAY).search(LONG),
-        lambda: choose(one_kernel(), Choice(kernel=re.compile(RUNAWAY))),
+        lambda: choose(one_kernel(), Choice(kernels=(re.compile(RUNAWAY),))),
         lambda: matching(one_kernel(), RUNAWAY),
         lambda: select(RUNAWAY, [(LONG, LONG)]),
         lambda: find_figure(re.compile(RUNAWAY), LONG),

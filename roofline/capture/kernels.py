@@ -76,10 +76,10 @@ def check_regex(expression: str) -> None:
 
     """
     if not expression:
-        raise UsageError("--kernel-regex is empty", hint="leave it out to take every kernel")
+        raise UsageError("--kernel is empty", hint="leave it out to take every kernel")
     if "(?P" in expression:
         raise UsageError(
-            f"--kernel-regex {expression!r}: ncu does not know (?P<name>...)",
+            f"--kernel {expression!r}: ncu does not know (?P<name>...)",
             why="it matches with Boost's engine, in Perl syntax",
             hint="(?<name>...), or a group without a name",
         )
@@ -91,7 +91,7 @@ def check_regex(expression: str) -> None:
             return
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         raise UsageError(
-            f"--kernel-regex {expression!r} is not a regular expression: {error.msg}{at}",
+            f"--kernel {expression!r} is not a regular expression: {error.msg}{at}",
             hint="escape what is meant literally: \\( \\[ \\* \\+",
         ) from error
 

@@ -131,9 +131,7 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
     metrics = metrics_of(request.level, chips, request.metrics, listed, patched=request.patched)
     notes = []
     if len(chips) > 1:
-        notes.append(
-            f"several kinds of GPU ({', '.join(chips)}): what all of them count; --devices"
-        )
+        notes.append(f"several kinds of GPU ({', '.join(chips)}): what all of them count; --device")
     if not chips:
         notes.append("the GPU is not known: only what every GPU counts is collected")
     if not request.patched:
@@ -148,14 +146,14 @@ def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:
     """The distinct chips of the GPUs that may be profiled, in order.
 
     Raises:
-        UsageError: --devices names a GPU that is not there.
+        UsageError: --device names a GPU that is not there.
 
     """
     gpus = {str(gpu.index): gpu for gpu in machine.gpus}
     wanted = [name.strip() for name in devices.split(",")] if devices and gpus else list(gpus)
     if missing := [name for name in wanted if name not in gpus]:
         raise UsageError(
-            f"--devices {devices}: there is no GPU {', '.join(missing)}",
+            f"--device {devices}: there is no GPU {', '.join(missing)}",
             hint=f"of {', '.join(sorted(gpus))}",
         )
     found = (chip_of(gpus[name].capability) for name in gpus if name in wanted)
@@ -205,7 +203,7 @@ def check_command(
     if _REGEX in said:
         why = said.partition(_REGEX)[2].strip().partition(" The error occurred")[0].strip()
         raise UsageError(
-            f"--kernel-regex {request.kernel_regex!r}: ncu does not take it",
+            f"--kernel {request.kernel_regex!r}: ncu does not take it",
             why=why.rstrip(".") or None,
             hint="Perl syntax; escape what is meant literally",
         )
@@ -214,7 +212,7 @@ def check_command(
             continue
         if _DEVICE in line:
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
-            raise UsageError(f"--devices {request.devices}: ncu does not take it", why=why)
+            raise UsageError(f"--device {request.devices}: ncu does not take it", why=why)
         for failure in map(catalogue().__getitem__, _REFUSALS):
             if any(token in line for token in failure.tokens) and "--list-chips" not in line:
                 context = f"ncu {ncu.version.text}, before the program was started"

@@ -275,7 +275,7 @@ def _diagnose(request: CaptureRequest, setup: CaptureSetup, run: _NcuRun) -> Dia
     elif run.problem is not None and weak:
         failure, evidence = table["report_unreadable"], run.problem
     elif failure.code == "nothing_launched" and wants_collectives_in_vain(request):
-        failure, evidence = table["collectives_left_out"], f"--kernel-regex {request.kernel_regex}"
+        failure, evidence = table["collectives_left_out"], f"--kernel {request.kernel_regex}"
     context = f"ncu {setup.ncu.version.text}, {setup.machine.describe()}".rstrip(", ")
     return Diagnosis(failure=failure, evidence=evidence, context=context)
 

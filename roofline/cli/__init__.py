@@ -1,4 +1,4 @@
-"""The command line: a group whose commands are imported only when they are run."""
+"""The command line: a group whose commands are imported when they are run."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 import click
 
 from roofline import __version__
-from roofline.cli import ending
+from roofline.cli import errors
 
-# Command -> (one-line help, as its own docstring begins); the module is roofline.cli.<command>_cmd.
+# Command -> the first line of its help; the command is in the module of its name.
 COMMANDS = {
-    "profile": "Run PROGRAM under ncu for the kernels chosen, then name what limits each.",
-    "analyze": "Rank the kernels of saved reports and name what limits each.",
+    "profile": "Run PROGRAM under ncu for the chosen kernels, and name what limits each.",
+    "analyze": "Rank the kernels of saved reports, and name what limits each.",
     "plot": "Draw the roofline of saved reports.",
-    "compare": "Say what changed between two captures, and whether the prediction held.",
-    "report": "Write what one attaches to a pull request: Markdown, pictures, JSON.",
-    "select": "Choose from a timeline the kernels that deserve ncu.",
+    "compare": "Compare two captures: faster or slower, and why.",
+    "report": "Write a pull-request comment with plots.",
+    "select": "Pick the kernels of a trace that are worth profiling.",
     "time": "Measure a program without a profiler.",
-    "redact": "Copy a report without anything personal in it.",
+    "redact": "Copy a report without personal data.",
     "specs": "Look into the hardware registry.",
-    "doctor": "Check whether this machine can profile; if not, why, and who can change it.",
+    "doctor": "Check whether this machine can profile, and who can change that.",
 }
 
 
 class _Commands(click.Group):
-    """Lists commands from a table and loads a command's module when it is needed."""
+    """Lists commands from a table, loads a command's module when it is needed, and ends it well."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -34,16 +34,24 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"roofline.cli.{cmd_name}_cmd").command
+        command = import_module(f"roofline.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            raise errors.no_such_command(word, COMMANDS)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, *args: Any, **settings: Any) -> Any:
-        ending.prepare_streams()
+        errors.prepare_streams()
         return super().main(*args, **settings)
 
     def make_context(
@@ -53,12 +61,12 @@ class _Commands(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        with ending.well():
+        with errors.handled():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with ending.well():
-            return super().invoke(ctx)
+        with errors.handled():
+            ctx.exit(super().invoke(ctx) or 0)
 
 
 @click.group(
@@ -67,16 +75,16 @@ class _Commands(click.Group):
     epilog="Shell completion: docs/completion.md; in bash: "
     'eval "$(_ROOFLINE_COMPLETE=bash_source roofline)". '
     "Exit codes: 0 done, 1 a gate failed, 2 wrong usage or an output that cannot be written, "
-    "3 unreadable input, 4 ncu could not profile, 5 the program failed, 130 interrupted, "
-    "141 the reader of a pipe has gone.",
+    "3 unreadable input, 4 ncu could not profile, 5 the program failed, 70 a fault of roofline, "
+    "130 interrupted, 141 the reader of a pipe has gone.",
 )
 @click.version_option(__version__, prog_name="roofline")
 def cli() -> None:
-    """Name what limits a CUDA kernel, by how much, and what a fix could buy.
+    """Name what limits a CUDA kernel, by how much, and what a fix could gain.
 
     \b
     Examples:
-      roofline profile --kernel-regex gemm python bench.py
+      roofline profile --kernel gemm python bench.py
       roofline analyze report.ncu-rep --plot roofline.png
       roofline compare before.ncu-rep after.ncu-rep
     """

@@ -1,22 +1,47 @@
-"""Options and arguments that several commands share, as named objects; commands only list them."""
+"""Typed options: the fields of a frozen dataclass say what click reads, and click fills them.
+
+A command takes one such value. Options that several commands share are dataclasses too, nested
+in it by ``shared``.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofline.errors import UsageError
 from roofline.model import Rule
 from roofline.view import SORT_KEYS, Choice
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-Option = Callable[[Decorated], Decorated]
+if TYPE_CHECKING:
+    from roofline.reports import Reader
 
+Options = TypeVar("Options")
 FORMATS = ("table", "json", "csv", "markdown", "parquet")
+
+# The groups of options, in the order in which help shows them.
+GROUPS = ("Which kernels", "How much", "Judging", "Output", "For experts")
+# Spellings of before the first release, and what they became: the first that the command has.
+RENAMED = {
+    "--devices": ("--device",),
+    "--from": ("--timeline", "--start"),
+    "--from-start": ("--capture-range",),
+    "--gpu": ("--device",),
+    "--limit": ("--timeout",),
+    "--to": ("--end",),
+}
+
+# --- types ------------------------------------------------------------------------------------
 
 
 class Regex(click.ParamType[re.Pattern[str]]):
@@ -32,190 +57,313 @@ class Regex(click.ParamType[re.Pattern[str]]):
             return value
         try:
             return re.compile(value)
-        except re.error as error:
-            self.fail(f"{value!r} is not a regular expression: {error}", param, ctx)
+        except (re.error, OverflowError, RecursionError) as error:
+            name = "" if param is None else max(param.opts, key=len)
+            raise UsageError(
+                f"{name} {value!r} is not a regular expression",
+                why=str(error),
+                hint="a backslash before ( ) [ ] * + ? that are meant literally"
+                + ("; --kernel-name is the exact name" if "--kernel" in name else ""),
+            ) from error
 
 
 class Number(click.FloatRange):
-    """A number within a range; "nan" and "inf" are none, whatever the range."""
+    """A finite number within a range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Refuse what is not finite before the range is asked: nan is within any."""
+        """Refuse nan and infinity before the range is checked: nan is within any."""
         number = click.FLOAT.convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number", param, ctx)
         return float(super().convert(number, param, ctx))
 
 
-class File(click.Path):
-    """A name of a file or folder; whether it can be used is said by who uses it.
+class Parsed(click.ParamType[Any]):
+    """A value that ``parse`` makes of the word, or refuses with a ``UsageError``."""
 
-    click would end the command at the first that it cannot read, and hide the others.
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a word; a default is a value already."""
+        return self._parse(value) if isinstance(value, str) else value
+
+
+class File(click.Path):
+    """The name of a file or folder; whoever uses it says whether it can be used.
+
+    click would end the command at the first unreadable file, and hide the others.
     """
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse the empty name, which would mean the folder that one is in."""
+        """Refuse the empty name, which would mean the current folder."""
         if not str(value):
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
-reports = click.argument("reports", metavar="REPORT...", nargs=-1, required=True, type=File())
+# By the name of a value in help.
+TYPES: dict[str, click.ParamType[Any]] = {
+    "COUNT": click.IntRange(min=0),
+    "INDEX": click.IntRange(min=0),
+    "DIR": File(),
+    "FILE": File(),
+    "FILE.md": File(),
+    "N": click.IntRange(min=1),
+    "PERCENT": Number(0, 100),
+    "POINTS": Number(0, 100),
+    "RE": Regex(),
+    "SECONDS": Number(min=0, min_open=True),
+}
 
-# --- what is read and how it is judged --------------------------------------------------------
-specs = click.option(
-    "--specs",
-    metavar="DIR",
-    type=File(),
-    help="A folder of hardware specs (TOML) to look into before the built-in ones.",
-)
-peaks = click.option(
-    "--peaks",
-    metavar="FILE",
-    help="Ceilings measured by 'roofline specs measure' (TOML), shown as 'achieved'; the word "
-    "'achieved' takes those that it has kept for each GPU.",
-)
-timeline = click.option(
-    "--timeline",
-    metavar="FILE",
-    type=File(),
-    help="A timeline of the same program (see 'roofline select'): what each kernel's floor would "
-    "buy a step of it, and which of its kernels were not profiled.",
-)
-step = click.option(
-    "--step",
-    metavar="REGEX",
-    help="With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
-)
-latency_threshold = click.option(
-    "--latency-threshold",
-    metavar="PERCENT",
-    type=Number(0, 100),
-    default=Rule().latency,
-    show_default=True,
-    help="Below this utilisation of its busiest unit a kernel is latency-bound.",
-)
-balance = click.option(
-    "--balance",
-    metavar="POINTS",
-    type=Number(0, 100),
-    default=Rule().balance,
-    show_default=True,
-    help="Memory and compute this close together are called co-limited.",
-)
-
-jobs = click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1, 1024),
-    help="Processes that may read at once where there are many reports.  [default: one for each "
-    "CPU, at most 8]",
-)
-reader = click.option(
-    "--reader",
-    type=click.Choice(("protobuf", "ncu-report")),
-    default="protobuf",
-    show_default=True,
-    help="What decodes the reports; 'ncu-report' is NVIDIA's own package: slower, and the one to "
-    "ask where values look wrong.",
-)
-
-# --- which kernels ----------------------------------------------------------------------------
-kernel = click.option(
-    "-k",
-    "--kernel",
-    metavar="REGEX",
-    type=Regex(),
-    help="Only kernels whose name or full C++ signature matches.",
-)
-device = click.option(
-    "--device",
-    metavar="NAME",
-    help="Only launches on this GPU: its index in the report, or a part of its name.",
-)
-top = click.option(
-    "--top",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Only the first N in the order of --sort.",
-)
-min_share = click.option(
-    "--min-share",
-    metavar="PERCENT",
-    type=Number(0, 100),
-    help="Only what took at least this much of the profiled time.",
-)
-sort = click.option(
-    "--sort",
-    type=click.Choice(list(SORT_KEYS)),
-    default="time",
-    show_default=True,
-    help="Order; 'gain' is the time that reaching the nearest ceiling would save at most.",
-)
-launches = click.option(
-    "--launches", is_flag=True, help="A line for every launch instead of one for each kernel."
-)
-explain = click.option(
-    "--explain",
-    metavar="KERNEL",
-    help="All the evidence about one kernel, by its rank in the table, its name or a regular "
-    "expression: numbers with their metrics, what would refute the verdict, what to try first "
-    "and what that could buy at most.",
-)
-
-# --- where the answer goes --------------------------------------------------------------------
-output_format = click.option(
-    "-f",
-    "--format",
-    "output_format",
-    type=click.Choice(FORMATS),
-    help="How the answer is written, whatever the ending of --output. Without it the ending says: "
-    ".json, .csv, .md, .parquet; any other is a table. Parquet needs --output.",
-)
-output = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=File(),
-    help="Write there instead of to the terminal; '-' is the terminal.",
-)
-plot = click.option(
-    "--plot",
-    metavar="FILE",
-    type=File(),
-    help="Also draw the roofline: .png, .svg, .pdf or .html by the ending.",
-)
-force = click.option("--force", is_flag=True, help="Write over files that exist.")
-
-JUDGING = (specs, peaks, latency_threshold, balance, jobs, reader)
-CHOOSING = (kernel, device, min_share, top, sort)
+# --- from fields to click and back ------------------------------------------------------------
 
 
-def choice(given: Mapping[str, Any]) -> Choice:
-    """What the options of ``CHOOSING`` and ``--launches`` ask for, as click gives them."""
-    share: float | None = given["min_share"]
-    return Choice(
-        kernel=given["kernel"],
-        device=given["device"],
-        min_share=None if share is None else share / 100,
-        top=given["top"],
-        sort=given["sort"],
-        launches=given["launches"],
+def option(group: str, spec: str, text: str, **settings: Any) -> Any:
+    """A field that an option fills; ``text`` is its help.
+
+    ``spec`` is as help shows it: "-o --output FILE"; without a name of the value it is a flag, and
+    with "..." it may be repeated. ``settings`` are click's; a type in ``TYPES`` is left out.
+    """
+    words = spec.split()
+    names = [word for word in words if word.startswith("-")]
+    metavar = next((word for word in words if not word.startswith("-")), None)
+    settings["multiple"] = metavar is not None and metavar.endswith("...")
+    if metavar is not None:
+        settings["metavar"] = metavar.removesuffix("...")
+        settings.setdefault("type", TYPES.get(settings["metavar"]))
+    elif "type" not in settings:
+        settings["is_flag"] = True
+    unset: Any = () if settings["multiple"] else False if settings.get("is_flag") else None
+    default = settings.setdefault("default", unset)
+    settings.setdefault("show_default", default != unset)
+
+    def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
+        changed = {"help": text, "group": group} | settings | dict(changes)
+        return _Option([*names, name], **changed)
+
+    return dataclasses.field(default=default, metadata={"make": make})
+
+
+which, amount, judged, written, expert = (partial(option, group) for group in GROUPS)
+
+
+def argument(metavar: str, **settings: Any) -> Any:
+    """A field that the words after the options fill."""
+
+    def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
+        return click.Argument([name], metavar=metavar, **(settings | dict(changes)))
+
+    return dataclasses.field(metadata={"make": make})
+
+
+def shared(group: Callable[[], Any], **changes: Mapping[str, Any]) -> Any:
+    """A field that holds the options of the dataclass ``group``.
+
+    ``changes`` are click's settings that differ in this command, by the field of the option.
+    """
+    return dataclasses.field(default_factory=group, metadata={"options": group, "changes": changes})
+
+
+def _parameters(options: Any, changes: Mapping[str, Any]) -> Iterator[click.Parameter]:
+    for field in dataclasses.fields(options):
+        if "options" in field.metadata:
+            yield from _parameters(field.metadata["options"], field.metadata["changes"])
+        else:
+            yield field.metadata["make"](field.name, changes.get(field.name, {}))
+
+
+def _filled(options: Any, given: Mapping[str, Any]) -> Any:
+    return options(
+        **{
+            field.name: _filled(field.metadata["options"], given)
+            if "options" in field.metadata
+            else given[field.name]
+            for field in dataclasses.fields(options)
+        }
     )
 
 
-def all_of(*options: Option[Any]) -> Option[Decorated]:
-    """One decorator that adds ``options`` in the order given."""
+class _Option(click.Option):
+    def __init__(self, *args: Any, group: str, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.group = group
 
-    def decorate(function: Decorated) -> Decorated:
-        for option in reversed(options):
-            function = option(function)
-        return function
+
+class Command(click.Command):
+    """A command whose help groups its options, and that knows what options were called before."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by group, in the order of the groups."""
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                groups[getattr(param, "group", GROUPS[3])].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the new spelling of an old option."""
+        typed = list(args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            has = {name for param in self.params for name in param.opts}
+            for new in RENAMED.get(error.option_name, ()):
+                if new in has:
+                    raise UsageError(f"{error.option_name} is now {new}", hint=new) from error
+            raise
+        _refuse_old_f(typed, ctx)
+        return rest
+
+
+def _refuse_old_f(typed: Sequence[str], ctx: click.Context) -> None:
+    """Say so where ``-f json`` was typed, which once was a format."""
+    words: list[str] = []
+    for param in ctx.command.params:
+        value = ctx.params.get(param.name or "")
+        if isinstance(param, click.Argument) and value is not None:
+            words += map(str, value if isinstance(value, tuple) else (value,))
+    for flag, word in pairwise(typed):
+        # Of a program's own words only the first may be meant for us.
+        meant = word in (words if ctx.allow_interspersed_args else words[:1])
+        if flag == "-f" and word in FORMATS and meant:
+            raise UsageError(
+                f"-f {word}: -f is --force now", why="as in ncu", hint=f"--format {word}"
+            )
+        if not ctx.allow_interspersed_args and words[:1] == [word]:
+            return
+
+
+def typed_command(
+    options: type[Options], name: str, *, in_group: click.Group | None = None, **context: Any
+) -> Callable[[Callable[[Options], int | None]], Command]:
+    """Make a command of a function that takes ``options`` and may return an exit code."""
+
+    def decorate(function: Callable[[Options], int | None]) -> Command:
+        made = Command(
+            name,
+            callback=lambda **given: function(_filled(options, given)),
+            params=list(_parameters(options, {})),
+            help=inspect.cleandoc(function.__doc__ or ""),
+            context_settings=context,
+        )
+        if in_group is not None:
+            in_group.add_command(made)
+        return made
 
     return decorate
+
+
+# --- what several commands share --------------------------------------------------------------
+
+REPORTS: Any = {"nargs": -1, "required": True, "type": File()}
+PROGRAM: Any = {"nargs": -1, "required": True, "type": click.UNPROCESSED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choosing:
+    """Which kernels of reports are shown, and in which order."""
+
+    kernels: tuple[re.Pattern[str], ...] = which(
+        "-k --kernel --kernel-regex RE...",
+        "Kernels in whose demangled name RE is found. Repeatable.",
+        type=Regex(),
+    )
+    kernel_names: tuple[str, ...] = which(
+        "--kernel-name NAME...",
+        "Exactly this function, or this whole signature. Repeatable.",
+    )
+    devices: tuple[str, ...] = which(
+        "--device X...",
+        "Launches on this GPU: a part of its name, or its index. Repeatable.",
+    )
+    min_share: float | None = amount(
+        "--min-share PERCENT", "Kernels with at least this share of the profiled time."
+    )
+    top: int | None = amount("--top N", "The first N in the order of --sort.")
+    sort: str = amount(
+        "--sort",
+        "Order; 'gain' is the time saved where the nearest ceiling is reached.",
+        type=click.Choice(list(SORT_KEYS)),
+        default="time",
+    )
+    launches: bool = amount("--launches", "One line for each launch, not each kernel.")
+
+    @property
+    def choice(self) -> Choice:
+        """The same for ``roofline.view``."""
+        return Choice(
+            kernels=self.kernels,
+            kernel_names=self.kernel_names,
+            devices=self.devices,
+            min_share=None if self.min_share is None else self.min_share / 100,
+            top=self.top,
+            sort=self.sort,
+            launches=self.launches,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The file or folder that a command is about to make."""
+
+    path: Path = written("-o --output FILE", "The file to write.", required=True)
+    force: bool = written("-f --force", "Overwrite files that exist.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """How many reports are read at once."""
+
+    jobs: int | None = expert(
+        "-j --jobs N",
+        "Processes that read reports at the same time.  [default: one per CPU, at most 8]",
+        type=click.IntRange(1, 1024),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging(Jobs):
+    """How reports are read and judged."""
+
+    specs: Path | None = judged(
+        "--specs DIR",
+        "A folder of hardware specs (TOML) that come before the built-in ones.",
+    )
+    peaks: Path | None = judged(
+        "--peaks FILE",
+        "Ceilings from 'roofline specs measure' (TOML); the word 'achieved' takes the ones "
+        "kept for each GPU.",
+    )
+    latency_threshold: float = judged(
+        "--latency-threshold PERCENT",
+        "A kernel is latency-bound if its busiest unit is below this utilization.",
+        default=Rule().latency,
+    )
+    balance: float = judged(
+        "--balance POINTS",
+        "Units within this distance of the busiest are called co-limiting.",
+        default=Rule().balance,
+    )
+
+    reader: Reader = expert(
+        "--reader",
+        "What decodes the reports; 'ncu-report' is NVIDIA's own package: slower, for values that "
+        "look wrong.",
+        type=click.Choice(("protobuf", "ncu-report")),
+        default="protobuf",
+    )
+
+    @property
+    def rule(self) -> Rule:
+        """The numbers by which a verdict is found."""
+        return Rule(latency=self.latency_threshold, balance=self.balance)

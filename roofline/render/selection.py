@@ -318,7 +318,7 @@ def launches(request: ProfileRequest) -> str:
 
 def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> str:
     """What to type to profile ``request``, quoted for a shell."""
-    words = [word for name in request.names for word in ("--kernel", name)]
+    words = [word for name in request.names for word in ("--kernel-name", name)]
     if request.name_base != "function":
         words += ["--name-base", request.name_base]
     if request.nvtx is not None:

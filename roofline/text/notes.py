@@ -102,7 +102,7 @@ SENTENCES: dict[str, Sentence] = {
     "too small.",
     "graphs_left_out": "CUDA graphs recorded as a whole ({share:share} of GPU time) are left out.",
     "no_steps": "No steps are marked, so the whole recording counts, warm-up included: --step "
-    "REGEX names the ranges that are steps, --from and --to cut.",
+    "RE names the ranges that are steps, --start and --end cut.",
     "many_steps": "{ranges:exact} ranges are taken for steps, and {empty:exact} of the "
     "{counted:exact} that count launch nothing: --step should match what is around one "
     "iteration, and nothing else.",

@@ -238,5 +238,5 @@ def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
         why=f"it has {' and '.join(filter(None, found)) or 'no named ranges'}",
         hint=f"{leave}names are spelled as a viewer shows them, and case counts"
         if texts
-        else "--from and --to instead, or NVTX ranges around the steps of your program",
+        else "--start and --end instead, or NVTX ranges around the steps of your program",
     )

@@ -272,7 +272,7 @@ def _refuse_stretches(timeline: Timeline, options: SelectOptions) -> None:
         raise InputError(
             f"{timeline.file} ends in the middle",
             why="any stretch of it may lack events, so none can be looked at by itself",
-            hint="copy the trace again or record a new one; or no --from, --to and --keep",
+            hint="copy the trace again or record a new one; or no --start, --end and --keep",
         )
 
 

@@ -119,7 +119,7 @@ def whole_window(events: Events, start: int | None, end: int | None) -> Window:
     if start is not None and end is not None and end <= start:
         raise UsageError("the window is empty", why="its end is not after its start")
     if not ((events.end > first) & (events.start < last)).any():
-        raise InputError("nothing ran on the GPU in the window", hint="other --from and --to")
+        raise InputError("nothing ran on the GPU in the window", hint="other --start and --end")
     return Window(number=1, start=first, end=last)
 
 

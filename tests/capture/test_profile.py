@@ -53,7 +53,7 @@ def test_says_how_it_was_measured(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("--collectives",), ("--kernel", "gemm"), ("--replay", "range")], ids=" ".join
+    "options", [("--collectives",), ("--kernel-name", "gemm"), ("--replay", "range")], ids=" ".join
 )
 def test_what_is_not_filtered_is_not_said_to_be(fake: Fake, options: tuple[str, ...]) -> None:
     done = fake.run("profile", *options, "true")

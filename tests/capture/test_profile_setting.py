@@ -64,14 +64,14 @@ def test_mig_leaves_clocks_alone(fake: Fake) -> None:
 
 
 def test_a_device_that_is_not_there(fake: Fake) -> None:
-    done = fake.run("profile", "--devices", "0,4", "true")
+    done = fake.run("profile", "--device", "0,4", "true")
 
     assert done.returncode == 2
     assert "no GPU 4" in done.stderr
 
 
 def test_a_collective_that_is_asked_for_is_taken_with_a_warning(fake: Fake) -> None:
-    done = fake.run("profile", "--kernel", "ncclDevKernel_AllReduce", "true")
+    done = fake.run("profile", "--kernel-name", "ncclDevKernel_AllReduce", "true")
 
     words = fake.calls()[0]["argv"]
     assert words[words.index("--kernel-name") + 1] == "ncclDevKernel_AllReduce"
@@ -151,18 +151,42 @@ def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fak
     assert fake.files() == set()
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_devices_are_numbers(fake: Fake, dry_run: bool) -> None:
-    done = fake.run("profile", *(["--dry-run"] if dry_run else []), "--devices", "a,b", "true")
+@pytest.mark.parametrize(
+    ("words", "devices"),
+    [
+        (["--device", "h100"], "0"),
+        (["--device", "1"], "1"),
+        (["--device", "A100", "--device", "h100 PCIe"], "1,0"),
+        (["--device", "nvidia"], "0,1"),
+        (["--device", "0,1"], "0,1"),
+    ],
+)
+def test_devices_are_indices_or_parts_of_names(fake: Fake, words: list[str], devices: str) -> None:
+    fake.gpu(
+        "0, NVIDIA H100 PCIe, 9.0, 550.54.15, Disabled",
+        "1, NVIDIA A100-SXM4-40GB, 8.0, 550.54.15, Disabled",
+    )
+    assert fake.run("profile", *words, "true").returncode == 0
+    argv = fake.calls()[0]["argv"]
 
-    assert done.returncode == 2
-    assert "--devices a,b: GPUs are given by index" in done.stderr
+    assert argv[argv.index("--devices") + 1] == devices
+
+
+def test_a_device_of_another_name_is_refused(fake: Fake) -> None:
+    done = fake.run("profile", "--device", "L40", "true")
+    planned = fake.run("profile", "--dry-run", "--device", "H100", "true")
+
+    assert done.returncode == planned.returncode == 2
+    assert "--device L40: no GPU of this name is here" in done.stderr
+    assert "try: one of 0 (NVIDIA H100 PCIe)" in done.stderr
+    assert "try: --device 0" in planned.stderr
+    assert fake.calls() == []
 
 
 def test_devices_that_ncu_refuses(fake: Fake) -> None:
     fake.scenario(refuses="==ERROR== Invalid device 0 in the --devices option.")
 
-    done = fake.run("profile", "--devices", "0", "true")
+    done = fake.run("profile", "--device", "0", "true")
 
     assert done.returncode == 2
     assert "Invalid device 0" in done.stderr

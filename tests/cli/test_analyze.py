@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import roofline
-from roofline.cli import COMMANDS, answer, cli
+from roofline.cli import COMMANDS, cli, output
+from roofline.cli.output import Output
 from roofline.process import run_quietly
 from sample_reports.writer import Launch
 from tests.cli.reports import kernel, report
@@ -52,8 +53,8 @@ def test_json_is_one_document_and_keeps_file_order(path: Path):
 def test_csv_by_kernel_and_by_launch(tmp_path: Path):
     path = report(tmp_path / "a.ncu-rep", kernel("k", ns=1e6), kernel("k", ns=2e6))
 
-    kernels = list(csv.DictReader(io.StringIO(run(path, "-f", "csv").stdout)))
-    launches = list(csv.DictReader(io.StringIO(run(path, "-f", "csv", "--launches").stdout)))
+    kernels = list(csv.DictReader(io.StringIO(run(path, "--format", "csv").stdout)))
+    launches = list(csv.DictReader(io.StringIO(run(path, "--format", "csv", "--launches").stdout)))
 
     assert [(r["launches"], float(r["total_s"])) for r in kernels] == [("2", 3e-3)]
     assert [float(r["duration_s"]) for r in launches] == [2e-3, 1e-3]
@@ -122,7 +123,7 @@ def test_a_refused_output_is_refused_before_the_work(path: Path):
 
 
 def test_a_dash_is_stdout(path: Path):
-    assert json.loads(run(path, "-f", "json", "-o", "-").stdout)["groups"]
+    assert json.loads(run(path, "--format", "json", "-o", "-").stdout)["groups"]
 
 
 def test_parquet(path: Path):
@@ -230,9 +231,9 @@ def test_a_stdout_without_unicode_gets_plain_letters(monkeypatch):
     class Ascii:
         encoding = "ascii"
 
-    monkeypatch.setattr(answer.sys, "stdout", Ascii())
+    monkeypatch.setattr(output.sys, "stdout", Ascii())
 
-    assert list(answer._encodable(["…µ█▌é"])) == ["~u# ?"]
+    assert list(output._encodable(["…µ█▌é"])) == ["~u# ?"]
 
 
 @pytest.mark.parametrize(
@@ -250,10 +251,10 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, environment, term
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(answer.sys.stdout, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: terminal, raising=False)
 
-    assert answer.color(answer.Request()) is coloured
-    assert answer.color(answer.Request(output=Path("a.txt"))) is False
+    assert Output().color is coloured
+    assert Output(output=Path("a.txt")).color is False
 
 
 def test_help_has_examples_and_begins_as_the_list_of_commands_says():
@@ -265,7 +266,7 @@ def test_help_has_examples_and_begins_as_the_list_of_commands_says():
 
 def test_nothing_heavy_is_loaded_for_help():
     code = (
-        "import sys, roofline.cli.analyze_cmd;"
+        "import sys, roofline.cli.analyze;"
         "print(sorted({'pandas','matplotlib','ncu_report','rich','numpy'} & set(sys.modules)))"
     )
     done = run_quietly([sys.executable, "-c", code])

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from roofline.cli.profile_cmd import command as profile
+from roofline.cli.profile import command as profile
 from scripts.refresh_docs import pages
 
 FENCE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -80,9 +80,9 @@ def test_own_specs_without_permission_are_left_out_aloud(
 def test_the_warning_is_one_line_on_stderr():
     code = (
         "import warnings\n"
-        "from roofline.cli import ending\n"
+        "from roofline.cli import errors\n"
         "from roofline.errors import RooflineWarning\n"
-        "ending.prepare_streams()\n"
+        "errors.prepare_streams()\n"
         "for _ in range(2): warnings.warn('left out', RooflineWarning)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
@@ -185,7 +185,7 @@ def test_a_damaged_metric_of_a_whole_result(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--explain", "1", "-f", "json"], 2, "try: --format json holds"),
+        (["--explain", "1", "--format", "json"], 2, "try: --format json holds"),
         (["--plot", "p.gif"], 2, "try: --plot p.png"),
         (["--explain", "99"], 2, "no kernel has rank 99: ranks are 1 to 9"),
         (["--explain", "0"], 2, "ranks are 1 to 9"),

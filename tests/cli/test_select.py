@@ -29,7 +29,7 @@ def test_the_answer_is_on_stdout_alone(timeline: Path):
     found = run(timeline)
     assert found.exit_code == 0
     assert found.stderr == ""
-    assert "roofline profile --kernel gemm" in found.stdout
+    assert "roofline profile --kernel-name gemm" in found.stdout
 
 
 def test_json(timeline: Path):
@@ -49,9 +49,9 @@ def test_the_format_follows_the_ending(timeline: Path, tmp_path: Path):
 def test_an_ending_that_a_selection_has_not(timeline: Path, tmp_path: Path, ending: str):
     found = run(timeline, "-o", tmp_path / f"a{ending}")
     assert found.exit_code == 2
-    assert f"a selection is not written as {ending[1:]}" in found.stderr
+    assert f"this answer cannot be written as {ending[1:]}" in found.stderr
     assert not (tmp_path / f"a{ending}").exists()
-    assert run(timeline, "-o", tmp_path / f"a{ending}", "-f", "json").exit_code == 0
+    assert run(timeline, "-o", tmp_path / f"a{ending}", "--format", "json").exit_code == 0
 
 
 def test_a_file_is_not_written_over_unasked(timeline: Path, tmp_path: Path):
@@ -79,7 +79,7 @@ def test_steps(timeline: Path, options: tuple[str, ...], steps: list[int]):
 
 
 def test_a_window_in_units(timeline: Path):
-    found = run(timeline, "--from", "1.05ms", "--to", "0.0025s", "--format", "json")
+    found = run(timeline, "--start", "1.05ms", "--end", "0.0025s", "--format", "json")
     (device,) = json.loads(found.stdout)["devices"]
     assert device["use"]["wall_s"] == pytest.approx(1.45e-3)
 
@@ -87,11 +87,11 @@ def test_a_window_in_units(timeline: Path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--from", "soon"), "'soon' is not a time"),
+        (("--start", "soon"), "'soon' is not a time"),
         (("--keep", "most"), "neither inner, all, a number nor a range"),
         (("--step", "("), "not a regular expression"),
         (("--step", "nomatch"), "it has 5 ProfilerStep ranges"),
-        (("--step", "x", "--from", "0"), "exclude each other"),
+        (("--step", "x", "--start", "0"), "exclude each other"),
         (("--communication", "("), "not a regular expression"),
         (("--keep", "9"), "no step is left"),
         (("--top", "0"), "0 is not in the range"),
@@ -123,7 +123,7 @@ def test_a_program_is_streamed_the_same(timeline: Path):
 
 def test_top_by_name(tmp_path: Path):
     path = write(tmp_path, trace(*(kernel("k", 10 * i, 9, grid=[i + 1, 1, 1]) for i in range(3))))
-    document = json.loads(run(path, "--by", "name", "--top", "1", "-f", "json").stdout)
+    document = json.loads(run(path, "--by", "name", "--top", "1", "--format", "json").stdout)
     (share,) = document["devices"][0]["kernels"]
     assert (share["instances"], share["grid"]) == (3, None)
 

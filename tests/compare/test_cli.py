@@ -264,7 +264,7 @@ def test_times_without_a_profiler_stand_beside(tmp_path: Path) -> None:
         ([BEFORE, AFTER, "--update-baseline"], "--baseline DIR"),
         ([BEFORE, AFTER, "--map", "gemm"], "is not OLD=NEW"),
         ([BEFORE, AFTER, "--map", "gemm=x"], "BEFORE has no kernel 'gemm'"),
-        ([BEFORE, AFTER, "--allow", "clock"], "one of gpu, kind, rule, all"),
+        ([BEFORE, AFTER, "--allow", "clock"], "is not one of 'gpu', 'kind', 'rule', 'all'"),
         ([BEFORE, AFTER, "--expect", "x"], "is not understood"),
         ([BEFORE, AFTER, "--time-before", "x"], "one timing compares with nothing"),
     ],

@@ -91,9 +91,8 @@ def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
     assert "communication: 1 kernel, 2 in all" in text
     assert "short: 1 kernel" in text
     assert "2 steps of 1.00 ms, left out: 1 (first: warm-up), 4 (last:" in text
-    assert (
-        "\n  roofline profile --kernel gemm --launch-skip 2 --launch-count 1 -- PROGRAM\n" in text
-    )
+    words = "--kernel-name gemm --launch-skip 2 --launch-count 1 -- PROGRAM"
+    assert f"\n  roofline profile {words}\n" in text
 
 
 def test_the_rest_is_measured_as_the_rows_are(tmp_path: Path):
@@ -125,7 +124,7 @@ def test_markdown_is_a_table(tmp_path: Path):
     text = markdown(stepped(tmp_path))
     assert "| # | kernel | grid / block | launches a step |" in text
     assert "| 1 | `gemm<4, true>` | 64 / 128 | 1 | 300 µs |" in text
-    assert "```sh\nroofline profile --kernel gemm " in text
+    assert "```sh\nroofline profile --kernel-name gemm " in text
 
 
 def test_a_summary_has_no_bounds(tmp_path: Path):

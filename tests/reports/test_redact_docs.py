@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "redact.md").read_text(encoding="ut
 def test_help_has_the_sentence_of_the_list_and_examples():
     done = CliRunner().invoke(cli, ["redact", "--help"])
     assert done.exit_code == 0
-    assert "Copy a report without anything personal in it." in done.stdout
+    assert "Copy a report without personal data." in done.stdout
     assert "roofline redact profile.ncu-rep -o share.ncu-rep" in done.stdout
     assert "--keep-sass" in PAGE
 

@@ -46,8 +46,8 @@ def test_a_recording_from_the_start_is_counted(tmp_path: Path):
     assert request.basis is Basis.COUNTED
     assert (request.launch_skip, request.launch_count) == (3, 3)
     assert command(request, ["python", "x y.py"]) == (
-        "roofline profile --kernel a --kernel b --kernel c --launch-skip 3 --launch-count 3 "
-        "-- python 'x y.py'"
+        "roofline profile --kernel-name a --kernel-name b --kernel-name c --launch-skip 3 "
+        "--launch-count 3 -- python 'x y.py'"
     )
 
 
@@ -174,7 +174,7 @@ def test_a_library_kernel_needs_no_quoting(tmp_path: Path):
     name = "void cutlass::Kernel2<cutlass_80>(cutlass_80::Params)"
     timeline = load_timeline(write(tmp_path, trace(kernel(name, 0, 10))))
     (request,) = select(timeline).requests
-    assert command(request).startswith("roofline profile --kernel Kernel2 ")
+    assert command(request).startswith("roofline profile --kernel-name Kernel2 ")
 
 
 @pytest.mark.parametrize(

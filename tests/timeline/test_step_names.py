@@ -41,7 +41,7 @@ def exported(folder: Path, *, steps: int, others: int) -> Path:
         (5, 0, "it has 5 ProfilerStep ranges", "without --step the ProfilerSteps count"),
         (1, 2, "it has 1 ProfilerStep range and 2 other names of ranges", "case counts"),
         (0, 1, "it has 1 other name of ranges", "case counts"),
-        (0, 0, "it has no named ranges", "--from and --to instead"),
+        (0, 0, "it has no named ranges", "--start and --end instead"),
     ],
 )
 def test_an_expression_that_matches_nothing(

@@ -196,7 +196,7 @@ def test_command(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs").read_text().count("run") == 4
-    assert "own figure" in done.stdout
+    assert "own figure" in done.stderr
     document = json.loads((tmp_path / "t.json").read_text())
     assert document["metric"]["median"] == 5
     assert document["program"] == "sh"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from roofline.cli import progress
+from roofline.cli import output
 
 
 class Terminal(io.StringIO):
@@ -16,15 +16,15 @@ class Terminal(io.StringIO):
 def said_to(stream: io.StringIO, monkeypatch, quiet_s: float = -1.0) -> io.StringIO:
     """``stream`` as stderr; set within a test, since pytest sets its own before each."""
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "QUIET_S", quiet_s)
+    monkeypatch.setattr(output, "QUIET_S", quiet_s)
     return stream
 
 
 def test_counts_and_amounts(monkeypatch):
     terminal = said_to(Terminal(), monkeypatch)
-    with progress.reading("runs", verb="Timing") as tell:
+    with output.progress("runs", verb="Timing") as tell:
         tell(1234, 5000)
-    with progress.reading("reports", percent=True) as tell:
+    with output.progress("reports", percent=True) as tell:
         tell(0, 3_000_000)
         tell(1_000_000, 3_000_000)
 
@@ -36,7 +36,7 @@ def test_counts_and_amounts(monkeypatch):
 
 def test_nothing_to_read_is_no_division_by_zero(monkeypatch):
     terminal = said_to(Terminal(), monkeypatch)
-    with progress.reading("reports", percent=True) as tell:
+    with output.progress("reports", percent=True) as tell:
         tell(0, 0)
 
     assert terminal.getvalue() == ""
@@ -44,7 +44,7 @@ def test_nothing_to_read_is_no_division_by_zero(monkeypatch):
 
 def test_short_work_says_nothing(monkeypatch):
     terminal = said_to(Terminal(), monkeypatch, quiet_s=60.0)
-    with progress.reading("reports", percent=True) as tell:
+    with output.progress("reports", percent=True) as tell:
         tell(1, 2)
 
     assert terminal.getvalue() == ""
@@ -52,7 +52,7 @@ def test_short_work_says_nothing(monkeypatch):
 
 def test_a_pipe_gets_nothing(monkeypatch):
     stream = said_to(io.StringIO(), monkeypatch)
-    with progress.reading("reports", percent=True) as tell:
+    with output.progress("reports", percent=True) as tell:
         tell(1, 2)
 
     assert stream.getvalue() == ""

@@ -121,7 +121,7 @@ def test_memory_that_runs_out_is_one_message(monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("roofline.analysis.analyze", full)
+    monkeypatch.setattr("roofline.cli.analyze.analyze", full)
     done = run("analyze", SAMPLE)
 
     assert done.exit_code == 3
@@ -149,7 +149,7 @@ NUMBERS = [
     ("compare", "--latency-threshold"),
     ("report", "--noise"),
     ("select", "--min-share"),
-    ("time", "--limit"),
+    ("time", "--timeout"),
     ("profile", "--timeout"),
     ("profile", "--stall-timeout"),
     ("profile", "--min-share"),

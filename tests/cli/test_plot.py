@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from roofline.cli import COMMANDS, cli
-from roofline.cli.plot_cmd import command
+from roofline.cli.plot import command
 from tests import strange
 from tests.shared import REPORTS
 

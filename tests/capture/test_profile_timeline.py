@@ -1,4 +1,4 @@
-"""``roofline profile --from``: what a timeline names is captured, and what came of it is said."""
+"""``roofline profile --timeline``: what a timeline names is captured, and its end is told."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ import pytest
 
 from roofline.capture.request import CaptureRequest, NameBase
 from roofline.capture.run import Captured, Progress, free_names, numbered
-from roofline.cli.profile_answer import Done
-from roofline.cli.profile_choice import FROM_TIMELINE, check_who_chooses
-from roofline.cli.profile_cmd import command as profile
-from roofline.cli.profile_from import Outcome, capture_of
-from roofline.errors import CaptureError, UsageError
+from roofline.cli.profile_timeline import Done, Outcome, Run, read, request_for
+from roofline.errors import CaptureError
 from roofline.timeline.model import Basis, KernelShare, ProfileRequest, SelectOptions
 from sample_reports.writer import write
 from tests.capture.conftest import PROFILED, Fake, launch
+from tests.cli.running import run
 from tests.timeline import made
 
 NOTHING = "==WARNING== No kernels were profiled."
@@ -66,7 +64,7 @@ def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -
     timeline(fake)
     two_runs(fake)
 
-    done = fake.run("profile", "--from", "trace.json", "bench", "--from", "here")
+    done = fake.run("profile", "--timeline", "trace.json", "bench", "--from", "here")
 
     assert done.returncode == 0, done.stderr
     first, second = (call["argv"] for call in fake.calls())
@@ -89,7 +87,7 @@ def test_gains_are_ranked_and_what_was_left_out_has_its_share(fake: Fake) -> Non
     timeline(fake)
     two_runs(fake)
 
-    done = fake.run("profile", "--from", "trace.json", "--format", "json", "bench")
+    done = fake.run("profile", "--timeline", "trace.json", "--format", "json", "bench")
 
     joined = json.loads(done.stdout)["timeline"]
     # Both have their DRAM busy 90 % of the time: a tenth of 30 % and of 25 % can be saved.
@@ -103,7 +101,7 @@ def test_gains_are_ranked_and_what_was_left_out_has_its_share(fake: Fake) -> Non
 def test_the_next_command_gives_the_same_gains(fake: Fake) -> None:
     timeline(fake)
     two_runs(fake)
-    done = fake.run("profile", "--from", "trace.json", "bench")
+    done = fake.run("profile", "--timeline", "trace.json", "bench")
     (line,) = [text for text in done.stdout.splitlines() if text.startswith("Next: ")]
     words = shlex.split(line.removeprefix("Next: "))
 
@@ -120,7 +118,7 @@ def test_one_run_keeps_the_plain_name(fake: Fake) -> None:
     timeline(fake)
     fake.scenario(captured(fake, "gemm"))
 
-    done = fake.run("profile", "--from", "trace.json", "--top", "1", "-o", "g.ncu-rep", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "--top", "1", "-o", "g.ncu-rep", "true")
 
     assert done.returncode == 0, done.stderr
     assert len(fake.calls()) == 1
@@ -133,7 +131,7 @@ def test_a_kernel_that_was_not_met_is_named(fake: Fake) -> None:
     timeline(fake)
     fake.scenario(captured(fake, "gemm"), captured(fake, "relu", grid=65))
 
-    done = fake.run("profile", "--from", "trace.json", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "true")
 
     assert "asked for and not in the report: relu 25.0 % (exposed, of the wall time)" in done.stdout
     assert "profiled, but not in the timeline: relu" in done.stdout
@@ -143,7 +141,7 @@ def test_all_names_are_checked_before_the_first_run(fake: Fake) -> None:
     timeline(fake)
     (fake.folder / "a-2.ncu-rep").write_text("mine")
 
-    done = fake.run("profile", "--from", "trace.json", "-o", "a.ncu-rep", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "-o", "a.ncu-rep", "true")
 
     assert done.returncode == 2
     assert "a-2.ncu-rep" in done.stderr
@@ -157,7 +155,7 @@ def test_a_run_that_meets_nothing_does_not_lose_the_others(fake: Fake) -> None:
     names = captured(fake, "other")
     fake.scenario({"log": [NOTHING]}, names, captured(fake, "relu"))
 
-    done = fake.run("profile", "--from", "trace.json", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "true")
 
     assert done.returncode == 4
     assert "62 launches were skipped; fewer: a smaller --warmup-steps" in done.stderr
@@ -174,7 +172,7 @@ def test_a_failure_that_all_runs_share_ends_them(fake: Fake) -> None:
     timeline(fake)
     fake.scenario({"log": [CLOSED], "exit": 1})
 
-    done = fake.run("profile", "--from", "trace.json", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "true")
 
     assert done.returncode == 4
     assert "[permission" in done.stderr
@@ -187,7 +185,7 @@ def test_a_program_that_fails_later_leaves_the_earlier_answer(fake: Fake) -> Non
     failing = {"log": ["==ERROR== The application returned an error code (3).", NOTHING], "exit": 1}
     fake.scenario(captured(fake, "gemm"), failing)
 
-    done = fake.run("profile", "--from", "trace.json", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "true")
 
     assert done.returncode == 5
     assert "Report: true-1.ncu-rep" in done.stdout
@@ -198,7 +196,7 @@ def test_a_single_run_that_fails_is_told_once(fake: Fake) -> None:
     timeline(fake)
     fake.scenario({"log": [CLOSED], "exit": 1})
 
-    done = fake.run("profile", "--from", "trace.json", "--top", "1", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "--top", "1", "true")
 
     assert done.returncode == 4
     assert done.stderr.count("[permission") == 1
@@ -209,7 +207,7 @@ def test_gaps_come_first_also_when_kernels_are_profiled(fake: Fake) -> None:
     timeline(fake, gemm=60, relu=40)
     two_runs(fake)
 
-    done = fake.run("profile", "--from", "trace.json", "bench")
+    done = fake.run("profile", "--timeline", "trace.json", "bench")
 
     assert done.returncode == 0
     first, second = done.stderr.splitlines()[:2]
@@ -224,7 +222,7 @@ def test_gaps_come_first_also_when_kernels_are_profiled(fake: Fake) -> None:
 def test_where_no_kernel_is_worth_it_nothing_runs(fake: Fake) -> None:
     timeline(fake)
 
-    done = fake.run("profile", "--from", "trace.json", "--min-share", "40", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "--min-share", "40", "true")
 
     assert done.returncode == 3
     assert "no kernel of trace.json is worth profiling: none takes 40 %" in done.stderr
@@ -239,7 +237,7 @@ def test_where_only_communication_runs_it_says_so_first(fake: Fake) -> None:
     talk = [made.launched(i, "ncclDevKernel_AllReduce", 100 * i, 90) for i in range(1, 5)]
     made.write(fake.folder, made.trace(*talk))
 
-    done = fake.run("profile", "--from", "trace.json", "true")
+    done = fake.run("profile", "--timeline", "trace.json", "true")
 
     assert done.returncode == 3
     assert done.stderr.startswith("roofline: Communication comes first")
@@ -251,7 +249,7 @@ def test_where_only_communication_runs_it_says_so_first(fake: Fake) -> None:
 def test_a_timeline_that_is_none_is_refused_before_anything_runs(fake: Fake, path: str) -> None:
     (fake.folder / "made.ncu-rep").write_bytes(fake.report.read_bytes())
 
-    done = fake.run("profile", "--from", path, "true")
+    done = fake.run("profile", "--timeline", path, "true")
 
     assert done.returncode == 3
     assert path in done.stderr
@@ -261,11 +259,11 @@ def test_a_timeline_that_is_none_is_refused_before_anything_runs(fake: Fake, pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--replay", "range"), "--from and --replay range exclude each other"),
-        (("--graphs", "graph"), "--from and --graphs graph exclude each other"),
+        (("--replay", "range"), "--timeline and --replay range exclude each other"),
+        (("--graphs", "graph"), "--timeline and --graphs graph exclude each other"),
         (("--format", "csv"), "a timeline has no columns in csv"),
-        (("--rank", "0"), "--rank with --from: 2 runs are needed"),
-        (("--launch-skip", "0"), "--from and --launch-skip exclude each other"),
+        (("--rank", "0"), "--rank with --timeline: 2 runs are needed"),
+        (("--launch-skip", "0"), "--timeline and --launch-skip exclude each other"),
         (("--step", "("), "not a regular expression"),
         (("--chip", "gh100"), "--chip is for --dry-run"),
     ],
@@ -273,7 +271,7 @@ def test_a_timeline_that_is_none_is_refused_before_anything_runs(fake: Fake, pat
 def test_what_does_not_go_together(fake: Fake, words: tuple[str, ...], said: str) -> None:
     timeline(fake)
 
-    done = fake.run("profile", "--from", "trace.json", *words, "true")
+    done = fake.run("profile", "--timeline", "trace.json", *words, "true")
 
     assert done.returncode == 2
     assert said in done.stderr
@@ -285,7 +283,9 @@ def test_another_rank_becomes_the_program_without_a_word(fake: Fake) -> None:
     fake.environment["RANK"] = "1"
     fake.program("bench", "echo bare $*")
 
-    done = fake.run("profile", "--from", "trace.json", "--top", "1", "--rank", "0", "bench", "-x")
+    done = fake.run(
+        "profile", "--timeline", "trace.json", "--top", "1", "--rank", "0", "bench", "-x"
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "bare -x\n", "")
     assert fake.calls() == []
@@ -338,7 +338,7 @@ def test_printed_commands_ask_ncu_for_the_same(fake: Fake, kind: str) -> None:
         done = fake.run("profile", *dry, *words[2:])
         assert done.returncode == 0, done.stderr
         by_hand.append(without_files(done.stdout.splitlines()[0]))
-    at_once = fake.run("profile", "--from", path.name, *step, *dry, "PROGRAM")
+    at_once = fake.run("profile", "--timeline", path.name, *step, *dry, "PROGRAM")
 
     assert at_once.returncode == 0, at_once.stderr
     commands = [line for line in at_once.stdout.splitlines() if line.startswith(str(fake.bin))]
@@ -361,7 +361,7 @@ def without_files(command: str) -> list[str]:
 def test_the_plan_names_every_report(fake: Fake) -> None:
     timeline(fake)
 
-    done = fake.run("profile", "--from", "trace.json", "--dry-run", "python", "x.py")
+    done = fake.run("profile", "--timeline", "trace.json", "--dry-run", "python", "x.py")
 
     commands = [line for line in done.stdout.splitlines() if " --export " in line]
     exports = [option(shlex.split(line), "--export") for line in commands]
@@ -398,7 +398,7 @@ def wanted(*names: str, **values: Any) -> ProfileRequest:
 def test_what_a_timeline_asks_for_replaces_the_choice_and_nothing_else() -> None:
     base = CaptureRequest(program=("a",), replay="application", devices="1", launch_count=10)
 
-    found = capture_of(base, wanted("f", "g", launch_skip=7, nvtx="step 2"))
+    found = request_for(base, wanted("f", "g", launch_skip=7, nvtx="step 2"))
 
     assert found == replace(
         base,
@@ -413,7 +413,7 @@ def test_what_a_timeline_asks_for_replaces_the_choice_and_nothing_else() -> None
 def test_unknown_instances_are_counted_by_grid() -> None:
     base = CaptureRequest(program=("a",))
 
-    found = capture_of(base, wanted("_Z1f", name_base="mangled", launch_count=1, per_config=True))
+    found = request_for(base, wanted("_Z1f", name_base="mangled", launch_count=1, per_config=True))
 
     assert (found.launch_skip, found.launch_count, found.per_config) == (0, 1, True)
     assert found.name_base is NameBase.MANGLED
@@ -430,42 +430,67 @@ def test_names_are_numbered_only_where_there_are_several(tmp_path: Path) -> None
     ]
 
 
+RUN = Run(request=CaptureRequest(program=("a",)), report=Path("a"), wanted=wanted("f"))
+
+
 def done_with(stopped: str | None = None) -> Done:
     captured = Captured(
         report=Path("a"), log=None, launches=1, progress=Progress(), stopped=stopped
     )
-    return Done(request=CaptureRequest(program=("a",)), captured=captured)
+    return Done(run=RUN, captured=captured)
 
 
 def test_exit_codes() -> None:
-    failed = ((wanted("f"), CaptureError("no")),)
-    assert Outcome(done=(done_with(),), failures=()).exit_code == 0
-    assert Outcome(done=(done_with("stall"),), failures=()).exit_code == 0
+    failed = ((RUN, CaptureError("no")),)
+    assert Outcome(done=(done_with(),)).exit_code == 0
+    assert Outcome(done=(done_with("stall"),)).exit_code == 0
     assert Outcome(done=(done_with(),), failures=failed).exit_code == 4
     assert Outcome(done=(done_with("SIGINT"),), failures=failed).exit_code == 130
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["kernel_regex", "kernels", "name_base", "launch_skip", "launch_count", "per_config", "nvtx"],
-)
-def test_the_timeline_chooses_or_the_user(name: str) -> None:
-    option = next(p.opts[0] for p in profile.params if p.name == name)
-    with pytest.raises(UsageError, match=f"--from and {option} exclude each other"):
-        check_who_chooses({"timeline", name})
-    check_who_chooses({name})
+BY_HAND = [
+    ("--kernel", "a"),
+    ("--kernel-name", "a"),
+    ("--name-base", "function"),
+    ("--launch-skip", "0"),
+    ("--launch-count", "10"),
+    ("--per-config",),
+    ("--nvtx", "a"),
+    ("--collectives",),
+    ("--capture-range",),
+    ("--list-kernels",),
+]
 
 
-@pytest.mark.parametrize("name", ["top", "min_share", "step", "warmup_steps"])
+@pytest.mark.parametrize("words", BY_HAND, ids=" ".join)
+def test_the_timeline_chooses_or_the_user(words: tuple[str, ...]) -> None:
+    done = run("profile", "--timeline", "none.json", *words, "true")
+
+    assert done.exit_code == 2
+    assert f"--timeline and {words[0]} exclude each other" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["--top", "--min-share", "--step", "--warmup-steps"])
 def test_options_about_a_timeline_need_one(name: str) -> None:
-    with pytest.raises(UsageError, match="is about a timeline"):
-        check_who_chooses({name})
-    check_who_chooses({"timeline", name})
+    done = run("profile", name, "1", "true")
+
+    assert done.exit_code == 2
+    assert f"{name} is about a timeline" in done.stderr
 
 
-def test_defaults_are_those_of_a_selection() -> None:
-    defaults = {p.name: p.default for p in profile.params}
-    assert len(FROM_TIMELINE) == 5
-    assert defaults["top"] == SelectOptions().top
-    assert defaults["min_share"] == pytest.approx(100 * SelectOptions().min_share)
-    assert defaults["warmup_steps"] == SelectOptions().warmup_steps
+def test_help_names_the_usual_values_of_a_selection() -> None:
+    text = " ".join(run("profile", "--help").stdout.split())
+    usual = SelectOptions()
+
+    assert f"at most N kernels. [default: {usual.top}]" in text
+    assert f"share of the wall time. [default: {100 * usual.min_share:g}]" in text
+    assert f"process it saw. [default: {usual.warmup_steps}]" in text
+
+
+def test_what_is_not_given_is_usual(fake: Fake) -> None:
+    path = timeline(fake)
+    usual = read(path, step=None, top=None, min_share=None, warmup_steps=None)
+
+    assert [k.base_name for one in usual.requests for k in one.kernels] == ["gemm", "relu"]
+    assert len(read(path, step=None, top=1, min_share=None, warmup_steps=None).requests) == 1
+    assert not read(path, step=None, top=None, min_share=99, warmup_steps=None).requests

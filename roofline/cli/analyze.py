@@ -1,0 +1,299 @@
+"""``roofline analyze``: saved reports to a ranked answer, and what other commands share of it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roofline.analysis import analyze
+from roofline.cli.errors import say
+from roofline.cli.options import (
+    REPORTS,
+    Choosing,
+    Judging,
+    argument,
+    judged,
+    shared,
+    typed_command,
+    written,
+)
+from roofline.cli.output import Output, progress
+from roofline.errors import InputError, UsageError
+from roofline.files import whole_file
+from roofline.model import Analysis
+from roofline.specs.ceilings import Ceilings, load_achieved, load_folder
+from roofline.view import Choice, Chosen, choose, matching
+
+if TYPE_CHECKING:
+    from roofline.timeline.join import Joined
+    from roofline.timeline.model import Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Showing:
+    """What is shown of an analysis beside its table; ``profile`` has the same."""
+
+    explain: str | None = written(
+        "--explain KERNEL",
+        "All the evidence about one kernel, by its rank in the table, its name or a regular "
+        "expression: numbers with their metrics, what would refute the verdict, what to try "
+        "first, and what that could gain.",
+    )
+    plot: Path | None = written(
+        "--plot FILE", "Also draw the roofline: .png, .svg, .pdf or .html by the ending."
+    )
+    timeline: Path | None = judged(
+        "--timeline FILE",
+        "A timeline of the same program (see 'roofline select'): what each kernel could gain "
+        "for a step, and which kernels were not profiled.",
+    )
+    step: str | None = judged(
+        "--step RE",
+        "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeOptions:
+    """``roofline analyze``."""
+
+    reports: tuple[Path, ...] = argument("REPORT...", **REPORTS)
+    choosing: Choosing = shared(Choosing)
+    showing: Showing = shared(Showing)
+    judging: Judging = shared(Judging)
+    output: Output = shared(Output)
+
+
+@typed_command(AnalyzeOptions, "analyze")
+def command(options: AnalyzeOptions) -> int:
+    """Rank the kernels of saved reports, and name what limits each.
+
+    \b
+    Examples:
+      roofline analyze report.ncu-rep
+      roofline analyze runs/ --kernel gemm --top 5
+      roofline analyze report.ncu-rep --explain 1
+      roofline analyze report.ncu-rep --explain sgemm
+      roofline analyze report.ncu-rep --json --output analysis.json
+      roofline analyze report.ncu-rep --launches --format csv > launches.csv
+      roofline analyze report.ncu-rep --plot roofline.png
+      roofline analyze report.ncu-rep --timeline trace.json.gz
+
+    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. Launches of the
+    same kernel, grid, block and GPU are one row; times are measured under ncu. If a file cannot
+    be read, stderr names it, the others are shown, and the exit code is 3.
+    """
+    check(options.showing, options.output)
+    analysis, failures = analyze_reports(options.reports, options.judging)
+    if analysis is not None:
+        answer(analysis, options.choosing.choice, options.showing, options.output)
+    return InputError.exit_code if failures else 0
+
+
+def analyze_reports(reports: Iterable[Path], judging: Judging) -> tuple[Analysis | None, int]:
+    """Analyse what can be read, name on stderr what cannot, and count the latter.
+
+    The analysis is ``None`` where nothing could be read.
+    """
+    achieved: tuple[Ceilings, ...] = ()
+    if judging.peaks is not None:
+        kept = str(judging.peaks) == "achieved"
+        achieved = load_folder() if kept else (load_achieved(judging.peaks),)
+    failures: list[InputError] = []
+    analysis: Analysis | None = None
+    try:
+        with progress("reports", percent=True) as tell:
+            analysis = analyze(
+                *reports,
+                specs=judging.specs,
+                achieved=achieved,
+                rule=judging.rule,
+                jobs=judging.jobs,
+                reader=judging.reader,
+                on_error=failures.append,
+                on_progress=tell,
+            )
+    except InputError as error:  # nothing could be read; the failures say why, if there are any
+        failures = failures or [error]
+    for failure in failures:
+        say(str(failure))
+    return analysis, len(failures)
+
+
+def check(showing: Showing, output: Output) -> None:
+    """Refuse before long work what could not be answered in the end.
+
+    Raises:
+        UsageError: options exclude each other, or a file must not be written.
+
+    """
+    output.check()
+    form = output.format
+    if showing.explain is not None and form != "table":
+        by_rank = _rank(showing.explain) is not None
+        narrowed = "" if by_rank else f"--kernel {showing.explain} "
+        order = ", its groups in the order of the table" if by_rank else ""
+        raise UsageError(
+            f"--explain is for reading, not for {form}",
+            hint=f"{narrowed}--format json holds the same evidence{order}",
+        )
+    if showing.timeline is not None and form in ("csv", "parquet"):
+        raise UsageError(f"a timeline has no columns in {form}", hint="--format json or markdown")
+    if showing.step is not None and showing.timeline is None:
+        raise UsageError("--step is about a timeline", hint="--timeline FILE")
+    if showing.plot is not None:
+        from roofline.plot import check_path
+
+        check_path(showing.plot, force=output.force, option="--plot")
+        if showing.plot == output.file:
+            raise UsageError(f"--plot and --output both name {showing.plot}", hint="two names")
+
+
+def answer(
+    analysis: Analysis,
+    choice: Choice,
+    showing: Showing,
+    output: Output,
+    selection: Selection | None = None,
+) -> None:
+    """Write the answer about the ``choice`` of ``analysis``, and draw it where that is asked.
+
+    ``selection`` is what was chosen from the timeline, where that was read already.
+
+    Raises:
+        UsageError: nothing matches, or something needed is not installed.
+
+    """
+    part = chosen(analysis, choice)
+    joined = _joined(part.analysis, showing, selection)
+    if output.format == "parquet" and output.file is not None:
+        from roofline.render.flat import write_parquet
+
+        with whole_file(output.file, force=output.force) as temporary:
+            write_parquet(part, temporary, launches=choice.launches)
+    else:
+        output.write_all(_text(part, choice, showing.explain, output, joined))
+    if showing.plot is not None:
+        from roofline.plot import Options, picture, save
+
+        save(picture(part, Options(launches=choice.launches)), showing.plot, force=output.force)
+
+
+def chosen(analysis: Analysis, choice: Choice) -> Chosen:
+    """What ``choice`` leaves of ``analysis``.
+
+    Raises:
+        UsageError: nothing.
+
+    """
+    part = choose(analysis, choice)
+    if part.analysis.results:
+        return part
+    for pattern in choice.kernels:
+        if not matching(analysis, pattern.pattern):
+            raise _no_kernel(analysis, pattern.pattern, "--kernel")
+    there = {r.measurement.name for r in analysis.results}
+    there |= {r.measurement.demangled for r in analysis.results}
+    for name in choice.kernel_names:
+        if name not in there:
+            raise _no_kernel(analysis, name, "--kernel-name")
+    devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
+    if choice.devices:
+        raise UsageError(
+            f"no launch on {' or '.join(map(repr, choice.devices))}",
+            hint=f"--device with a part of one of these: {', '.join(devices)}",
+        )
+    raise UsageError("nothing is left after filtering", hint="a lower --min-share")
+
+
+def _joined(analysis: Analysis, showing: Showing, selection: Selection | None) -> Joined | None:
+    if showing.timeline is None:
+        return None
+    from roofline.timeline import load_timeline, select
+    from roofline.timeline.join import join
+
+    return join(analysis, selection or select(load_timeline(showing.timeline, step=showing.step)))
+
+
+def _text(
+    part: Chosen, choice: Choice, explain: str | None, output: Output, joined: Joined | None
+) -> Iterable[str]:
+    # Renderers are imported here: each run needs one of them.
+    if output.format == "json":
+        from roofline.render import joined as of_timeline
+        from roofline.render import json
+
+        return json.chunks(part, timeline=None if joined is None else of_timeline.document(joined))
+    if output.format == "csv":
+        from roofline.render.flat import to_csv
+
+        return [to_csv(part, launches=choice.launches)]
+    if output.format == "markdown":
+        from roofline.render import markdown
+
+        limit = choice.top or markdown.ROWS
+        text = markdown.render(part, launches=choice.launches, limit=limit)
+    elif explain is not None:
+        text = _explanation(part, explain, output)
+    else:
+        from roofline.render import table
+
+        text = table.render(
+            part,
+            launches=choice.launches,
+            limit=choice.top or table.ROWS,
+            width=output.width(),
+            color=output.color,
+        )
+    return [text, *_of_timeline(joined, output)]
+
+
+def _of_timeline(joined: Joined | None, output: Output) -> Iterator[str]:
+    """What the timeline adds, below the rest."""
+    if joined is None:
+        return
+    from roofline.render import joined as render
+
+    if output.format == "markdown":
+        yield f"\n### What it buys a step of {joined.selection.file}\n\n"
+        yield render.markdown(joined)
+    else:
+        yield "\n" + render.render(joined, width=output.width(), color=output.color)
+
+
+def _explanation(part: Chosen, wanted: str, output: Output) -> str:
+    from roofline.render import explain
+
+    rank, groups = _rank(wanted), part.analysis.groups
+    if rank is not None and not 0 < rank <= len(groups):
+        ranks = "the only rank is 1" if len(groups) == 1 else f"ranks are 1 to {len(groups)}"
+        raise UsageError(f"no kernel has rank {rank}", why=ranks, hint="--explain 1")
+    found = matching(part.analysis, wanted) if rank is None else (groups[rank - 1],)
+    if not found:
+        raise _no_kernel(part.analysis, wanted, "--explain")
+    return explain.render(
+        found[0],
+        others=found[1:],
+        rule=part.analysis.rule,
+        width=output.width(),
+        color=output.color,
+    )
+
+
+def _rank(wanted: str) -> int | None:
+    """``wanted`` as a rank of the table, if it is a number: no kernel's name is one."""
+    return int(wanted) if re.fullmatch(r"-?[0-9]{1,9}", wanted) else None
+
+
+def _no_kernel(analysis: Analysis, wanted: str, option: str) -> UsageError:
+    """The error for a kernel that is not there, with the names that look most like it."""
+    names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
+    word = re.sub(r"\W+", "", wanted)
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.4) or names[:3]
+    others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
+    more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
+    return UsageError(f"no kernel matches {wanted!r}", hint=f"{option} {close[0]}{others}{more}")

@@ -1,0 +1,375 @@
+"""``roofline compare``: two captures to what changed, why, and whether CI may pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from roofline.cli.analyze import analyze_reports
+from roofline.cli.errors import say
+from roofline.cli.options import (
+    File,
+    Judging,
+    Parsed,
+    amount,
+    argument,
+    expert,
+    judged,
+    shared,
+    typed_command,
+    which,
+    written,
+)
+from roofline.cli.output import Output
+from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
+from roofline.compare.comparable import REFUSALS
+from roofline.compare.gates import Gate, failed, judge, parse_gate
+from roofline.compare.judge import CompareOptions, compare, judge_program
+from roofline.compare.model import Comparison
+from roofline.compare.predictions import Expectation, parse_claim, parse_expect
+from roofline.compare.record import Statement, add_record, check_record, run_check
+from roofline.errors import GateError, InputError, UsageError
+from roofline.files import refuse_overwrite, write_text
+from roofline.model import Analysis
+from roofline.render import ci, comparison_json, pull_request
+from roofline.render import comparison as render
+from roofline.render.record import entry
+from roofline.timing import read_times
+
+FORMATS = ("table", "json", "markdown")
+DRAWN = 20  # more arrows than that nobody tells apart
+
+
+def parse_map(text: str) -> tuple[str, str]:
+    """The kernels of OLD=NEW.
+
+    Raises:
+        UsageError: it has no "=", or nothing on a side of it.
+
+    """
+    old, sign, new = text.partition("=")
+    if not sign or not old or not new:
+        raise UsageError(f"--map {text!r} is not OLD=NEW", hint="--map gemm_v1=gemm_v2")
+    return old, new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """How two sides are compared; ``report`` has the same options."""
+
+    maps: tuple[tuple[str, str], ...] = which(
+        "--map OLD=NEW...",
+        "Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several "
+        "that share a kernel are one pair: --map a=fused --map b=fused.",
+        type=Parsed("map", parse_map),
+    )
+    expect: tuple[Expectation, ...] = judged(
+        "--expect KERNEL=FACTORx...",
+        "A prediction, 'gemm=1.4x' (at least) or 'gemm=same': confirmed, refuted or not testable.",
+        type=Parsed("expectation", parse_expect),
+    )
+    because: tuple[Expectation, ...] = judged(
+        "--because [KERNEL=]CAUSE...",
+        "The predicted cause: bandwidth, compute, latency, bytes, operations, occupancy, "
+        "precision or a unit (dram, l2, l1, fp64, ...). Judged for kernels that got faster.",
+        type=Parsed("cause", parse_claim),
+    )
+    noise: float | None = judged(
+        "--noise PERCENT",
+        "Differences up to this are noise.  [default: the spread of repeated launches, at "
+        "least 1; else 3, and 5 for kernels under 20 us]",
+    )
+    timeline: Path | None = judged(
+        "--timeline FILE",
+        "A timeline of BEFORE (nsys or torch): what each change gains for the whole step.",
+    )
+    allow: tuple[str, ...] = expert(
+        "--allow CODE...",
+        "Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
+        type=click.Choice([*REFUSALS, "all"]),
+    )
+
+    def options(self, before: Analysis) -> CompareOptions:
+        """The same for a comparison with ``before``.
+
+        Raises:
+            UsageError: the timeline has none of its kernels.
+
+        """
+        return CompareOptions(
+            maps=self.maps,
+            allow=self.allow,
+            noise=None if self.noise is None else self.noise / 100,
+            expectations=(*self.expect, *self.because),
+            shares={} if self.timeline is None else _shares_of(before, self.timeline),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareCommand:
+    """``roofline compare``."""
+
+    reports: tuple[Path, ...] = argument("BEFORE AFTER", nargs=-1, type=File())
+    top: int = amount("--top N", "Show the first N kernels; JSON and gates have all.", default=10)
+    comparing: Comparing = shared(Comparing)
+    gates: tuple[Gate, ...] = judged(
+        "--fail-on CONDITION...",
+        "Exit with 1 if it is true: regression=5%, 'gemm: time>120us', 'dram<70%', "
+        "bound=latency, gone. A kernel's name or regular expression goes before a colon.",
+        type=Parsed("condition", parse_gate),
+    )
+    check: str | None = judged(
+        "--check COMMAND",
+        "Run COMMAND to see that the results are still right; exit with 1 if it fails.",
+    )
+    baseline: Path | None = judged(
+        "--baseline DIR",
+        "Take BEFORE from this folder, which holds one JSON file for each GPU.",
+    )
+    time_before: Path | None = judged(
+        "--time-before FILE", "The program's time before, from 'roofline time'."
+    )
+    time_after: Path | None = judged("--time-after FILE", "The same, after.")
+    judging: Judging = shared(Judging)
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    plot: Path | None = written(
+        "--plot FILE", "Also draw both sides: .png, .svg, .pdf or .html by the ending."
+    )
+    junit: Path | None = written("--junit FILE", "Write the gates as JUnit XML.")
+    update_baseline: bool = written(
+        "--update-baseline", "Make AFTER the new baseline, unless a gate failed."
+    )
+    record: Path | None = written(
+        "--record FILE.md",
+        "Add an entry to this experiment record; entries are never overwritten.",
+    )
+    problem: str | None = written("--problem TEXT", "For the record: the problem.")
+    hypothesis: str | None = written("--hypothesis TEXT", "For the record: why it should help.")
+    intervention: str | None = written("--intervention TEXT", "For the record: the change.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Both sides read; ``unreadable`` counts files that were not, ``baseline`` is its place."""
+
+    before: Analysis | None
+    after: Analysis
+    unreadable: int
+    baseline: Path | None = None
+
+
+@typed_command(CompareCommand, "compare")
+def command(options: CompareCommand) -> int:
+    """Compare two captures: faster or slower, and why.
+
+    \b
+    Examples:
+      roofline compare before.ncu-rep after.ncu-rep
+      roofline compare before.ncu-rep after.ncu-rep --expect gemm=1.4x --because bandwidth
+      roofline compare before.ncu-rep after.ncu-rep --fail-on regression=5% --junit gates.xml
+      roofline compare --baseline perf/ after.ncu-rep --fail-on 'gemm: time>120us'
+      roofline compare v1.ncu-rep v2.ncu-rep --record log.md --check 'pytest -q tests/test_gemm.py'
+
+    BEFORE and AFTER are .ncu-rep files, folders, quoted glob patterns or baselines (.json); with
+    --baseline only AFTER is named. Kernels are paired across renames, times compared at equal
+    clocks and within the noise, and captures that do not compare are refused (exit code 2). Exit
+    code 1: a gate or the check failed. Exit code 3: a file could not be read.
+    """
+    _check(options)
+    sides = _read(options)
+    if sides.before is not None:
+        comparison = _compare(sides.before, sides.after, options)
+        _answer(comparison, options)
+        _report_gates(comparison)
+    if options.update_baseline:
+        _update_baseline(sides)
+    return InputError.exit_code if sides.unreadable and sides.before is not None else 0
+
+
+def _check(options: CompareCommand) -> None:
+    """Refuse at once what would fail after long work."""
+    options.output.check(FORMATS)
+    force = options.output.force
+    if options.junit is not None:
+        refuse_overwrite(options.junit, force=force)
+    if options.plot is not None:
+        from roofline.plot import check_path
+
+        check_path(options.plot, force=force, option="--plot")
+    if options.record is not None:
+        check_record(options.record)
+    if options.update_baseline and options.baseline is None:
+        raise UsageError("--update-baseline needs a folder", hint="--baseline DIR")
+    if (options.time_before is None) != (options.time_after is None):
+        raise UsageError("one timing compares with nothing", hint="--time-before F --time-after F")
+
+
+def _read(options: CompareCommand) -> _Sides:
+    reports, wanted = options.reports, 2 if options.baseline is None else 1
+    if len(reports) != wanted:
+        names = "BEFORE and AFTER" if wanted == 2 else "AFTER alone, as BEFORE is the baseline"
+        raise UsageError(
+            f"{len(reports)} captures were named",
+            why=f"compare takes {names}",
+            hint="a folder or a quoted glob pattern holds several reports of one side",
+        )
+    sides = [analyze_side(path, options.judging) for path in reports]
+    unreadable = sum(missed for _, missed in sides)
+    after = sides[-1][0]
+    if options.baseline is None:
+        return _Sides(before=sides[0][0], after=after, unreadable=unreadable)
+    place = baseline_path(options.baseline, after)
+    first = options.update_baseline and not place.exists()
+    before = None if first else load_baseline(place)
+    return _Sides(before=before, after=after, unreadable=unreadable, baseline=place)
+
+
+def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
+    """One side (report, folder, glob pattern, baseline) and how many files were unreadable.
+
+    Raises:
+        InputError: a baseline cannot be read.
+        Exit: none of it could be read, or it holds no kernels; stderr has why.
+
+    """
+    if path.suffix == ".json":
+        return load_baseline(path), 0
+    analysis, failures = analyze_reports((path,), judging)
+    if analysis is None:  # what failed has been told
+        raise click.exceptions.Exit(InputError.exit_code)
+    return analysis, failures
+
+
+def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]]:
+    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has.
+
+    Raises:
+        UsageError: it has none of them, or says nothing of wall time.
+
+    """
+    from roofline.timeline import load_timeline, select
+    from roofline.timeline.join import share_of
+
+    selection = select(load_timeline(timeline))
+    shares = {}
+    for position, group in enumerate(before.groups):
+        found = share_of(selection, group.result.measurement)
+        if found is not None and found.wall_share is not None:
+            shares[position] = (found.exposed_share or 0.0, found.wall_share)
+    if not shares:
+        raise UsageError(
+            f"{timeline.name} has a share of a step for no kernel of BEFORE",
+            hint="a timeline of the same program, recorded before the change",
+        )
+    return shares
+
+
+def _compare(before: Analysis, after: Analysis, options: CompareCommand) -> Comparison:
+    """The comparison with everything that options add to it."""
+    comparison = compare(before, after, options.comparing.options(before))
+    if options.time_before is not None and options.time_after is not None:
+        times = read_times(options.time_before), read_times(options.time_after)
+        comparison = replace(comparison, program=judge_program(*times))
+    if options.check is not None:
+        outcome, printed = run_check(options.check)
+        if not outcome.passed:
+            say(printed[-4000:], prefix="")
+        comparison = replace(comparison, correctness=outcome)
+    return replace(comparison, gates=judge(comparison, options.gates))
+
+
+def _answer(comparison: Comparison, options: CompareCommand) -> None:
+    """Everything that is written: the answer, the picture, the record, what CI reads."""
+    output, force = options.output, options.output.force
+    if output.format == "json":
+        output.write(comparison_json.render(comparison))
+    elif output.format == "markdown":
+        output.write(pull_request.render(comparison, limit=options.top))
+    else:
+        width, color = output.width(), output.color
+        output.write(render.render(comparison, width=width, color=color, limit=options.top))
+    if options.plot is not None:
+        draw(comparison, {options.plot: "light"}, force=force)
+    if options.junit is not None:
+        write_text(options.junit, ci.junit(comparison), force=force)
+    if options.record is not None:
+        statement = Statement(
+            when=datetime.now(UTC).isoformat(timespec="seconds"),
+            problem=options.problem,
+            hypothesis=options.hypothesis,
+            intervention=options.intervention,
+        )
+        number = add_record(options.record, lambda n: entry(comparison, statement, n))
+        say(f"entry {number} of {options.record}")
+    _for_github(comparison)
+
+
+def draw(
+    comparison: Comparison,
+    files: Mapping[Path, str],
+    *,
+    title: str | None = None,
+    force: bool = False,
+) -> None:
+    """Draw arrows from before to after into ``files`` (path to theme).
+
+    Raises:
+        UsageError: matplotlib is not installed, or a file cannot be written.
+
+    """
+    from roofline import plot
+
+    times = [p.before.total_s for p in comparison.pairs]
+    whole = sum(t for t in times if t is not None)
+    pairs: Sequence[plot.Pair] = [
+        plot.Pair(
+            before=p.before.result,
+            after=p.after.result,
+            share=time / whole if time is not None and whole else None,
+        )
+        for p, time in zip(comparison.pairs, times, strict=True)
+    ][:DRAWN]
+    for path, theme in files.items():
+        how = plot.Options(theme=theme, title=title, levels=False)
+        plot.save(plot.picture_comparison(pairs, how), path, force=force)
+
+
+def _for_github(comparison: Comparison) -> None:
+    """Annotations and the step's summary, where GitHub Actions runs this."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in ci.github(comparison):
+            say(line, prefix="")
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(pull_request.render(comparison))
+        except OSError as error:
+            say(f"no step summary: {error.strerror}")
+
+
+def _report_gates(comparison: Comparison) -> None:
+    """Raise where something must not pass.
+
+    Raises:
+        GateError: a gate failed or was not judged, or the check failed.
+
+    """
+    bad = failed(comparison.gates)
+    said = [f"{len(bad)} of {len(comparison.gates)} gate checks failed"] if bad else []
+    if comparison.correctness is not None and not comparison.correctness.passed:
+        said.append(f"the check failed: {comparison.correctness.command}")
+    if said:
+        raise GateError("; ".join(said), details=[render.gate(g) for g in bad[:20]])
+
+
+def _update_baseline(sides: _Sides) -> None:
+    assert sides.baseline is not None
+    made = "new" if sides.before is None else "updated"
+    save_baseline(sides.baseline, sides.after)
+    say(f"{made} baseline {sides.baseline}")

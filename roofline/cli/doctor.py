@@ -1,0 +1,73 @@
+"""``roofline doctor``: can this machine profile, and if not, who can change that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from roofline import __version__
+from roofline.capture.doctor import DoctorCheck, Status, examine, situation
+from roofline.cli.options import expert, shared, typed_command
+from roofline.cli.output import Output
+from roofline.errors import CaptureError
+
+FORMATS = ("table", "json")
+SCHEMA = "roofline.doctor/1"
+_COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorOptions:
+    """``roofline doctor``."""
+
+    ncu: str | None = expert("--ncu PATH", "The ncu to check.  [default: found]")
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+
+
+@typed_command(DoctorOptions, "doctor")
+def command(options: DoctorOptions) -> int:
+    """Check whether this machine can profile, and who can change that.
+
+    \b
+    Examples:
+      roofline doctor
+      roofline doctor --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu
+      roofline doctor --json
+
+    Looks at the GPU and its driver, at ncu and whether it fits them, at the right to use
+    performance counters (the driver's parameter, capabilities, containers, WSL, MIG), at other
+    profilers that hold the counters, at TMPDIR, and at ncu_report. Nothing is profiled. The exit
+    code is 4 if a check fails.
+    """
+    output = options.output
+    output.check(FORMATS)
+    checks = examine(situation(options.ncu))
+    failed = any(check.status is Status.FAIL for check in checks)
+    if output.format == "json":
+        output.write(_document(checks, can_profile=not failed))
+    else:
+        output.write_all(_lines(checks, color=output.color))
+    return CaptureError.exit_code if failed else 0
+
+
+def _document(checks: Sequence[DoctorCheck], *, can_profile: bool) -> str:
+    document = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "can_profile": can_profile,
+        "checks": [
+            {"code": c.code, "status": c.status, "text": c.text, "remedy": c.remedy} for c in checks
+        ],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _lines(checks: Sequence[DoctorCheck], *, color: bool) -> Iterator[str]:
+    for check in checks:
+        mark = f"{check.status:4}"
+        yield f"{click.style(mark, fg=_COLORS[check.status]) if color else mark}  {check.text}\n"
+        if check.remedy:
+            yield f"      try: {check.remedy}\n"

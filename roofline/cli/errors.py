@@ -1,0 +1,142 @@
+"""How a command ends: the exit code, and at most one message on stderr."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn, TextIO
+
+import click
+
+from roofline.errors import InputError, RooflineError, RooflineWarning, UsageError, one_line
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our answer has gone, which needs no message
+OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
+# Errors of a stream that has no name; others without a file name are faults of ours.
+_LOST = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT}
+_NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
+def say(text: str, *, prefix: str = "roofline: ") -> None:
+    """Write a line to stderr; where nobody can read it, it is dropped and the answer is not."""
+    try:
+        click.echo(f"{prefix}{text}", err=True)
+    except OSError:
+        _let_go(sys.stderr)
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """Turn whatever ends the block into a message and click's ``Exit`` with its code."""
+    try:
+        yield
+    except (click.exceptions.Exit, _NO_ARGUMENTS):  # type: ignore[misc]
+        raise
+    except RooflineError as error:
+        _end(str(error), error.exit_code, error)
+    except click.ClickException as error:
+        _end(_usage(error), error.exit_code, error)
+    except (KeyboardInterrupt, click.Abort) as error:
+        _end("interrupted", INTERRUPTED, error)
+    except MemoryError as error:
+        full = InputError("memory ran out", hint="fewer reports at once, or --jobs 1")
+        _end(str(full), full.exit_code, error)
+    except OSError as error:
+        _system(error)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is ours
+        _fault(error)
+
+
+def _end(text: str, code: int, cause: BaseException) -> NoReturn:
+    say(text)
+    raise click.exceptions.Exit(code) from cause
+
+
+def _system(error: OSError) -> NoReturn:
+    """An error of the system that names a file is about reading it: files.py tells of writing."""
+    if error.filename is not None:
+        cannot = InputError(f"cannot use {os.fsdecode(error.filename)}", why=error.strerror)
+        _end(str(cannot), cannot.exit_code, error)
+    if error.errno not in _LOST:
+        _fault(error)
+    _let_go(sys.stdout)
+    if error.errno == errno.EPIPE:
+        raise click.exceptions.Exit(PIPE_CLOSED) from error
+    why = "it is closed" if error.errno == errno.EBADF else error.strerror
+    lost = UsageError("cannot write the answer to stdout", why=why)
+    _end(str(lost), lost.exit_code, error)
+
+
+def _fault(error: Exception) -> NoReturn:
+    say("".join(traceback.format_exception(error)), prefix="")
+    _end("this is a fault of roofline; please report the lines above", OUR_FAULT, error)
+
+
+def _usage(error: click.ClickException) -> str:
+    """The text of click's errors in the form of ours."""
+    message = one_line(error.format_message()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    if not isinstance(error, click.UsageError) or context is None:
+        return message
+    return f"{message}\n  try: {context.command_path} --help"
+
+
+def no_such_command(word: str, names: Iterable[str]) -> UsageError:
+    """The error for a command that does not exist, with the nearest that does."""
+    near = difflib.get_close_matches(word, list(names), n=1)
+    hint = f"roofline {near[0]}" if near else "roofline --help"
+    return UsageError(f"No such command {word!r}", hint=hint)
+
+
+def prepare_streams() -> None:
+    """End in order on SIGTERM, show our warnings as messages, and stand in for closed streams.
+
+    A stream that the caller closed is opened on the null device, so that no file gets its number;
+    stdout only for reading, so that an answer that would be lost is an error.
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    warnings.showwarning = _show_warning
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with suppress(ValueError):  # not in the main thread
+            signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+_show_others = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Ours as a message, others as Python shows them."""
+    if issubclass(category, RooflineWarning):
+        say(str(message))
+    else:
+        _show_others(message, category, filename, lineno, file, line)
+
+
+def _let_go(stream: TextIO) -> None:
+    """Drop what is left in the stream's buffer, or Python complains about it when it ends."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

@@ -1,0 +1,153 @@
+"""Where the answer goes: which format, to which file or to stdout, how wide, and in colours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from roofline.cli.options import FORMATS, written
+from roofline.errors import UsageError
+from roofline.files import refuse_overwrite, whole_file
+
+ENDINGS = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".parquet": "parquet",
+}
+PLAIN_WIDTH = 120  # where there is no terminal to ask
+WIDEST = 200  # longer lines are hard to read
+QUIET_S = 0.5  # shorter work shows no progress
+# For a terminal or file that is not Unicode.
+_ASCII = str.maketrans(
+    {"…": "~", "µ": "u", "\N{MULTIPLICATION SIGN}": "x", "█": "#"}
+    | dict.fromkeys("▏▎▍▌", " ")
+    | dict.fromkeys("▋▊▉", "#")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """The options that say how and where the answer is written."""
+
+    asked_format: str | None = written(
+        "--format",
+        "Format of the answer.  [default: by the ending of --output, else table]",
+        type=click.Choice(FORMATS),
+    )
+    as_json: bool = written("--json", "Short for --format json.")
+    output: Path | None = written(
+        "-o --output FILE", "Write to FILE, not to the terminal; '-' is the terminal."
+    )
+    force: bool = written("-f --force", "Overwrite files that exist.")
+
+    @property
+    def format(self) -> str:
+        """As asked for, else by the ending of the file, else a table."""
+        if self.as_json:
+            return "json"
+        ending = "" if self.output is None else self.output.suffix.lower()
+        return self.asked_format or ENDINGS.get(ending, "table")
+
+    @property
+    def file(self) -> Path | None:
+        """The file to write; ``None`` for stdout."""
+        return None if self.output is None or str(self.output) == "-" else self.output
+
+    @property
+    def color(self) -> bool:
+        """Whether the answer has colours."""
+        return self.file is None and wants_color()
+
+    def width(self, plain: int = PLAIN_WIDTH) -> int:
+        """The columns that a table may take; ``plain`` where no terminal is asked."""
+        if self.file is not None:
+            return plain
+        return min(shutil.get_terminal_size((plain, 40)).columns, max(WIDEST, plain))
+
+    def check(self, formats: Collection[str] = FORMATS) -> None:
+        """Refuse before long work what could not be written in the end.
+
+        Raises:
+            UsageError: the format is not one of ``formats``, or the file must not be written.
+
+        """
+        if self.as_json and self.asked_format not in (None, "json"):
+            raise UsageError(f"--json and --format {self.asked_format} exclude each other")
+        if self.format not in formats:
+            *others, last = formats
+            raise UsageError(
+                f"this answer cannot be written as {self.format}",
+                hint=f"--format {', '.join(others)} or {last}",
+            )
+        if self.format == "parquet" and self.file is None:
+            raise UsageError("Parquet is not text", hint="--format parquet --output FILE.parquet")
+        if self.file is not None:
+            refuse_overwrite(self.file, force=self.force)
+
+    def write(self, *chunks: str) -> None:
+        """Write text to the file, whole or not at all, or to stdout."""
+        self.write_all(chunks)
+
+    def write_all(self, chunks: Iterable[str]) -> None:
+        """As ``write``, for text that is made while it is written."""
+        if self.file is None:
+            for chunk in _encodable(chunks):
+                click.echo(chunk, nl=False, color=self.color)
+            return
+        with (
+            whole_file(self.file, force=self.force) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            file.writelines(chunks)
+
+
+def _encodable(chunks: Iterable[str]) -> Iterator[str]:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    for chunk in chunks:
+        try:
+            chunk.encode(encoding)
+        except UnicodeEncodeError:
+            yield chunk.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+        else:
+            yield chunk
+
+
+def wants_color() -> bool:
+    """Whether stdout is a terminal that shows colours; an empty NO_COLOR says nothing."""
+    unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not unwanted
+
+
+@contextmanager
+def progress(
+    noun: str, *, verb: str = "Reading", percent: bool = False
+) -> Iterator[Callable[[int, int], None]]:
+    """Give a callback that shows how far the block is, on a terminal's stderr alone.
+
+    It takes how much is done of how much: counts, or with ``percent`` amounts.
+    """
+    began, shown = time.monotonic(), False
+    seen = sys.stderr.isatty()
+
+    def tell(done: int, total: int, /) -> None:
+        nonlocal shown
+        if seen and done < total and time.monotonic() - began > QUIET_S:
+            shown = True
+            far = f"{100 * done / total:.0f} %" if percent else f"{done:,} of {total:,}"
+            click.echo(f"\r{verb} {noun}: {far} ", err=True, nl=False)
+
+    try:
+        yield tell
+    finally:
+        if shown:
+            click.echo("\r\x1b[K", err=True, nl=False)

@@ -1,0 +1,108 @@
+"""``roofline plot``: saved reports to a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from roofline.cli.analyze import analyze_reports, chosen
+from roofline.cli.errors import say
+from roofline.cli.options import (
+    REPORTS,
+    Choosing,
+    Judging,
+    Number,
+    Target,
+    argument,
+    shared,
+    typed_command,
+    written,
+)
+from roofline.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotOptions:
+    """``roofline plot``."""
+
+    reports: tuple[Path, ...] = argument("REPORT...", **REPORTS)
+    choosing: Choosing = shared(Choosing)
+    judging: Judging = shared(Judging)
+    target: Target = shared(
+        Target,
+        path={
+            "help": "The picture: .png, .svg, .pdf, or .html for a page with tooltips and a table."
+        },
+    )
+    theme: str | None = written(
+        "--theme",
+        "Colours.  [default: light; in HTML as the reader's browser is set]",
+        type=click.Choice(["light", "dark"]),
+    )
+    title: str | None = written("--title TEXT", "Title.  [default: the reports' names]")
+    width: int = written(
+        "--width PX",
+        "Width in pixels.",
+        type=click.IntRange(min=480, max=4000),
+        default=900,
+    )
+    height: int | None = written(
+        "--height PX",
+        "Height in pixels; the chart takes what rows and keys leave.",
+        type=click.IntRange(min=300, max=8000),
+    )
+    scale: float = written(
+        "--scale N",
+        "PNG only: N times the pixels with everything larger (2 for dense screens).",
+        type=Number(min=0.5, max=4),
+        default=1.0,
+    )
+    levels: bool | None = written(
+        "--levels/--no-levels",
+        "Also mark each kernel at its L2 and L1 intensity, where the bytes were measured.  "
+        "[default: for up to five kernels]",
+        default=None,
+    )
+    no_datasheet: bool = written("--no-datasheet", "Leave out the dashed roofs of the datasheet.")
+
+
+@typed_command(PlotOptions, "plot")
+def command(options: PlotOptions) -> int:
+    """Draw the roofline of saved reports.
+
+    \b
+    Examples:
+      roofline plot report.ncu-rep -o roofline.png
+      roofline plot report.ncu-rep -o roofline.svg --theme dark --top 10
+      roofline plot runs/ -o roofline.html --kernel gemm
+      roofline plot report.ncu-rep -o slide.png --width 1200 --height 700 --scale 2
+
+    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. Kernels without
+    measured operations or DRAM bytes are drawn below the roofline, by how busy their units were.
+    """
+    from roofline.plot import Options, check_path, picture, save
+
+    check_path(options.target.path, force=options.target.force, option="-o")
+    analysis, failures = analyze_reports(options.reports, options.judging)
+    if analysis is not None:
+        part = chosen(analysis, options.choosing.choice)
+        drawing = Options(
+            theme=options.theme or "light",
+            title=options.title,
+            width_px=options.width,
+            height_px=options.height,
+            launches=options.choosing.launches,
+            levels=options.levels,
+            datasheet=not options.no_datasheet,
+        )
+        save(
+            picture(part, drawing),
+            options.target.path,
+            scale=options.scale,
+            force=options.target.force,
+            both_themes=options.theme is None,
+        )
+        say(f"Wrote {options.target.path}", prefix="")
+    return InputError.exit_code if failures else 0

@@ -1,0 +1,52 @@
+"""``roofline redact``: a report that one may attach to a pull request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from roofline.cli.errors import say
+from roofline.cli.options import File, Target, argument, shared, typed_command, written
+from roofline.reports.redact import Redaction, redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactOptions:
+    """``roofline redact``."""
+
+    report: Path = argument("REPORT", type=File())
+    target: Target = shared(Target, path={"help": "The copy; the ending .ncu-repz compresses it."})
+    keep_sass: bool = written(
+        "--keep-sass",
+        "Keep the machine code, without its debug information. Old reports need it to count "
+        "tensor operations.",
+    )
+
+
+@typed_command(RedactOptions, "redact")
+def command(options: RedactOptions) -> None:
+    """Copy a report without personal data.
+
+    \b
+    Examples:
+      roofline redact profile.ncu-rep -o share.ncu-rep
+      roofline redact profile.ncu-rep -o share.ncu-repz --keep-sass
+
+    Host, user, addresses, paths, command line, environment, comments, call stacks, source text
+    and machine code are left out. Every measured value, kernel name and NVTX range stays.
+    """
+    done = redact(
+        options.report, options.target.path, keep_sass=options.keep_sass, force=options.target.force
+    )
+    say(_said(options.target.path, done), prefix="")
+
+
+def _said(output: Path, done: Redaction) -> str:
+    results = "1 result" if done.results == 1 else f"{done.results} results"
+    left_out = sorted(what for what, count in done.left_out.items() if count)
+    if done.paths:
+        left_out.append(f"paths in {done.paths} texts, down to their last part")
+    lines = [f"{output}: {results} with all metrics", "Left out:"]
+    lines += [f"  {what}" for what in left_out or ["nothing: no personal data was found"]]
+    lines.append("Kernel names and NVTX ranges are still in it: read them before you share.")
+    return "\n".join(lines)

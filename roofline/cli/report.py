@@ -1,0 +1,128 @@
+"""``roofline report``: a folder with a pull-request comment and its plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from roofline.cli.compare import Comparing, analyze_side, draw
+from roofline.cli.options import (
+    REPORTS,
+    Judging,
+    Target,
+    amount,
+    argument,
+    shared,
+    typed_command,
+    written,
+)
+from roofline.compare.baseline import without_personal
+from roofline.compare.judge import compare
+from roofline.compare.model import Comparison
+from roofline.errors import InputError, UsageError
+from roofline.files import refuse_overwrite, whole_folder
+from roofline.model import Analysis
+from roofline.render import comparison_json, json
+from roofline.render.pull_request import comment
+
+PICTURES = {
+    "roofline.svg": "light",
+    "roofline.png": "light",
+    "roofline-dark.svg": "dark",
+    "roofline-dark.png": "dark",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """``roofline report``."""
+
+    reports: tuple[Path, ...] = argument("REPORT [AFTER]", **REPORTS)
+    top: int = amount(
+        "--top N", "Kernels in the table, at most 10.", type=click.IntRange(1, 10), default=10
+    )
+    comparing: Comparing = shared(Comparing)
+    judging: Judging = shared(Judging)
+    target: Target = shared(
+        Target,
+        path={
+            "metavar": "DIR",
+            "help": "The folder to write to; created if it does not exist.",
+        },
+    )
+    title: str = written("--title TEXT", "The comment's heading.", default="Roofline")
+    no_picture: bool = written("--no-picture", "Leave out the plots, which need matplotlib.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files of the folder, in the order they are printed."""
+        pictures = () if self.no_picture else PICTURES
+        compared = ("compare.json",) if len(self.reports) == 2 else ()
+        return ("comment.md", *pictures, "analysis.json", *compared)
+
+
+@typed_command(ReportOptions, "report")
+def command(options: ReportOptions) -> int:
+    """Write a pull-request comment with plots.
+
+    \b
+    Examples:
+      roofline report after.ncu-rep -o pr/
+      roofline report before.ncu-rep after.ncu-rep -o pr/ --title 'Fused softmax' --top 5
+
+    One REPORT is described; two are compared. DIR gets comment.md (it fits GitHub's limits, and
+    its plots follow the reader's light or dark theme), roofline.svg and .png with their dark
+    variants, analysis.json and, for two reports, compare.json: all of them or none. They contain
+    names of kernels and GPUs and numbers, and nothing else of the reports.
+    """
+    _check(options)
+    sides = [analyze_side(path, options.judging) for path in options.reports]
+    first, after = sides[0][0], sides[-1][0]
+    comparison = None
+    if len(sides) == 2:
+        comparison = compare(first, after, options.comparing.options(first))
+    with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
+        _write(without_personal(after), comparison, options, folder)
+    for name in options.names:
+        click.echo(options.target.path / name)
+    return InputError.exit_code if any(unreadable for _, unreadable in sides) else 0
+
+
+def _check(options: ReportOptions) -> None:
+    comparing = options.comparing
+    if len(options.reports) > 2:
+        raise UsageError(
+            f"{len(options.reports)} captures were named",
+            why="report takes one or two",
+            hint="a folder or a quoted glob pattern holds several reports of one side",
+        )
+    if len(options.reports) == 1 and (comparing.maps or comparing.expect or comparing.because):
+        raise UsageError("one report compares with nothing", hint="report BEFORE AFTER -o DIR")
+    if options.target.path.is_dir():
+        for name in options.names:
+            refuse_overwrite(options.target.path / name, force=options.target.force)
+    if not options.no_picture:
+        import roofline.plot  # noqa: F401  # says at once where matplotlib is missing
+
+
+def _write(
+    after: Analysis, comparison: Comparison | None, options: ReportOptions, folder: Path
+) -> None:
+    title = " ".join(options.title.split())
+    pictures = not options.no_picture
+    text = comment(after, comparison, title=title, picture=pictures, top=options.top)
+    (folder / "comment.md").write_text(text, encoding="utf-8")
+    (folder / "analysis.json").write_text(json.render(after), encoding="utf-8")
+    files = {folder / name: theme for name, theme in PICTURES.items()} if pictures else {}
+    if comparison is not None:
+        text = comparison_json.render(comparison)
+        (folder / "compare.json").write_text(text, encoding="utf-8")
+        draw(comparison, files, title=title)
+        return
+    if files:
+        from roofline.plot import Options, picture, save
+
+        for path, theme in files.items():
+            save(picture(after, Options(theme=theme, title=title)), path)

@@ -1,0 +1,183 @@
+"""``roofline select``: from a timeline to the kernels worth profiling."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from roofline.cli.options import (
+    File,
+    amount,
+    argument,
+    expert,
+    judged,
+    shared,
+    typed_command,
+    which,
+)
+from roofline.cli.output import Output
+from roofline.errors import UsageError
+from roofline.render import selection as render
+from roofline.render import selection_json
+from roofline.timeline import load_timeline, select
+from roofline.timeline.model import Keep
+from roofline.timeline.model import SelectOptions as Selecting
+
+FORMATS = ("table", "json", "markdown")
+_UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?")
+_STEPS = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class Time(click.ParamType[int]):
+    """A time since the beginning of the recording: 1.2s, 350ms; a bare number is seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """In nanoseconds."""
+        match = _TIME.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r} is not a time: 1.2s, 350ms, 90us", param, ctx)
+        return round(float(match[1]) * _UNITS_NS[match[2] or ""])
+
+
+class Steps(click.ParamType[str | tuple[int, int]]):
+    """Which steps count: inner, all, 3, or 2-5."""
+
+    name = "steps"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | tuple[int, int]:
+        """A word, or the first and the last step, from 1."""
+        if value in ("inner", "all"):
+            return str(value)
+        match = _STEPS.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r} is neither inner, all, a number nor a range like 2-5", param, ctx)
+        return int(match[1]), int(match[2] or match[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectOptions:
+    """``roofline select``."""
+
+    timeline: Path = argument("TIMELINE", type=File())
+    device: str | None = which(
+        "--device X",
+        "The GPU whose kernels are ranked: its index, or a part of its name.  [default: the "
+        "one with most kernel time]",
+    )
+    step: str | None = which(
+        "--step RE",
+        "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]",
+    )
+    keep: Keep = which(
+        "--keep STEPS",
+        "Steps that count: 'inner' leaves out the first and the last of three or more; "
+        "'all'; a number from 1; a range like 2-5.",
+        type=Steps(),
+        default="inner",
+    )
+    start: int | None = which(
+        "--start TIME",
+        "A window of time instead of steps begins here: 1.2s, 350ms.",
+        type=Time(),
+    )
+    end: int | None = which("--end TIME", "The window ends here.", type=Time())
+    top: int = amount("--top N", "Select at most N kernels.", default=5)
+    min_share: float = amount(
+        "--min-share PERCENT",
+        "Select only kernels with at least this share of the wall time.",
+        default=1.0,
+    )
+    by: str = judged(
+        "--by",
+        "Tell kernels apart by name, grid and block, or by name alone.",
+        type=click.Choice(["config", "name"]),
+        default="config",
+    )
+    communication: str | None = judged(
+        "--communication RE",
+        "More kernels that wait for other GPUs, by name, case ignored; NCCL, NVSHMEM and "
+        "the like are known.",
+    )
+    warmup_steps: int = expert(
+        "--warmup-steps COUNT",
+        "Steps to skip before the profiled launch, where the timeline does not show which "
+        "launch of the process it saw.",
+        default=2,
+    )
+    stream: bool = expert(
+        "--stream",
+        "Read JSON in small pieces: within 150 MB, without the host's operators.",
+    )
+    nsys: str | None = expert("--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]")
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+
+
+@typed_command(SelectOptions, "select")
+def command(options: SelectOptions) -> None:
+    """Pick the kernels of a trace that are worth profiling.
+
+    \b
+    Examples:
+      roofline select trace.json.gz
+      roofline select report.sqlite --step 'iteration \\d+' --top 3
+      roofline select report.nsys-rep --start 12s --end 13.5s --device 1
+      roofline select trace.json --json --output selection.json
+
+    TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
+    stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz). The answer says first
+    whether gaps, copies or communication matter more than any kernel, then what each kernel
+    could gain at most, and prints the commands that profile the selected kernels in steady state.
+    """
+    output = options.output
+    output.check(FORMATS)
+    if options.step is not None and (options.start is not None or options.end is not None):
+        raise UsageError("--step and --start/--end exclude each other", hint="one of them")
+    found = load_timeline(
+        options.timeline, step=options.step, stream=options.stream, nsys=options.nsys
+    )
+    wanted = Selecting(
+        top=options.top,
+        min_share=options.min_share / 100,
+        device=_device(options.device, {i: d.name for i, d in found.devices.items()}),
+        keep=options.keep,
+        start=options.start,
+        end=options.end,
+        by_name=options.by == "name",
+        warmup_steps=options.warmup_steps,
+        communication=options.communication,
+    )
+    selection = select(found, wanted)
+    if output.format == "json":
+        output.write(selection_json.render(selection))
+    elif output.format == "markdown":
+        output.write(render.markdown(selection))
+    else:
+        output.write(render.render(selection, width=output.width(), color=output.color))
+
+
+def _device(asked: str | None, names: dict[int, str | None]) -> int | None:
+    """The index of the GPU that is asked for.
+
+    Raises:
+        UsageError: a part of a name means none or several.
+
+    """
+    if asked is None or asked.isdecimal():
+        return None if asked is None else int(asked)
+    fits = [i for i, name in names.items() if asked.casefold() in (name or "").casefold()]
+    if len(fits) != 1:
+        there = ", ".join(f"{i} ({name or 'no name'})" for i, name in sorted(names.items()))
+        raise UsageError(
+            f"--device {asked!r} means {'no GPU' if not fits else f'{len(fits)} GPUs'}",
+            hint=f"--device with the index of one: {there}",
+        )
+    return fits[0]

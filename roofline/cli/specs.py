@@ -1,0 +1,274 @@
+"""``roofline specs``: list, show, check and extend the hardware registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import click
+
+from roofline.cli.errors import say
+from roofline.cli.options import File, Jobs, argument, judged, shared, typed_command, which, written
+from roofline.cli.output import Output, progress
+from roofline.counters.measure import measure
+from roofline.errors import GateError, InputError, UsageError
+from roofline.files import refuse_overwrite
+from roofline.render.sentences import plural
+from roofline.render.specs import ceilings, checks, document, listing, page
+from roofline.reports import Refused, measure_all
+from roofline.specs import load
+from roofline.specs.audit import check_devices, figures, problems
+from roofline.specs.ceilings import Achieved, kept_folder, save
+from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
+from roofline.specs.registry import Registry
+from roofline.specs.spec import Spec
+from roofline.text.notes import note_text
+
+PLAIN_WIDTH = 160  # where there is no terminal to ask
+FORMATS = ("table", "json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """Where further specs are."""
+
+    specs: Path | None = judged(
+        "--specs DIR",
+        "A folder of further spec files (TOML); their entries replace those of the same key.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """``roofline specs list``."""
+
+    words: tuple[str, ...] = argument("[WORD]...", nargs=-1)
+    folder: Folder = shared(Folder)
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions:
+    """``roofline specs show``."""
+
+    name: str = argument("NAME")
+    folder: Folder = shared(Folder)
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """``roofline specs check``."""
+
+    reports: tuple[Path, ...] = argument("[REPORT]...", nargs=-1, type=File())
+    folder: Folder = shared(Folder)
+    reading: Jobs = shared(Jobs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureOptions:
+    """``roofline specs measure``."""
+
+    device: int = which(
+        "--device INDEX",
+        "The GPU, by its index in PyTorch.",
+        default=0,
+    )
+    only: tuple[str, ...] = which(
+        "--only CEILING...", "Only this ceiling, as in dram_copy or tensor_bf16. Repeatable."
+    )
+    folder: Folder = shared(Folder)
+    output: Path | None = written(
+        "-o --output FILE",
+        "The TOML file for 'roofline analyze --peaks FILE'.  [default: kept for each GPU]",
+    )
+    force: bool = written("-f --force", "Overwrite files that exist.")
+
+
+@click.group("specs")
+def command() -> None:
+    """Look into the hardware registry.
+
+    \b
+    Examples:
+      roofline specs list hopper
+      roofline specs show "H100 PCIe"
+      roofline specs check report.ncu-rep
+      roofline specs measure -o h100.toml
+
+    Every number has a source. Files of your own are read from the specs folder of roofline's
+    configuration folder, and from --specs DIR.
+    """
+
+
+@typed_command(ListOptions, "list", in_group=command)
+def list_command(options: ListOptions) -> None:
+    """List the known GPUs.
+
+    \b
+    Examples:
+      roofline specs list
+      roofline specs list geforce 8.9
+      roofline specs list blackwell --json
+
+    All of them, or those that every WORD fits: a part of a key, a name, a chip, an architecture
+    or a file, or a whole compute capability.
+    """
+    options.output.check(FORMATS)
+    registry = load(options.folder.specs)
+    chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in options.words)]
+    if not chosen:
+        raise UsageError(f"no GPU fits {' '.join(options.words)!r}", hint="roofline specs list")
+    output = options.output
+    if output.format == "json":
+        output.write(document(chosen, registry.sources), "\n")
+    else:
+        output.write(listing(chosen, width=output.width(PLAIN_WIDTH), color=output.color))
+
+
+@typed_command(ShowOptions, "show", in_group=command)
+def show_command(options: ShowOptions) -> None:
+    """Show all numbers of one GPU.
+
+    \b
+    Examples:
+      roofline specs show l4
+      roofline specs show "RTX 4090"
+      roofline specs show "NVIDIA H100 80GB HBM3" --json
+
+    NAME is a key of the list or a name as the driver prints it; "NVIDIA" and "GeForce" may be
+    left out, and case does not matter. Parameters and rates come with their sources, derived
+    peaks, ridge points and published figures.
+    """
+    options.output.check(FORMATS)
+    registry = load(options.folder.specs)
+    spec = registry.named(options.name)
+    output = options.output
+    if output.format == "json":
+        output.write(document([spec], registry.sources), "\n")
+    else:
+        width = output.width(PLAIN_WIDTH)
+        output.write(page(spec, registry.sources, width=width, color=output.color))
+
+
+@typed_command(CheckOptions, "check", in_group=command)
+def check_command(options: CheckOptions) -> int:
+    """Compare the registry with reports.
+
+    \b
+    Examples:
+      roofline specs check report.ncu-rep
+      roofline specs check --specs my-gpus/
+
+    With REPORTs: SMs, clocks, bus, memory, L2 and peaks by unit; differences over 2 % are listed
+    with their causes. Without: the files themselves, each derived peak against the published one.
+    The exit code is 1 if a difference has no explanation.
+    """
+    registry = load(options.folder.specs)
+    if not options.reports:
+        _check_files(registry)
+        return 0
+    failures: list[InputError] = []
+    measured = []
+    with progress("reports", percent=True) as tell:
+        for event in measure_all(
+            *options.reports,
+            measure=measure,
+            jobs=options.reading.jobs,
+            on_error=failures.append,
+            on_progress=tell,
+        ):
+            if isinstance(event, Refused):
+                failures.append(event.error)
+            else:
+                measured.append(event.measurement)
+    checked = check_devices(measured, registry)
+    for failure in failures:
+        say(str(failure))
+    output = Output()
+    if checked:
+        output.write(checks(checked, width=output.width(PLAIN_WIDTH), color=output.color))
+    unexplained = sum(d.cause is None for c in checked for d in c.differences)
+    if unexplained:
+        raise GateError(f"{unexplained} differences without an explanation")
+    return InputError.exit_code if failures else 0
+
+
+def _check_files(registry: Registry) -> None:
+    chosen = tuple(registry.specs.values())
+    found = problems(chosen)
+    for problem in found:
+        click.echo(note_text(problem))
+    if found:
+        raise GateError(f"{plural(len(found), 'problem')} in the spec files")
+    rows = [row for spec in chosen for row in figures(spec)]
+    apart = sum(not row.agrees for row in rows)
+    where = ", ".join(str(folder) for folder in registry.folders)
+    click.echo(
+        f"{len(chosen)} GPUs in {where}: of {len(rows)} published figures {len(rows) - apart} are "
+        f"within 2 % of the derived ones, and {apart} differ for a listed reason."
+    )
+
+
+@typed_command(MeasureOptions, "measure", in_group=command)
+def measure_command(options: MeasureOptions) -> None:
+    """Measure what a GPU really reaches.
+
+    \b
+    Examples:
+      roofline specs measure
+      roofline specs measure --device 1 -o h100.toml
+      roofline specs measure --only tensor_bf16 --only dram_copy
+
+    Bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU. nvidia-smi
+    reads clocks and power while each benchmark runs. These are ceilings of PyTorch's own kernels
+    and libraries: a better kernel may pass them. 'roofline analyze --peaks achieved' uses them,
+    from a file of the GPU's name, unless -o names another.
+    """
+    output, force = options.output, options.force
+    if output is not None:
+        refuse_overwrite(output, force=force)
+    torch, device, made_with = open_torch(options.device)
+    target = output or _kept(device.name)
+    refuse_overwrite(target, force=force)
+    spec = load(options.folder.specs).find(device).spec
+    done, skipped = run_plans(
+        choose(plan(device, spec), options.only),
+        bench_on(torch, options.device),
+        on_start=lambda p: say(f"{p.quantity} ...", prefix=""),
+    )
+    for one in skipped:
+        say(f"{one.quantity} could not be measured: {one.why}")
+    if not done:
+        raise UsageError("no ceiling could be measured", hint="roofline doctor")
+    achieved = Achieved(
+        device=device.name or "an unnamed GPU",
+        date=date.today().isoformat(),
+        made_with=made_with,
+        ceilings=done,
+    )
+    shown = Output()
+    shown.write(ceilings(achieved, spec, width=shown.width(PLAIN_WIDTH), color=shown.color))
+    save(achieved, target, force=force)
+    word = "achieved" if output is None else output
+    say(f"Wrote {target}. Next: roofline analyze REPORT --peaks {word}", prefix="")
+
+
+def _kept(name: str | None) -> Path:
+    """The file in which this device's ceilings are kept."""
+    folder = kept_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep ceilings in {folder}", why=error.strerror, hint="-o FILE.toml"
+        ) from error
+    stem = "".join(c if c.isalnum() else "-" for c in (name or "unnamed").casefold())
+    return folder / f"{stem}.toml"
+
+
+def _fits(word: str, spec: Spec) -> bool:
+    low = word.casefold()
+    texts = (spec.key, spec.chip, spec.family, spec.architecture.title, *spec.names)
+    return low == spec.compute_capability or any(low in text.casefold() for text in texts)

@@ -1,0 +1,79 @@
+"""``roofline time``: what a program takes when nothing measures inside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import click
+
+from roofline import timing
+from roofline.capture.machine import look
+from roofline.cli.errors import say
+from roofline.cli.options import PROGRAM, Regex, amount, argument, shared, typed_command, written
+from roofline.cli.output import Output, progress
+from roofline.process import run_quietly
+
+FORMATS = ("table", "json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeOptions:
+    """``roofline time``."""
+
+    repeats: int = amount("--repeats N", "Runs that count.", default=20)
+    warmup: int = amount(
+        "--warmup COUNT",
+        "Runs before them that do not count.",
+        default=3,
+    )
+    timeout: float = amount(
+        "--timeout SECONDS",
+        "End a run that takes longer; it has failed then.",
+        default=3600.0,
+    )
+    metric: re.Pattern[str] | None = written(
+        "--metric RE",
+        "The program's own figure in its output: the first group, or the first number in "
+        "the match. The last match counts.",
+        type=Regex(),
+    )
+    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
+
+
+@typed_command(TimeOptions, "time", allow_interspersed_args=False)
+def command(options: TimeOptions) -> None:
+    """Measure a program without a profiler.
+
+    \b
+    Examples:
+      roofline time python bench.py
+      roofline time --repeats 50 --metric 'tokens/s: ([0-9.]+)' -- python bench.py --batch 8
+      roofline time -o before.json ./app
+
+    Times under ncu are not the program's own: clocks are locked, caches are flushed and kernels
+    run several times. This command runs the program as it is, several times, without showing its
+    output, and gives median, 95th percentile and spread of the wall time. It needs no GPU.
+    """
+    output = options.output
+    output.check(FORMATS)
+    with progress("runs", verb="Timing") as tell:
+        times = timing.time_program(
+            options.program,
+            lambda argv: run_quietly(argv, timeout_s=options.timeout),
+            repeats=options.repeats,
+            warmup=options.warmup,
+            metric=options.metric,
+            tell=tell,
+        )
+    machine = look()
+    around = timing.environment([gpu.name for gpu in machine.gpus], machine.driver)
+    times = replace(times, environment=around)
+    table = timing.table(times)
+    if output.format == "json":
+        output.write(timing.to_json(times))
+    else:
+        output.write(table)
+    if output.file is not None:
+        say(f"{table}Wrote {output.file}", prefix="")
