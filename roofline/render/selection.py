@@ -27,7 +27,6 @@ from roofline.timeline.model import (
     LeftOut,
     ProfileRequest,
     Selection,
-    Steps,
     Use,
 )
 
@@ -40,10 +39,10 @@ _FIGURES = 60  # columns that the figures take
 _SIZES = 18  # and that grid and block take
 _MARKDOWN_NAME = 60
 
-LEFT_OUT = {
-    LeftOut.FIRST: "first: warm-up",
-    LeftOut.LAST: "last: holds the profiler's end",
-    LeftOut.NOT_ASKED: "not asked for",
+LEFT_OUT: dict[LeftOut, str] = {
+    "first": "first: warm-up",
+    "last": "last: holds the profiler's end",
+    "not_asked": "not asked for",
 }
 _FIRST = {
     First.GAPS: "Gaps come first: no kernel is your main problem.",
@@ -130,7 +129,7 @@ def _table(selection: Selection, width: int) -> Table:
 
 
 def _titles(selection: Selection) -> Iterator[tuple[str, str]]:
-    each = "a step" if selection.steps is Steps.RANGES else "in all"
+    each = "a step" if selection.steps == "ranges" else "in all"
     yield from (("launches", each), ("time", each), ("of kernel", "time"))
     if selection.selected.use is not None:
         yield from (("exposed", "of wall"), ("max step", "speedup"))
@@ -210,9 +209,9 @@ def bounds(use: Use) -> str:
 def _steps(selection: Selection, use: Use) -> str:
     """Which steps count and whether they are alike."""
     device, wall = selection.selected, numbers.duration(use.wall_s)
-    if selection.steps is Steps.WINDOW:
+    if selection.steps == "window":
         return f"the window asked for, {wall}"
-    if selection.steps is Steps.RECORDING:
+    if selection.steps == "recording":
         return f"the whole recording, {wall}"
     text = f"{plural(device.counted, 'step')} of {numbers.duration(use.wall_s / device.counted)}"
     left_out = [f"{s.number} ({LEFT_OUT[s.left_out]})" for s in device.steps if s.left_out]

@@ -39,7 +39,6 @@ from roofline.timeline.events import (
     no_such_step,
     notes_on,
 )
-from roofline.timeline.model import Format
 from roofline.typed import Typed
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
@@ -74,18 +73,7 @@ _CALLS_ONLY = (
 
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
-    """Read a ``.json`` or ``.json.gz`` trace.
-
-    Args:
-        path: the trace; compression is told by its first bytes.
-        step: regular expression for the names of ranges that are steps.
-        stream: keep memory small: smaller pieces, and no operators of the host.
-
-    Raises:
-        InputError: no NVIDIA kernels in it; the reason says what to record instead.
-        UsageError: ``step`` matches no range.
-
-    """
+    """Read a ``.json`` or ``.json.gz`` trace as ``load_timeline`` says."""
     found = _Collected(
         is_step=_Matches(Typed(step or STEP, option="--step")),
         operators=not stream,
@@ -342,7 +330,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     events = make_events([start, end, numbers[device], which, launch, launched, thread, process])
     return Timeline(
         file=file,
-        format=Format.JAX if found.jax_devices else Format.KINETO,
+        format="jax" if found.jax_devices else "kineto",
         identities=tuple(
             identity(work, str(name), grid=_dim3(grid), block=_dim3(block), collective=collective)
             for work, name, grid, block, collective in found.identities

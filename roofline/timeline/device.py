@@ -24,15 +24,17 @@ from roofline.timeline.steps import (
 class Groups:
     """The kernels that are told apart: by name, grid and block, or by name alone.
 
-    ``of`` is the place among ``identities`` of each identity of the timeline.
+    ``kind`` is COMPUTE, COMMUNICATION or COPY of each; ``of`` is the place among ``identities`` of
+    each identity of the timeline.
     """
 
     identities: tuple[Identity, ...]
+    kind: Kinds
     of: Integers
 
     @classmethod
-    def make(cls, identities: Sequence[Identity], *, by_name: bool) -> Groups:
-        """Equal identities, or those of one name, are one group."""
+    def make(cls, identities: Sequence[Identity], kind: Kinds, *, by_name: bool) -> Groups:
+        """Equal identities, or those of one name, are one group; ``kind`` is that of each."""
         places: dict[tuple[Work, str] | Identity, int] = {}
         keys = [(i.work, i.name) if by_name else i for i in identities]
         of = [places.setdefault(key, len(places)) for key in keys]
@@ -42,22 +44,22 @@ class Groups:
                 groups.append(identity)
             elif (identity.grid, identity.block) != (groups[place].grid, groups[place].block):
                 groups[place] = replace(groups[place], grid=None, block=None)
-        return cls(identities=tuple(groups), of=np.array(of, dtype=np.int64))
+        kind_of = np.zeros(len(groups), dtype=np.int8)
+        kind_of[of] = kind
+        return cls(identities=tuple(groups), kind=kind_of, of=np.array(of, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceEvents:
     """The events of device ``index`` and the windows that count.
 
-    ``kind`` is COMPUTE, COMMUNICATION or COPY of each event, ``step`` its place in ``windows``
-    (-1: none), ``group`` its place in the groups of ``occupancy``. ``ranged`` says that the
-    windows are steps.
+    ``step`` is the place of each event in ``windows`` (-1: none), ``group`` in the groups of
+    ``occupancy``. ``ranged`` says that the windows are steps.
     """
 
     timeline: Timeline
     index: int
     events: Events
-    kind: Kinds
     step: Integers
     windows: tuple[Window, ...]
     ranged: bool
@@ -87,8 +89,9 @@ class DeviceEvents:
 
         Grids may differ from step to step where the shape of the data does: see ``same_grids``.
         """
-        names = Groups.make(self.timeline.identities, by_name=True)
-        return self._equal_steps(names.of[self.events.identity])
+        names: dict[str, int] = {}
+        name_of = [names.setdefault(i.name, len(names)) for i in self.timeline.identities]
+        return self._equal_steps(np.array(name_of)[self.events.identity])
 
     @property
     def same_grids(self) -> bool | None:
@@ -130,10 +133,8 @@ class DeviceEvents:
         return (end - start - skipped) / 1e9, int((gaps[:, 1] - gaps[:, 0]).sum()) / 1e9
 
 
-def cut(
-    timeline: Timeline, kind: Kinds, groups: Groups, index: int, options: SelectOptions
-) -> DeviceEvents:
-    """The events of device ``index``; ``kind`` is that of each identity.
+def cut(timeline: Timeline, groups: Groups, index: int, options: SelectOptions) -> DeviceEvents:
+    """The events of device ``index``.
 
     Raises:
         InputError: nothing ran in the window asked for.
@@ -142,24 +143,23 @@ def cut(
     """
     here = timeline.events.device == index
     events = timeline.events if here.all() else timeline.events.where(here)
-    kind_of = kind[events.identity]
+    group = groups.of[events.identity]
+    kind = groups.kind[group]
     ranges = () if options.window else step_ranges(timeline, events)
     if ranges:
-        windows = leave_out(step_windows(events, ranges, kind_of == COMPUTE), options.keep)
+        windows = leave_out(step_windows(events, ranges, kind == COMPUTE), options.keep)
     else:
         start, end = (
             None if t is None else t + timeline.origin for t in (options.start, options.end)
         )
         windows = [whole_window(events, start, end)]
-    group = groups.of[events.identity]
     return DeviceEvents(
         timeline=timeline,
         index=index,
         events=events,
-        kind=kind_of,
         step=step_of(events, ranges, windows),
         windows=tuple(windows),
         ranged=bool(ranges),
         group=group,
-        occupancy=sweep(events.start, events.end, group, kind_of, windows),
+        occupancy=sweep(events.start, events.end, group, kind, windows),
     )

@@ -16,33 +16,9 @@ from roofline.model import Device, Dim3, Note
 
 Bounds = tuple[float | None, float | None]
 Keep = Literal["inner", "all"] | tuple[int, int]
-
-
-class Format(StrEnum):
-    """The formats of timelines."""
-
-    NSYS_SQLITE = "nsys-sqlite"
-    NSYS_SUMMARY = "nsys-summary"
-    NSYS_GPU_TRACE = "nsys-gpu-trace"
-    KINETO = "kineto"
-    JAX = "jax"
-
-
-class Steps(StrEnum):
-    """What the figures cover: ranges by name, what was asked for, all of it, or sums alone."""
-
-    RANGES = "ranges"
-    WINDOW = "window"
-    RECORDING = "recording"
-    SUMMARY = "summary"
-
-
-class LeftOut(StrEnum):
-    """Why a step does not count."""
-
-    FIRST = "first"
-    LAST = "last"
-    NOT_ASKED = "not_asked"
+Format = Literal["nsys-sqlite", "nsys-summary", "nsys-gpu-trace", "kineto", "jax"]
+Steps = Literal["ranges", "window", "recording", "summary"]  # what figures cover; summary: sums
+LeftOut = Literal["first", "last", "not_asked"]  # why a step does not count
 
 
 class Apart(StrEnum):

@@ -43,7 +43,6 @@ from roofline.timeline.events import (
     notes_on,
     nothing,
 )
-from roofline.timeline.model import Format
 from roofline.typed import Typed
 
 TIMEOUT_S = 1800.0
@@ -87,17 +86,7 @@ _RECORD_AGAIN = (
 
 
 def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
-    """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that.
-
-    Args:
-        path: the report.
-        step: regular expression for the NVTX ranges that are steps.
-        nsys: the program; found on PATH where not given.
-
-    Raises:
-        InputError: there is no nsys, it cannot read the report, or the report has no kernels.
-
-    """
+    """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that."""
     program = nsys or shutil.which("nsys")
     by_hand = f"nsys export --type sqlite {path.name}, where it was recorded"
     if program is None:
@@ -126,17 +115,9 @@ def _why_not_exported(code: int, said: str) -> str:
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
-    """Read an export of ``nsys export --type sqlite``.
+    """Read an export of ``nsys export --type sqlite``; nothing is written beside it.
 
-    Args:
-        path: the export; it is opened read-only and nothing is written beside it.
-        step: regular expression for the NVTX ranges that are steps.
-        label: the file's name in messages, where ``path`` is a temporary export.
-
-    Raises:
-        InputError: not such an export, no kernels in it, or only whole CUDA graphs.
-        UsageError: ``step`` matches no range.
-
+    ``label`` is the file's name in messages, where ``path`` is a temporary export.
     """
     name = label or path.name
     uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -171,7 +152,7 @@ class _Export:
         identities, events, untimed = self._events(calls, keys)
         return Timeline(
             file=self.name,
-            format=Format.NSYS_SQLITE,
+            format="nsys-sqlite",
             identities=identities,
             events=events,
             calls=calls,

@@ -24,18 +24,8 @@ from roofline.timeline.events import (
     make_events,
     nothing,
 )
-from roofline.timeline.model import Format
 
-_UNITS_NS = {
-    "ns": 1,
-    "us": 1e3,
-    "μs": 1e3,
-    "usec": 1e3,
-    "ms": 1e6,
-    "msec": 1e6,
-    "s": 1e9,
-    "sec": 1e9,
-}
+_NS = {"n": 1, "u": 1e3, "μ": 1e3, "m": 1e6, "s": 1e9}  # by the first letter of the unit
 _COLUMN = re.compile(r"^(?P<name>.*?)\s*(?:\((?P<unit>[^)]*)\))?$")
 _SUMMARY, _TRACE = ("Total Time", "Instances", "Name"), ("Start", "Duration", "GrdX", "Name")
 _COPY = re.compile(r"\[CUDA (memcpy|memset)[^\]]*\]|Memcpy|Memset")
@@ -56,7 +46,7 @@ class _Row(dict[str, tuple[str, str]]):
             return 0.0
 
     def nanoseconds(self, column: str) -> float:
-        return self.number(column) * _UNITS_NS.get(self[column][1], 1)
+        return self.number(column) * _NS.get(self[column][1][:1], 1)
 
     def sizes(self, *columns: str) -> Dim3 | None:
         digits = re.findall(r"\d+", " ".join(map(self.text, columns)))
@@ -122,7 +112,7 @@ def _summary(file: str, rows: Sequence[_Row]) -> Timeline:
     )
     return Timeline(
         file=file,
-        format=Format.NSYS_SUMMARY,
+        format="nsys-summary",
         identities=tuple(t.identity for t in totals),
         events=make_events(nothing(8)),
         calls=make_calls(nothing(4)),
@@ -146,7 +136,7 @@ def _trace(file: str, rows: Sequence[_Row]) -> Timeline:
         raise InputError(f"{file} holds no kernels", why="the GPU trace lists copies only")
     return Timeline(
         file=file,
-        format=Format.NSYS_GPU_TRACE,
+        format="nsys-gpu-trace",
         identities=tuple(identities),
         events=make_events(list(np.array(columns, dtype=np.int64).T)),
         calls=make_calls(nothing(4)),

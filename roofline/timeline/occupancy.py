@@ -45,13 +45,8 @@ def sweep(
 ) -> Occupancy:
     """Measure what ran in ``windows`` (sorted, disjoint).
 
-    Args:
-        start: when each event starts, ns.
-        end: when it ends.
-        group: which kernel (or kind of copy) it is an instance of, from 0.
-        kind: COMPUTE, COMMUNICATION or COPY of each event.
-        windows: the time to look at.
-
+    ``group`` is which kernel (or kind of copy) each event is an instance of, from 0; ``kind`` is
+    COMPUTE, COMMUNICATION or COPY.
     """
     groups = int(group.max()) + 1 if len(group) else 0
     kept = np.array([w.left_out is None for w in windows])

@@ -53,11 +53,17 @@ def profile_requests(
     requests: list[ProfileRequest] = []
     missed: list[KernelShare] = []
     for kernel in chosen:
-        alone = _request(scope, (kernel,))
-        if alone is None:
-            missed.append(kernel)
+        for i, request in enumerate(requests):  # the first run that stays short with it
+            joined = _request(scope, (*request.kernels, kernel))
+            if joined and joined.launch_count <= _LAUNCHES_PER_KERNEL * len(joined.kernels):
+                requests[i] = joined
+                break
         else:
-            _add(scope, requests, alone)
+            alone = _request(scope, (kernel,))
+            if alone is None:
+                missed.append(kernel)
+            else:
+                requests.append(alone)
     return (*requests, *first_of_each(tuple(missed)))
 
 
@@ -80,16 +86,6 @@ def first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]
     return (request,)
 
 
-def _add(scope: _Scope, requests: list[ProfileRequest], alone: ProfileRequest) -> None:
-    """Put a kernel into the first run that stays short with it, else give it its own."""
-    for i, request in enumerate(requests):
-        joined = _request(scope, (*request.kernels, *alone.kernels))
-        if joined is not None and joined.launch_count <= _LAUNCHES_PER_KERNEL * len(joined.kernels):
-            requests[i] = joined
-            return
-    requests.append(alone)
-
-
 def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
     if part.shares_process:
         return None  # ncu counts the launches on all devices
@@ -106,12 +102,13 @@ def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
 
 
 def _in_step(part: DeviceEvents, identity: Integers, step: Integers, warmup_steps: int) -> _Scope:
-    """The launches of a typical step, by its NVTX range where that names it alone.
+    """The launches of the counted step of median length, by its NVTX range where that is unique.
 
     A range whose name may be private cannot be named: launches are counted from the start of the
     process where all of them were recorded.
     """
-    place = _typical(part)
+    by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
+    place = by_length[(len(by_length) - 1) // 2]
     nvtx = part.windows[place].nvtx
     same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
     exact = nvtx is not None and len(same) == 1
@@ -199,9 +196,3 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
                 best.clear()
             best.append((first, length))
     return best[len(best) // 2] if best else None
-
-
-def _typical(part: DeviceEvents) -> int:
-    """The place of the counted step of median length."""
-    by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
-    return by_length[(len(by_length) - 1) // 2]

@@ -22,7 +22,6 @@ from roofline.timeline.model import (
     KernelShare,
     Selection,
     SelectOptions,
-    Steps,
     Use,
 )
 from roofline.timeline.names import COMMUNICATION as COLLECTIVES
@@ -52,18 +51,17 @@ def select(timeline: Timeline, options: SelectOptions = DEFAULT) -> Selection:
 
     """
     kind = _kinds(timeline.identities, options.communication)
-    groups = Groups.make(timeline.identities, by_name=options.by_name)
+    groups = Groups.make(timeline.identities, kind, by_name=options.by_name)
     if timeline.totals or timeline.truncated:
-        return _select_by_sums(timeline, kind, groups, options)
-    parts = _parts(timeline, kind, groups, options)
+        return _select_by_sums(timeline, groups, options)
+    parts = _parts(timeline, groups, options)
     index = _device({d: p.occupancy.use.kernel_s for d, p in parts.items()}, options.device)
-    devices = {d: _use(p, kind, groups, options) for d, p in parts.items()}
+    devices = {d: _use(p, groups, options) for d, p in parts.items()}
     part = parts[index]
-    window = Steps.WINDOW if options.window else Steps.RECORDING
     return Selection(
         file=timeline.file,
         format=timeline.format,
-        steps=Steps.RANGES if part.ranged else window,
+        steps="ranges" if part.ranged else "window" if options.window else "recording",
         devices=tuple(devices.values()),
         device=index,
         requests=profile_requests(part, _chosen(devices[index]), warmup_steps=options.warmup_steps),
@@ -88,16 +86,14 @@ def _kinds(identities: tuple[Identity, ...], communication: str | None) -> Kinds
     return np.array([kind(i) for i in identities], dtype=np.int8)
 
 
-def _parts(
-    timeline: Timeline, kind: Kinds, groups: Groups, options: SelectOptions
-) -> dict[int, DeviceEvents]:
+def _parts(timeline: Timeline, groups: Groups, options: SelectOptions) -> dict[int, DeviceEvents]:
     """Every device that ran kernels in the time that counts."""
     events = timeline.events
-    there = np.unique(events.device[kind[events.identity] != COPY]).tolist()
+    there = np.unique(events.device[timeline.is_kernel[events.identity]]).tolist()
     parts: dict[int, DeviceEvents] = {}
     for device in there:
         try:
-            parts[device] = cut(timeline, kind, groups, device, options)
+            parts[device] = cut(timeline, groups, device, options)
         except InputError:  # nothing ran on it in the window: others may be what is asked for
             if not parts and device == there[-1]:
                 raise
@@ -114,29 +110,19 @@ def _device(busy: dict[int, float], asked: int | None) -> int:
     return asked
 
 
-def _use(part: DeviceEvents, kind: Kinds, groups: Groups, options: SelectOptions) -> DeviceUse:
+def _use(part: DeviceEvents, groups: Groups, options: SelectOptions) -> DeviceUse:
     """All figures of one device."""
     found = part.occupancy
-    shares = _shares(
-        part.index,
-        kind,
-        groups,
-        options,
-        instances=np.bincount(part.group[part.counted], minlength=len(found.total)),
-        total=found.total,
-        sole=found.sole,
-        union=found.union,
-        wall_ns=found.wall_ns,
-        steps=len(part.kept) if part.ranged else None,
-    )
+    instances = np.bincount(part.group[part.counted], minlength=len(found.total))
+    kernels, apart = _shares(part.index, groups, options, instances, found.total, part=part)
     span_s, span_idle_s = part.span_s()
     return DeviceUse(
         index=part.index,
         device=part.timeline.devices.get(part.index, Device(index=part.index)),
         use=found.use,
         steps=part.steps(),
-        kernels=tuple(k for k in shares if k.apart is None),
-        apart=tuple(k for k in shares if k.apart is not None),
+        kernels=kernels,
+        apart=apart,
         gaps=largest_gaps(part.timeline, part.events, found.gaps),
         span_s=span_s,
         span_idle_s=span_idle_s,
@@ -159,31 +145,27 @@ def _first(use: Use) -> First:
 
 def _shares(
     device: int,
-    kind: Kinds,
     groups: Groups,
     options: SelectOptions,
-    *,
     instances: Integers,
     total: NDArray[Any],
-    sole: Integers | None = None,
-    union: Integers | None = None,
-    wall_ns: int | None = None,
-    steps: int | None = None,
-) -> list[KernelShare]:
-    """Kernels and copies by group, the largest exposed share first; those worth it chosen.
+    *,
+    part: DeviceEvents | None = None,
+) -> tuple[tuple[KernelShare, ...], tuple[KernelShare, ...]]:
+    """Kernels, and what ncu cannot help with: the largest exposed share first, the best chosen.
 
-    Without ``wall_ns`` there are only sums: kernels are ranked by those, and chosen by their
-    share of kernel time.
+    ``instances`` and ``total`` (ns) are indexed by group. Without a ``part`` there are only sums:
+    kernels are ranked by those, and chosen by their share of kernel time.
     """
-    kind_of = np.zeros(len(groups.identities), dtype=np.int8)
-    kind_of[groups.of] = kind
-    kernels_ns = total[kind_of[: len(total)] != COPY].sum().item() or 1
+    kernels_ns = total[groups.kind[: len(total)] != COPY].sum().item() or 1
     shares = []
-    for g in np.flatnonzero(instances if wall_ns is None else total).tolist():
+    for g in np.flatnonzero(instances if part is None else total).tolist():
         identity, number, total_ns = groups.identities[g], int(instances[g]), total[g].item()
-        exposed = wall = None
-        if wall_ns is not None and sole is not None and union is not None:
-            exposed, wall = int(sole[g]) / wall_ns, int(union[g]) / wall_ns
+        exposed = wall = per_step = None
+        if part is not None:
+            found = part.occupancy
+            exposed, wall = (c[g].item() / found.wall_ns for c in (found.sole, found.union))
+            per_step = number / len(part.kept) if part.ranged else None
         shares.append(
             KernelShare(
                 name=identity.name,
@@ -193,18 +175,19 @@ def _shares(
                 block=identity.block,
                 device=device,
                 instances=number,
-                instances_per_step=None if steps is None else number / steps,
+                instances_per_step=per_step,
                 total_s=total_ns / 1e9,
-                kernel_share=None if kind_of[g] == COPY else total_ns / kernels_ns,
+                kernel_share=None if groups.kind[g] == COPY else total_ns / kernels_ns,
                 exposed_share=exposed,
                 wall_share=wall,
-                apart=_apart(kind_of[g], total_ns / number if number else None),
+                apart=_apart(groups.kind[g], total_ns / number if number else None),
             )
         )
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
     worth = [s for s in shares if s.apart is None and _size(s) >= options.min_share]
     chosen = {id(s) for s in worth[: options.top]}
-    return [replace(s, chosen=id(s) in chosen) for s in shares]
+    kernels = (replace(s, chosen=id(s) in chosen) for s in shares if s.apart is None)
+    return tuple(kernels), tuple(s for s in shares if s.apart is not None)
 
 
 def _size(share: KernelShare) -> float:
@@ -226,9 +209,7 @@ def _chosen(device: DeviceUse) -> tuple[KernelShare, ...]:
 # --- sums alone: a summary, or a trace that ends in the middle
 
 
-def _select_by_sums(
-    timeline: Timeline, kind: Kinds, groups: Groups, options: SelectOptions
-) -> Selection:
+def _select_by_sums(timeline: Timeline, groups: Groups, options: SelectOptions) -> Selection:
     """Choose by share of kernel time, where nothing is known of the wall time.
 
     Raises:
@@ -238,21 +219,21 @@ def _select_by_sums(
     _refuse_stretches(timeline, options)
     devices: dict[int, DeviceUse] = {}
     for index, instances, total in _sums(timeline, groups):
-        shares = _shares(index, kind, groups, options, instances=instances, total=total)
-        if any(s.kernel_share is not None for s in shares):
+        kernels, apart = _shares(index, groups, options, instances, total)
+        if any(s.kernel_share is not None for s in (*kernels, *apart)):
             devices[index] = DeviceUse(
                 index=index,
                 device=timeline.devices.get(index, Device(index=index)),
                 use=None,
                 steps=(),
-                kernels=tuple(s for s in shares if s.apart is None),
-                apart=tuple(s for s in shares if s.apart is not None),
+                kernels=kernels,
+                apart=apart,
             )
     index = _device({d: use.kernel_s for d, use in devices.items()}, options.device)
     return Selection(
         file=timeline.file,
         format=timeline.format,
-        steps=Steps.SUMMARY if timeline.totals else Steps.RECORDING,
+        steps="summary" if timeline.totals else "recording",
         devices=tuple(devices.values()),
         device=index,
         truncated=timeline.truncated,

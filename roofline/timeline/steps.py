@@ -85,7 +85,9 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     for i, found in enumerate(ranges):
         end = max(found.end, int(ends[i]))
         if i + 1 < len(ranges):
-            end = edges[i + 1] if _adjoin(found, ranges[i + 1]) else min(end, edges[i + 1])
+            # A pause of more than half a step (an evaluation, a checkpoint) belongs to neither.
+            adjoin = ranges[i + 1].start - found.end < (found.end - found.start) // 2
+            end = edges[i + 1] if adjoin else min(end, edges[i + 1])
         end = max(end, edges[i] + 1)
         windows.append(Window(number=i + 1, start=edges[i], end=end, nvtx=found.nvtx))
     return windows
@@ -99,11 +101,6 @@ def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integ
     np.minimum.at(first, step[known], events.start[known])
     np.maximum.at(last, step[known], events.end[known])
     return first, last
-
-
-def _adjoin(one: Range, following: Range) -> bool:
-    """Whether nothing worth a step lies between two ranges (an evaluation, a checkpoint)."""
-    return following.start - one.end < (one.end - one.start) // 2
 
 
 def whole_window(events: Events, start: int | None, end: int | None) -> Window:
@@ -131,18 +128,18 @@ def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
 
     """
     last = len(windows)
-    marked = [replace(w, left_out=_why(w.number, last, keep)) for w in windows]
+
+    def why(number: int) -> LeftOut | None:
+        if isinstance(keep, tuple):
+            return None if keep[0] <= number <= keep[1] else "not_asked"
+        if keep == "all" or last < 3:
+            return None
+        return "first" if number == 1 else "last" if number == last else None
+
+    marked = [replace(w, left_out=why(w.number)) for w in windows]
     if not any(w.left_out is None for w in marked):
         raise UsageError(f"no step is left: there are {last}", hint="--keep all")
     return marked
-
-
-def _why(number: int, last: int, keep: Keep) -> LeftOut | None:
-    if isinstance(keep, tuple):
-        return None if keep[0] <= number <= keep[1] else LeftOut.NOT_ASKED
-    if keep == "all" or last < 3:
-        return None
-    return {1: LeftOut.FIRST, last: LeftOut.LAST}.get(number)
 
 
 def _place(times: Integers, intervals: Sequence[Range] | Sequence[Window]) -> Integers:

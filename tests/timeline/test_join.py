@@ -10,7 +10,7 @@ import pytest
 from roofline.model import Device
 from roofline.render import joined as render_joined
 from roofline.timeline.join import join
-from roofline.timeline.model import Apart, DeviceUse, Format, KernelShare, Selection, Steps, Use
+from roofline.timeline.model import Apart, DeviceUse, KernelShare, Selection, Use
 from tests.makers import analysis, measurement, result, verdict
 
 
@@ -44,9 +44,7 @@ def selection(*kernels: KernelShare, apart: tuple[KernelShare, ...] = ()) -> Sel
     device = DeviceUse(
         index=0, device=Device(name="NVIDIA Toy"), use=use, steps=(), kernels=kernels, apart=apart
     )
-    return Selection(
-        file="t.json", format=Format.KINETO, steps=Steps.RECORDING, devices=(device,), device=0
-    )
+    return Selection(file="t.json", format="kineto", steps="recording", devices=(device,), device=0)
 
 
 def profiled(name: str, *, floor: float | None = 0.25e-3, **values: Any) -> Any:
