@@ -96,6 +96,11 @@ class Fake:
         file = self.scenario_file.with_name("calls.jsonl")
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
+    def signals(self) -> list[str]:
+        """What ncu noted: that it is ready, and then each signal."""
+        file = self.scenario_file.with_name("signals")
+        return file.read_text().split() if file.exists() else []
+
     def files(self) -> set[str]:
         return {path.name for path in self.folder.iterdir()}
 

@@ -55,9 +55,10 @@ def main() -> int:
 
 def capture(step: dict[str, Any], argv: list[str]) -> int:
     options, program = split(argv)
+    heard = Path(os.environ["FAKE_NCU"]).with_name("signals")
     if step.get("ignore_signals"):
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, lambda number, _: note(heard, signal.Signals(number).name))
     if step.get("gentle"):  # as ncu does: end the session, write what there is
         signal.signal(signal.SIGINT, lambda *_: finish(step, options))
     log = Path(options["--log-file"])
@@ -74,10 +75,16 @@ def capture(step: dict[str, Any], argv: list[str]) -> int:
     if child := step.get("child"):
         process = subprocess.Popen(["sleep", "60"])
         Path(child).write_text(str(process.pid))
+    note(heard, "ready")
     time.sleep(step.get("delay", 0))
     if number := step.get("signal"):
         os.kill(os.getpid(), number)
     return finish(step, options)
+
+
+def note(file: Path, text: str) -> None:
+    with file.open("a") as lines:
+        lines.write(text + "\n")
 
 
 def finish(step: dict[str, Any], options: dict[str, str]) -> int:

@@ -204,7 +204,7 @@ def test_second_interrupt_does_not_wait(fake: Fake, tmp_path: Path) -> None:
 
 
 def _signalled(fake: Fake, *signals: int) -> tuple[int, str, str]:
-    """Run ``profile``, send ``signals`` once ncu is at work, and wait for the end."""
+    """Run ``profile``, send ``signals`` one by one as ncu notes them, and wait for the end."""
     running = subprocess.Popen(
         fake.argv("profile", "true"),
         cwd=fake.folder,
@@ -214,11 +214,9 @@ def _signalled(fake: Fake, *signals: int) -> tuple[int, str, str]:
         text=True,
         start_new_session=True,
     )
-    _wait_for(fake.calls)
-    time.sleep(0.5)
-    for number in signals:
+    for count, number in enumerate(signals, start=1):
+        _wait_for(lambda count=count: len(fake.signals()) >= count)
         os.kill(running.pid, number)
-        time.sleep(0.5)
     out, err = running.communicate(timeout=30)
     return running.returncode, out, err
 
