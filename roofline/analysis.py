@@ -16,8 +16,8 @@ from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
 from roofline.specs.ceilings import Ceilings
 from roofline.specs.peaks import peak_set
-from roofline.verdict.classify import judge
-from roofline.verdict.utilization import all_uses
+from roofline.verdict.bounds import all_uses
+from roofline.verdict.rule import judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +121,14 @@ def _analysis(
 
 
 def _source(label: str, origin: str | None) -> Source:
-    notes = () if origin is None else (Note(code="computed", text=origin),)
+    notes = () if origin is None else (Note(code="computed", facts={"by": origin}),)
     return Source(path=label, launches=0, notes=notes)
 
 
 def _partial(source: Source) -> Source:
     """A source of which an error has left the first launches only."""
-    text = f"an error while it was read left only the first {source.launches:,} launches"
-    return replace(source, notes=(*source.notes, Note(code="partial", text=text)))
+    note = Note(code="partial", facts={"launches": source.launches})
+    return replace(source, notes=(*source.notes, note))
 
 
 def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
@@ -169,11 +169,10 @@ def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
     measured = [m for m in everything if m.duration_s is not None]
     notes = []
     if len(bounds) > 1:
-        parts = ", ".join(f"{count} {bound}" for bound, count in sorted(bounds.items()))
-        notes.append(Note(code="mixed_verdicts", text=f"its launches differ: {parts}"))
+        notes.append(Note(code="mixed_verdicts", facts={"bounds": bounds}))
     if measured and len(measured) < len(everything):
-        text = f"{len(everything) - len(measured)} of {len(everything)} launches have no duration"
-        notes.append(Note(code="launches_without_duration", text=f"{text}; the sums are without"))
+        facts = {"launches": len(everything) - len(measured), "of": len(everything)}
+        notes.append(Note(code="launches_without_duration", facts=facts))
     folded = fold(measured or everything)
     return replace(folded, notes=(*folded.notes, *notes))
 

@@ -147,13 +147,14 @@ class UnitUse:
     """How busy one hardware unit was.
 
     ``unit`` is a key of the JSON's ``utilization`` ("dram", "l1", "issue", ...), ``percent`` is
-    of peak over elapsed time, ``metric`` says what it was read from.
+    of peak over elapsed time, ``metric`` says what it was read from or ``computed`` from.
     """
 
     unit: str
     family: Family
     percent: float
     metric: str
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,11 +343,15 @@ class Rule:
 class Verdict:
     """What limits a kernel, how sure that is, and what relieving it could buy at most.
 
+    Codes and numbers: ``roofline.text.verdict`` says them in sentences.
+
     ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
     busiest unit whatever the bound. ``floor_s`` is the duration at the nearest ceiling,
     ``next_floor_s`` what the unit that limits next would leave. All times are under the profiler.
     ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
     operations per byte for ``dominant``, the operation key that takes most time at peak.
+    ``doubts`` are the reasons not to be sure, ``context`` is where the classic roofline would say
+    something else, ``advice`` the entry of ``text/advice.toml``, ``rule`` what it was judged by.
     """
 
     bound: Bound
@@ -355,9 +360,9 @@ class Verdict:
     nearest: str | None = None
     co_limited: bool = False
     cause: str | None = None
-    cause_text: str | None = None
+    cause_facts: Mapping[str, Any] = field(default_factory=dict)
     confidence: Confidence = Confidence.LOW
-    confidence_reasons: tuple[str, ...] = ()
+    doubts: tuple[Note, ...] = ()
     floor_s: float | None = None
     next_limiter: str | None = None
     next_floor_s: float | None = None
@@ -365,13 +370,10 @@ class Verdict:
     ridge: float | None = None
     ridge_side: str | None = None
     roof_percent: Mapping[str, float] = field(default_factory=dict)
-    context: str | None = None
-    claim: str = ""
-    hint: str = ""
-    refute: str = ""
-    try_first: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
+    context: Note | None = None
+    advice: str | None = None
     missing: tuple[Missing, ...] = ()
+    rule: Rule = field(default_factory=Rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,8 +92,7 @@ def verdict(**values: Any) -> Verdict:
         "dominant": "fp32",
         "ridge": 10.0,
         "ridge_side": "memory",
-        "claim": "DRAM is busy 90 % of the time.",
-        "hint": "DRAM at 90 %: move fewer bytes",
+        "advice": "unit.dram",
     }
     return Verdict(**(given | values))
 

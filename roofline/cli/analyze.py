@@ -278,7 +278,6 @@ def _explanation(part: Chosen, wanted: str, output: Output) -> str:
     return explain.render(
         found[0],
         others=found[1:],
-        rule=part.analysis.rule,
         width=output.width(),
         color=output.color,
     )

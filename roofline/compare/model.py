@@ -13,7 +13,6 @@ from math import isfinite
 from typing import Any, Literal
 
 from roofline.model import Family, Measurement, Note, Result, Verdict
-from roofline.verdict.utilization import COMPUTED
 
 Kind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
 GateStatus = Literal["passed", "failed", "not_judged"]
@@ -134,7 +133,7 @@ class Side:
     @property
     def computed(self) -> tuple[str, ...]:
         """The units that no counter measured: their bytes or operations over peak."""
-        return tuple(u.unit for u in self.measured.units if u.metric.endswith(COMPUTED))
+        return tuple(u.unit for u in self.measured.units if u.computed)
 
     def figure(self, name: str) -> Any:
         """A field of the side, of its measurement or of its verdict."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from roofline.counters.device import device_of
 from roofline.counters.operations import operations_of
+from roofline.counters.peaks import report_peaks
 from roofline.counters.recipes import (
     DIMENSIONS,
     DRAM_CLOCK,
@@ -31,7 +32,6 @@ from roofline.counters.recipes import (
     QuantityReader,
     read,
 )
-from roofline.counters.roofs import report_peaks
 from roofline.counters.stalls import stalls
 from roofline.counters.tensor import tensor_work
 from roofline.counters.utilization import unit_uses
@@ -203,11 +203,9 @@ def _occupancy_limiter(
 def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
     notes = []
     if metrics.has(DURATION) and metrics.number(DURATION) is None:
-        text = "counters hold no numbers (NaN): profiling of this launch failed"
-        notes.append(Note(code="counters_nan", text=text))
+        notes.append(Note(code="counters_nan"))
     if kind is not Kind.KERNEL:
-        text = f"a {kind} of several kernels: no launch geometry, no counts from instructions"
-        notes.append(Note(code=f"{kind}_result", text=text))
+        notes.append(Note(code=f"{kind}_result"))
     return tuple(notes)
 
 
@@ -220,11 +218,8 @@ def _missed_notes(metrics: Metrics, device: Device) -> tuple[Note, ...]:
     if not _has_no_dram_counters(device):
         return ()
     sectors = metrics.number(L2_MISSES)
-    text = "ncu has no DRAM counters for this GPU"
-    if sectors is not None:
-        missed = f"{SECTOR_BYTES * sectors / 1e6:.4g} MB"
-        text += f"; {missed} missed L2, which is near DRAM but not DRAM"
-    return (Note(code="no_dram_counters", text=text),)
+    missed = None if sectors is None else SECTOR_BYTES * sectors
+    return (Note(code="no_dram_counters", facts={"missed_l2_bytes": missed}),)
 
 
 def _clock_notes(
@@ -234,12 +229,9 @@ def _clock_notes(
     most = device.dram_clock_max_hz
     if not dram_clock_hz or not most or dram_clock_hz > _LOW_CLOCK * most:
         return ()
-    if duration_s is not None and duration_s < _SHORT_S:
-        why = "on kernels this short an artefact of counting, and the DRAM roof at it too low"
-    else:
-        why = "the GPU ran below its memory clock (idle state, power limit or a lower setting)"
-    text = f"the DRAM clock reads {dram_clock_hz / 1e6:.0f} MHz of {most / 1e6:.0f}: {why}"
-    return (Note(code="dram_clock_low", text=text),)
+    short = duration_s is not None and duration_s < _SHORT_S
+    facts = {"clock_hz": dram_clock_hz, "most_hz": most, "short": short}
+    return (Note(code="dram_clock_low", facts=facts),)
 
 
 def _missing(gaps: Mapping[str, bool]) -> tuple[Missing, ...]:

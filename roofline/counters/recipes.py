@@ -70,8 +70,8 @@ class QuantityReader:
         if reading is None:
             return None
         if reading.value < 0:
-            text = f"{quantity} is negative ({reading.value:.6g}, {reading.how}); not used"
-            self.notes.append(Note(code="negative_counter", text=text))
+            facts = {"quantity": quantity, "value": reading.value, "how": reading.how}
+            self.notes.append(Note(code="negative_counter", facts=facts))
             return None
         self.provenance[quantity] = reading.how
         return reading.value

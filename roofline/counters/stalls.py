@@ -12,7 +12,7 @@ REASONS = (
     "tile_allocation_stall", "wait", "warpgroup_arrive",
 )  # fmt: skip
 # The samples spell some reasons differently from the ratios.
-_SAME = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
+SAME = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
 # The most trusted first: cycles counted by hardware, then the old spelling, then samples.
 _SPELLINGS = (
     ("warp-state ratios", "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"),
@@ -35,7 +35,7 @@ def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
         for metric, reason in names.items():
             value = metrics.number(metric)
             if value is not None:
-                name = _SAME.get(reason, reason)
+                name = SAME.get(reason, reason)
                 found[name] = found.get(name, 0.0) + value
         if how == "warp samples":
             found |= _unknown_samples(metrics)

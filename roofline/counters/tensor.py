@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
 from roofline.counters.tensor_path import PathCounts, path_counts
 from roofline.model import Metrics, Note
-from roofline.verdict.phrases import percent
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
 _BY_ADDRESS = "inst_executed"
@@ -80,17 +79,13 @@ def tensor_work(metrics: Metrics) -> TensorWork:
 
 def _from_path(counted: PathCounts) -> TensorWork:
     active = any(counted.operations.values())
-    unknown = Note(
-        code="sparsity_unknown",
-        text="the tensor counters do not tell sparse from dense; all are taken as dense",
-    )
     return TensorWork(
         operations={key: value for key, value in counted.operations.items() if value},
         accumulate=counted.accumulate,
         path=counted.path,
         how="sm__ops_path_tensor counters",
         active=active,
-        notes=() if counted.told_apart else (unknown,),
+        notes=() if counted.told_apart else (Note(code="sparsity_unknown"),),
     )
 
 
@@ -122,11 +117,8 @@ def _uncounted(metrics: Metrics) -> TensorWork:
     active, faint = _activity(metrics)
     if faint < _NOTHING_PERCENT:
         return TensorWork(active=active)
-    text = (
-        f"the tensor pipe was busy {percent(faint)}, which moving constants also causes; "
-        "matrix operations, if there were any, are not counted"
-    )
-    return TensorWork(active=False, notes=(Note(code="tensor_activity_faint", text=text),))
+    note = Note(code="tensor_activity_faint", facts={"percent": faint})
+    return TensorWork(active=False, notes=(note,))
 
 
 def _activity(metrics: Metrics) -> tuple[bool | None, float]:
@@ -147,17 +139,8 @@ def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, .
     theirs = sum(counted.values())
     if not theirs or abs(ours - theirs) <= TOLERANCE * theirs:
         return ()
-    return (
-        Note(
-            code="tensor_sources_differ",
-            text=f"the opcode mix counts {ours:.6g} tensor operations, sm__ops_path_tensor "
-            f"counts {theirs:.6g} ({100 * (ours / theirs - 1):+.1f} %); the opcode mix is used",
-        ),
-    )
+    return (Note(code="tensor_sources_differ", facts={"mix": ours, "counters": theirs}),)
 
 
 def _shapeless(mix: TensorMix) -> Note:
-    return Note(
-        code="tensor_shape_unknown",
-        text=f"{', '.join(mix.shapeless)} state no shape; only sm__ops_path_tensor_* counts them",
-    )
+    return Note(code="tensor_shape_unknown", facts={"opcodes": mix.shapeless})

@@ -8,6 +8,7 @@ from roofline.model import Bound, Result, Verdict
 from roofline.plot.scene import Mark
 from roofline.render import sentences
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 
 COLUMNS = ("#", "Kernel", "Time", "Share", "Verdict", "Confidence", "Op/B", "Rate", "DRAM")
 _NAME_WIDTH = 110
@@ -80,7 +81,7 @@ def tip(mark: Mark) -> str:
         rates(mark.result),
         "" if intensity is None else f"{numbers.plain(intensity)} operations per DRAM byte",
         mark.why,
-        judged.hint,
+        said.hint(mark.result),
     ]
     return "\n".join(names.printable(line) for line in lines if line)
 

@@ -24,6 +24,7 @@ from roofline.compare.model import (
 from roofline.model import QUANTITIES, Bound, Family
 from roofline.render.sentences import plural
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.text.comparison import amount, change, from_to, work
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.notes import note_text
@@ -209,7 +210,7 @@ def _latency_now(before: Side, after: Side) -> str:
     old, new = before.verdict, after.verdict
     if new.bound is not Bound.LATENCY:
         return "what limits it now is not known" if old.limiter else ""
-    reason = (new.cause_text or names.words(new.cause or "")).rstrip(".")
+    reason = (said.cause(after.result) or "").rstrip(".")
     when = "still" if old.bound is Bound.LATENCY else "now"
     return f"{when} latency-bound" + (f" ({reason})" if reason else "")
 

@@ -18,6 +18,7 @@ from roofline.compare.change import changes_of
 from roofline.compare.model import CauseCode, Change, Comparison, KernelPair, Side, Unpaired
 from roofline.model import Measurement, Note, Verdict
 from roofline.render.comparison import sentence
+from roofline.text import verdict as said
 from roofline.text.notes import note_text
 
 SCHEMA = "roofline.comparison/1"
@@ -58,9 +59,8 @@ def _plain(value: Any) -> Any:
         case Note():
             return note_text(value)
         case Side():
-            return {n: _plain(value.figure(n)) for n in _SIDE} | {
-                "device": value.measured.device.name
-            }
+            own = {"device": value.measured.device.name, "cause_text": said.cause(value.result)}
+            return {n: own[n] if n in own else _plain(value.figure(n)) for n in _SIDE}
         case Unpaired(side=side, share=share):
             return {n: side.figure(n) for n in _UNPAIRED} | {"share": share}
         case list() | tuple():
@@ -112,6 +112,8 @@ def _struct(cls: type) -> type[Any]:
 
 def _hint(name: str) -> Any:
     """The type of a figure of a side."""
+    if name == "cause_text":
+        return str | None
     of = next(c for c in (Side, Measurement, Verdict) if hasattr(c, name))
     hints = get_type_hints(of)
     return hints[name] if name in hints else get_type_hints(getattr(of, name).fget)["return"]

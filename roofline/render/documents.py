@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from roofline.model import Dim3, Note
-from roofline.text.notes import note_text
+from roofline.text.notes import noted
 from roofline.timeline.model import Apart, Bounds
 
 _T = TypeVar("_T")
@@ -38,8 +38,8 @@ class NoteDocument:
 
 
 def note_documents(notes: tuple[Note, ...]) -> list[NoteDocument]:
-    """Notes with their sentences."""
-    return [NoteDocument(code=note.code, text=note_text(note)) for note in notes]
+    """Notes with their sentences; one that several make is given once."""
+    return [NoteDocument(code=code, text=text) for text, code in noted(notes).items()]
 
 
 @dataclass(frozen=True, kw_only=True)

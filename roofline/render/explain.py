@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import Bound, Group, Measurement, Result, Rule, Verdict
+from roofline.model import Bound, Group, Measurement, Result, Verdict
 from roofline.render import evidence, sentences, summary
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.text.console import (
     INDENT,
     NARROWEST,
@@ -21,7 +22,7 @@ from roofline.text.console import (
     lines,
     to_text,
 )
-from roofline.text.notes import note_text
+from roofline.text.notes import noted
 
 _SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
 
@@ -30,19 +31,14 @@ def render(
     group: Group,
     *,
     others: Sequence[Group] = (),
-    rule: Rule | None = None,
     width: int = 120,
     color: bool = False,
 ) -> str:
-    """Everything about ``group``; ``others`` are kernels that the same words meant too.
-
-    ``rule`` is what the verdict was made by.
-    """
+    """Everything about ``group``; ``others`` are kernels that the same words meant too."""
     result = group.result
-    told = _rule(result.verdict, result.measurement, rule or Rule())
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
-        ("Claim", _claim(result.verdict)),
-        ("Rule", iter([line(told)])),
+        ("Claim", _claim(result)),
+        ("Rule", iter([line(_rule(result.verdict, result.measurement))])),
         (
             f"Utilisation in % of peak ({evidence.ELAPSED})",
             evidence.units_table(result.measurement),
@@ -50,13 +46,13 @@ def render(
         ("Numbers", evidence.numbers_table(result.measurement)),
         ("Peaks", evidence.peaks_table(result)),
         ("Stalled warps", evidence.stalls_table(result.measurement)),
-        ("What would refute this", lines([result.verdict.refute])),
+        ("What would refute this", lines([said.refute(result)])),
         ("Try first", _try(result)),
         ("What that could buy", lines([sentences.bounds(result)])),
-        ("Not worth the time", bullets(result.verdict.avoid)),
-        ("How sure", _sure(result.verdict)),
+        ("Not worth the time", bullets(said.avoid(result))),
+        ("How sure", _sure(result)),
         ("Not measured", _gaps(result)),
-        ("Notes", bullets([note_text(n) for n in result.measurement.notes])),
+        ("Notes", bullets(list(noted(result.measurement.notes)))),
         ("Matching kernels too", _others(others)),
     )
     parts: list[RenderableType] = list(_title(group))
@@ -93,16 +89,16 @@ def _title(group: Group) -> Iterator[RenderableType]:
         yield Text(f"Numbers below are sums over the launches. Judged one by one: {counts}")
 
 
-def _claim(v: Verdict) -> Iterator[RenderableType]:
+def _claim(result: Result) -> Iterator[RenderableType]:
+    v = result.verdict
     limited = sentences.limited_by(v)
     head = bound(v.bound) + Text(f": {limited}" if limited else "")
     head += Text(", co-limited" if v.co_limited else "") + Text(f" (confidence {v.confidence})")
     yield line(head)
-    cause = None if v.cause_text is None or v.cause_text in v.claim else v.cause_text
-    yield from lines([v.claim, cause, v.context])
+    yield from lines([said.claim(result), said.context(result)])
 
 
-def _rule(v: Verdict, m: Measurement, rule: Rule) -> str:
+def _rule(v: Verdict, m: Measurement) -> str:
     """How the thresholds lead from the percentages to the word."""
     nearest = next((use for use in m.units if use.unit == v.nearest), None)
     if nearest is None:
@@ -111,7 +107,7 @@ def _rule(v: Verdict, m: Measurement, rule: Rule) -> str:
         )
     busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_exactly(nearest.percent)}"
     if v.bound is Bound.LATENCY:
-        return f"{busiest} is under {rule.latency:g} % (--latency-threshold): latency."
+        return f"{busiest} is under {v.rule.latency:g} % (--latency-threshold): latency."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     rival = max(
@@ -119,26 +115,26 @@ def _rule(v: Verdict, m: Measurement, rule: Rule) -> str:
         key=lambda use: use.percent,
         default=None,
     )
-    text = f"{busiest}, not under {rule.latency:g} % (--latency-threshold), is {nearest.family}"
+    text = f"{busiest}, not under {v.rule.latency:g} % (--latency-threshold), is {nearest.family}"
     if rival is None:
         return f"{text}; nothing of the other family was measured."
     near = "within" if v.co_limited else "not within"
     return (
         f"{text}. The busiest of {rival.family}, {names.unit(rival.unit)} at "
-        f"{_exactly(rival.percent)}, is {near} {rule.balance:g} points of it (--balance)."
+        f"{_exactly(rival.percent)}, is {near} {v.rule.balance:g} points of it (--balance)."
     )
 
 
 def _try(result: Result) -> Iterator[RenderableType]:
-    v = result.verdict
-    steps = v.try_first or ((v.hint,) if v.hint else ())
+    steps = said.try_first(result) or (said.hint(result),)
     for place, step in enumerate(steps, 1):
         yield hanging(f"{place}. ", step, indent=INDENT)
 
 
-def _sure(v: Verdict) -> Iterator[RenderableType]:
-    yield line(f"{v.confidence}" + (", because" if v.confidence_reasons else ""))
-    yield from bullets(v.confidence_reasons)
+def _sure(result: Result) -> Iterator[RenderableType]:
+    reasons = said.confidence_reasons(result)
+    yield line(f"{result.verdict.confidence}" + (", because" if reasons else ""))
+    yield from bullets(reasons)
 
 
 def _gaps(result: Result) -> Iterator[RenderableType]:

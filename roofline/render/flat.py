@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from roofline.errors import UsageError
 from roofline.model import PRECISIONS, Analysis, Group, Peaks, Result
+from roofline.text import verdict as said
 from roofline.text.names import last_part
 from roofline.units import UNITS
 from roofline.view import Chosen, chosen, whole
@@ -193,7 +194,7 @@ NUMBERS = (
     ),
     Column("notes", "text", _codes),
     Column("missing", "text", _gaps),
-    _judged("hint", "text"),
+    Column("hint", "text", lambda row: said.hint(row.result)),
 )
 
 

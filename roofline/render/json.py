@@ -34,6 +34,7 @@ from roofline.render.documents import (
     note_documents,
 )
 from roofline.render.summary import missing_of
+from roofline.text import verdict as said
 from roofline.text.names import last_part
 from roofline.units import UNITS
 from roofline.view import Chosen, chosen
@@ -300,6 +301,14 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
         "spec": result.peaks.spec,
         "missing": missing_of(result),
         "share": share,
+        "cause_text": said.cause(result),
+        "confidence_reasons": said.confidence_reasons(result),
+        "context": said.context(result),
+        "claim": said.claim(result),
+        "hint": said.hint(result),
+        "refute": said.refute(result),
+        "try_first": said.try_first(result),
+        "avoid": said.avoid(result),
     }
     return kind(**copied | own | more)
 

@@ -9,6 +9,7 @@ from roofline.render import sentences
 from roofline.render.flat import Row, rows
 from roofline.render.summary import busiest
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.view import Chosen, chosen
 
 ROWS = 10  # more than that nobody reads in a pull request
@@ -80,11 +81,10 @@ def _units(result: Result) -> str:
 
 
 def _hints(shown: Sequence[Row]) -> Iterator[str]:
-    telling = [(rank, row) for rank, row in enumerate(shown, 1) if row.result.verdict.hint]
-    if telling:
+    if shown:
         yield ""
-    for rank, row in telling:
-        hint, most = row.result.verdict.hint, sentences.bounds(row.result)
+    for rank, row in enumerate(shown, 1):
+        hint, most = said.hint(row.result), sentences.bounds(row.result)
         yield f"{rank}. {escaped(hint)}" + (f" ({escaped(most)})" if most else "")
 
 

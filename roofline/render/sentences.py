@@ -9,6 +9,7 @@ from roofline.render import summary
 from roofline.render.summary import DeviceUse, Remark, Span, devices
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
+from roofline.text.numbers import plural as plural
 from roofline.view import Chosen, speedup
 
 UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
@@ -136,12 +137,6 @@ def geometry(m: Measurement) -> str:
     if m.grid is None and m.block is None:
         return "" if m.kind is Kind.KERNEL else str(m.kind)
     return f"{names.dims(m.grid)} / {names.dims(m.block)}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun: "1 launch", "2 launches", "1,234 kernels"."""
-    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
-    return f"{count:,} {noun}{ending}"
 
 
 def _where(remark: Remark, of: int) -> str:

@@ -15,6 +15,7 @@ from roofline.render import sentences
 from roofline.render.flat import Row, rows
 from roofline.render.summary import busiest
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
 from roofline.view import Chosen, chosen
 
@@ -245,8 +246,7 @@ def _hints(lines: Sequence[_Line]) -> Iterator[RenderableType]:
     """The hints of the top rows; one that several share is given once."""
     shared: dict[str, list[_Line]] = {}
     for line in lines[:HINTS]:
-        if line.row.result.verdict.hint:
-            shared.setdefault(line.row.result.verdict.hint, []).append(line)
+        shared.setdefault(said.hint(line.row.result), []).append(line)
     if shared:
         yield Text("\nWhere to start", style="bold")
     ranks = {hint: ", ".join(str(line.rank) for line in same) for hint, same in shared.items()}

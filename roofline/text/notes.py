@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from string import Formatter
 from typing import Any
 
@@ -41,12 +41,56 @@ def _events_are(number: int) -> str:
     return "1 event is" if number == 1 else f"{number} events are"
 
 
+_SEVERAL = "a {} of several kernels: no launch geometry, no counts from instructions"
+
+
+def _dram_clock_low(facts: Mapping[str, Any]) -> str:
+    if facts["short"]:
+        why = "on kernels this short an artefact of counting, and the DRAM roof at it too low"
+    else:
+        why = "the GPU ran below its memory clock (idle state, power limit or a lower setting)"
+    clock, most = facts["clock_hz"] / 1e6, facts["most_hz"] / 1e6
+    return f"the DRAM clock reads {clock:.0f} MHz of {most:.0f}: {why}"
+
+
 Sentence = str | Callable[[Mapping[str, Any]], str]
 # Code -> its sentence, with facts in braces, or a function of the facts where words depend on them.
 SENTENCES: dict[str, Sentence] = {
     # --- reports
     "unknown_format": "the format is version {version}, not {known}: read by ncu_report",
     # --- counters
+    "counters_nan": "counters hold no numbers (NaN): profiling of this launch failed",
+    "range_result": _SEVERAL.format("range"),
+    "graph_result": _SEVERAL.format("graph"),
+    "negative_counter": "{quantity} is negative ({value:.6g}, {how}); not used",
+    "no_dram_counters": lambda f: (
+        "ncu has no DRAM counters for this GPU"
+        + (
+            ""
+            if f.get("missed_l2_bytes") is None
+            else f"; {f['missed_l2_bytes'] / 1e6:.4g} MB missed L2, which is near DRAM but not DRAM"
+        )
+    ),
+    "dram_clock_low": _dram_clock_low,
+    "dram_peak_implausible": lambda f: (
+        f"the report's DRAM peak of {f['peak_bytes_per_s'] / 1e9:.0f} GB/s is above what bus and "
+        f"memory clock allow; {f['used_bytes_per_s'] / 1e9:.0f} GB/s is used"
+    ),
+    "sparsity_unknown": (
+        "the tensor counters do not tell sparse from dense; all are taken as dense"
+    ),
+    "tensor_activity_faint": lambda f: (
+        f"the tensor pipe was busy {numbers.percent(f['percent'], places=1)}, which moving "
+        "constants also causes; matrix operations, if there were any, are not counted"
+    ),
+    "tensor_sources_differ": lambda f: (
+        f"the opcode mix counts {f['mix']:.6g} tensor operations, sm__ops_path_tensor counts "
+        f"{f['counters']:.6g} ({100 * (f['mix'] / f['counters'] - 1):+.1f} %); "
+        "the opcode mix is used"
+    ),
+    "tensor_shape_unknown": lambda f: (
+        f"{', '.join(f['opcodes'])} state no shape; only sm__ops_path_tensor_* counts them"
+    ),
     # --- specs
     "found_by_shape": lambda f: (
         f"{f['device'] or 'A device without a name'} is not in the registry; {f['spec']} has its "
@@ -88,6 +132,15 @@ SENTENCES: dict[str, Sentence] = {
     "no_such_rate": "{spec}: {key} is not a rate of {capability}.",
     "same_device": "{spec} and {other} are both {name} and nothing differs.",
     # --- analysis
+    "computed": "{by}",
+    "partial": "an error while it was read left only the first {launches:,} launches",
+    "mixed_verdicts": lambda f: (
+        "its launches differ: "
+        + ", ".join(f"{count} {bound}" for bound, count in sorted(f["bounds"].items()))
+    ),
+    "launches_without_duration": (
+        "{launches} of {of} launches have no duration; the sums are without"
+    ),
     # --- timeline
     "truncated": "The file ends in the middle. Its events are in no order of time, so any step may "
     "lack some: wall time, idle time and bounds are not given.",
@@ -142,7 +195,17 @@ def note_text(note: Note) -> str:
     """What a note says to people."""
     if note.text:
         return note.text
-    sentence = SENTENCES[note.code]
-    return (
-        sentence(note.facts) if callable(sentence) else _Facts().vformat(sentence, (), note.facts)
-    )
+    return sentence(SENTENCES[note.code], note.facts)
+
+
+def noted(notes: Iterable[Note]) -> dict[str, str]:
+    """The sentences of notes and the code of each; one that several make is given once."""
+    said: dict[str, str] = {}
+    for note in notes:
+        said.setdefault(note_text(note), note.code)
+    return said
+
+
+def sentence(form: Sentence, facts: Mapping[str, Any]) -> str:
+    """A form of a sentence filled with facts."""
+    return form(facts) if callable(form) else _Facts().vformat(form, (), facts)

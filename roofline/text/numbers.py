@@ -108,5 +108,11 @@ def times(value: float | None) -> str:
     return f"{value:.2f}x" if _known(value) and value < 10 else ratio(value)
 
 
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: "1 launch", "2 launches", "1,234 kernels"."""
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{ending}"
+
+
 def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)

@@ -1,1 +1,1 @@
-"""The named-limiter rule and its words: from a measurement to a verdict. Pure."""
+"""The named-limiter rule: from a measurement to a verdict, in codes and numbers. Pure."""

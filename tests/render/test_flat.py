@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.model import Missing, Note, Stall
+from roofline.model import Bound, Missing, Note, Stall
 from roofline.render.flat import columns, to_csv
 from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result, unit, verdict
@@ -77,10 +77,11 @@ def test_nan_is_an_empty_cell_and_over_100_stays():
 
 
 @given(st.text(), st.text())
-def test_any_text_is_one_row(name, hint):
-    (row,) = parsed(analysis(result(measurement(name), verdict(hint=hint))))
+def test_any_text_is_one_row(name, cause):
+    waits = verdict(bound=Bound.LATENCY, limiter=None, cause=cause)
+    (row,) = parsed(analysis(result(measurement(name), waits)))
 
-    assert row["bound"] == "bandwidth"
+    assert row["bound"] == "latency"
     assert "\n" not in row["name"] + row["hint"]
 
 

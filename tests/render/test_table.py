@@ -44,7 +44,7 @@ def gemm() -> Result:
             floor_s=2e-3,
             next_limiter="issue",
             next_floor_s=1.5e-3,
-            hint="FMA pipe at 104 %: use tensor cores",
+            advice="unit.fma",
         ),
     )
 
@@ -66,7 +66,7 @@ def tiny() -> Result:
             confidence=Confidence.LOW,
             floor_s=None,
             next_floor_s=None,
-            hint="more blocks",
+            advice="cause.grid_too_small",
         ),
     )
 
@@ -129,7 +129,7 @@ def test_hints_that_are_the_same_are_given_once():
 
     text = table.render(analysis(*twins), width=120)
 
-    assert len(lines_of(text, "use tensor cores")) == 1
+    assert len(lines_of(text, "or tensor cores")) == 1
     assert "1, 2  gemm_kernel" in text
 
 
@@ -263,7 +263,8 @@ def test_markdown_is_short():
 
 @pytest.mark.parametrize("name", ["a|b", "a`b", "<script>alert(1)</script>", "a\nb"])
 def test_names_cannot_break_out_of_a_cell(name):
-    hostile = result(measurement(name, demangled=name), verdict(hint=f"{name} is slow"))
+    waits = verdict(bound=Bound.LATENCY, limiter=None, cause=name)
+    hostile = result(measurement(name, demangled=name), waits)
     text = markdown.render(analysis(hostile))
 
     assert [len(row) for row in cells(text)] == [9, 9, 9]

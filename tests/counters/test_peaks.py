@@ -1,6 +1,6 @@
 import pytest
 
-from roofline.counters.roofs import report_peaks
+from roofline.counters.peaks import report_peaks
 from roofline.counters.tensor import TensorWork
 from roofline.model import Device
 from tests.metrics import PlainMetrics

@@ -2,6 +2,7 @@ import pytest
 
 from roofline.counters.measure import FLAGS, measure
 from roofline.model import Kind
+from roofline.text.notes import note_text
 from tests.metrics import breakdown, launch
 
 SASS = "smsp__sass_thread_inst_executed_op_"
@@ -177,7 +178,9 @@ def test_a_jetson_has_no_dram_counters():
     measured = measure(launch({**orin, "lts__t_sectors_lookup_miss.sum": 1e6}))
 
     assert measured.dram_bytes is None
-    assert "32 MB" in next(n.text for n in measured.notes if n.code == "no_dram_counters")
+    (note,) = (n for n in measured.notes if n.code == "no_dram_counters")
+    assert note.facts == {"missed_l2_bytes": 32e6}
+    assert "; 32 MB missed L2" in note_text(note)
     # no option of ncu would collect it
     assert "dram_bytes" not in {gap.quantity for gap in measured.missing}
 

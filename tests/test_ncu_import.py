@@ -22,7 +22,7 @@ import roofline
 from roofline.model import Measurement
 from tests.shared import NCU, REPORTS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 EXAMPLES = os.environ.get("ROOFLINE_TEST_EXAMPLES")
 EVERY = os.environ.get("ROOFLINE_TEST_EVERY_REPORT")
 # One report a GPU generation and ncu version; ROOFLINE_TEST_EVERY_REPORT=1 takes all.

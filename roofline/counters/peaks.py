@@ -139,11 +139,8 @@ def _dram(
             how["dram"] = "dram__bytes.sum.peak_sustained x DRAM clock"
             return peak, ()
         how["dram"] = "2 x memory clock x bus width"
-        text = (
-            f"the report's DRAM peak of {peak / 1e9:.0f} GB/s is above what bus and memory clock "
-            f"allow; {ceiling / 1e9:.0f} GB/s is used"
-        )
-        return ceiling, (Note(code="dram_peak_implausible", text=text),)
+        facts = {"peak_bytes_per_s": peak, "used_bytes_per_s": ceiling}
+        return ceiling, (Note(code="dram_peak_implausible", facts=facts),)
     if bus and clock_hz and ceiling and clock_hz <= _TOO_HIGH * (device.dram_clock_max_hz or 0):
         how["dram"] = "2 x DRAM clock x bus width"
         return 2 * clock_hz * bus / 8, ()

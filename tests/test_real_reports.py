@@ -12,6 +12,7 @@ from roofline.fold import fold
 from roofline.model import Bound, Launch
 from roofline.reports import read
 from roofline.specs import load
+from roofline.text import verdict as said
 from roofline.units import ELAPSED
 from tests.shared import REPORTS
 
@@ -32,11 +33,11 @@ def results(launches):
 def test_every_launch_has_a_verdict_or_the_reason_why_not(results):
     for result in results:
         if result.verdict.bound is Bound.UNKNOWN:
-            assert result.verdict.cause_text
+            assert said.cause(result)
             assert result.verdict.missing
         else:
-            assert result.verdict.claim
-            assert result.verdict.refute
+            assert said.claim(result)
+            assert said.refute(result)
 
 
 def test_latency_where_nvidia_says_so(launches, results):

@@ -1,0 +1,292 @@
+"""A verdict in sentences: its codes and numbers said, and the advice that ``advice.toml`` has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from roofline.model import Bound, Family, Measurement, Result, UnitUse
+from roofline.text.names import operation, words
+from roofline.text.notes import Sentence, sentence
+from roofline.text.numbers import percent, plural
+from roofline.units import the_unit, unit_name
+
+# Under this share of its peak a unit is no concern of a kernel that waits.
+_FAR = 40.0
+
+# Why not to be sure, or why nothing can be said.
+DOUBTS: Mapping[str, Sentence] = {
+    "near_threshold": (
+        "{percent:percent} is within {points:.0f} points of the threshold {threshold:percent}"
+    ),
+    "other_family_near": "the other family is {points:.0f} points away",
+    "side_not_measured": lambda f: f"the {' and '.join(f['sides'])} side was not measured in full",
+    "above_100": "a utilisation is above 100 %: counters of different passes differ",
+    "no_duration": "the duration was not measured",
+    "short_kernel": lambda f: (
+        f"the kernel is shorter than {f['under_s'] * 1e6:.0f} us: start and end weigh heavily"
+    ),
+    "sm_throughput_only": "only the SM's throughput was measured, which LSU and texture are in",
+    "computed": "the utilisation is computed, not counted",
+    "counters_unreadable": "some counters could not be read",
+    "launches_differ": "launches of this kernel were judged differently",
+    "counters_nan": "the counters hold no numbers: profiling of this launch failed",
+    "all_zero": "every utilisation reads 0 %: the counters did not count",
+    "no_utilization": "no utilisation was measured",
+    "too_little_measured": (
+        "the busiest of what was measured is {unit} at {percent:percent}, and too little was "
+        "measured to call that latency"
+    ),
+    "dram_not_countable": (
+        "the busiest of what was measured is {unit} at {percent:percent}, and ncu cannot measure "
+        "the DRAM of this GPU, which may be busier"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """Advice on one limiter or cause; ``hint`` ends the hint line."""
+
+    hint: str = ""
+    refute: str = ""
+    try_first: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Advice:
+    """What ``advice.toml`` holds."""
+
+    unit: dict[str, Play]
+    cause: dict[str, Play]
+    stall: dict[str, Play]
+    common: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def plays() -> Mapping[str, Play]:
+    """All advice by kind and key: "unit.dram", "cause.tail_effect", "stall.wait"."""
+    import msgspec
+
+    text = Path(__file__).with_name("advice.toml").read_bytes()
+    advice = msgspec.toml.decode(text, type=_Advice)
+    return {
+        f"{kind}.{key}": replace(play, avoid=tuple(advice.common.get(a, a) for a in play.avoid))
+        for kind in ("unit", "cause", "stall")
+        for key, play in getattr(advice, kind).items()
+    }
+
+
+def play(key: str | None) -> Play:
+    """The advice of a verdict's ``advice``; that on others where there is none on the key."""
+    if key is None:
+        return Play()
+    return plays().get(key) or plays()[f"{key.partition('.')[0]}.other"]
+
+
+def claim(result: Result) -> str:
+    """What is claimed, in a sentence: "Limited by DRAM: busy 91 % of the elapsed time."."""
+    v, name = result.verdict, the_unit(result.verdict.nearest or "")
+    if v.bound is Bound.UNKNOWN:
+        return f"Unknown: {_why_unknown(result)}."
+    if v.bound is Bound.LATENCY:
+        return (
+            f"Latency: nothing is near its limit. The busiest, {name}, reaches "
+            f"{percent(v.limiter_percent)} (under {percent(v.rule.latency)}); {cause(result)}."
+        )
+    busy = f"busy {percent(v.limiter_percent)} of the elapsed time"
+    return f"Limited by {name}: {busy}{_bytes_reached(result)}."
+
+
+def hint(result: Result) -> str:
+    """The claim and what to do, in the few words of a line."""
+    v = result.verdict
+    if v.bound is Bound.UNKNOWN:
+        return _why_unknown(result) + _remedy(result)
+    if v.bound is Bound.LATENCY:
+        said = f"latency: {cause(result)}"
+    else:
+        at = percent(v.limiter_percent)
+        said = f"{unit_name(v.nearest or '')} at {at}{_bytes_reached(result)}"
+    what = play(v.advice).hint
+    return f"{said}: {what}" if what else said
+
+
+def refute(result: Result) -> str:
+    """The experiment that would prove the verdict wrong; empty for an unknown one."""
+    return play(result.verdict.advice).refute
+
+
+def try_first(result: Result) -> tuple[str, ...]:
+    """What to try, the best first."""
+    return play(result.verdict.advice).try_first
+
+
+def avoid(result: Result) -> tuple[str, ...]:
+    """What is not worth the time."""
+    far: tuple[str, ...] = ()
+    if result.verdict.bound is Bound.LATENCY:
+        units = result.measurement.units
+        kinds = ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes"))
+        busiest = [(next((u for u in units if u.family is f), None), what) for f, what in kinds]
+        far = tuple(_far(use, what) for use, what in busiest if use and use.percent < _FAR)
+    return (*far, *play(result.verdict.advice).avoid)
+
+
+def cause(result: Result) -> str | None:
+    """Why a kernel waits or nothing can be said; ``None`` where a unit limits."""
+    v, m = result.verdict, result.measurement
+    if v.bound is Bound.UNKNOWN:
+        return _why_unknown(result)
+    if v.bound is not Bound.LATENCY:
+        return None
+    if v.cause is None:
+        return _ruled_out(m)
+    kind, _, reason = v.cause.partition("_")
+    if kind == "stall":
+        of = (f" ({percent(100 * s.share)} of stalls)" for s in m.stalls if s.reason == reason)
+        return f"warps stall on {reason}{next(of, '')}: {play(f'stall.{reason}').meaning}"
+    return CAUSES[v.cause](m, v.cause_facts) if v.cause_facts else words(v.cause)
+
+
+def context(result: Result) -> str | None:
+    """One sentence where the classic roofline would say something else."""
+    v, m, said = result.verdict, result.measurement, result.verdict.context
+    if said is None:
+        return None
+    name = the_unit(v.nearest or "")
+    if said.code == "pipe_above_roof":
+        return (
+            f"{name[:1].upper()}{name[1:]} is busy {percent(v.limiter_percent)} of the time at "
+            f"{percent(said.facts['percent'])} of the {operation(said.facts['precision'])} roof: "
+            "not every instruction is an FMA of a full warp, which counts most."
+        )
+    where = f"{m.arithmetic_intensity:.3g} operations a byte, ridge {v.ridge:.3g}"
+    share = v.roof_percent.get(v.dominant or "")
+    known = "unknown share" if share is None else percent(share)
+    at = f"{known} of the {operation(v.dominant or '')} roof"
+    return {
+        "left_of_ridge": f"Left of the ridge ({where}; {at}), yet limited by {name}, not by DRAM.",
+        "right_of_ridge": (
+            f"Right of the ridge ({where}; {at}), yet limited by {name}, not by arithmetic."
+        ),
+        "left_but_not_dram": f"Left of the ridge ({where}), yet limited by {name}, not by DRAM.",
+        "below_roofs": (
+            f"Below both roofs ({where}; {at}): the roofline does not explain its time."
+        ),
+    }[said.code]
+
+
+def confidence_reasons(result: Result) -> tuple[str, ...]:
+    """Why not to be sure, or why nothing can be said."""
+    return tuple(_doubt(result, place) for place in range(len(result.verdict.doubts)))
+
+
+# --- causes -----------------------------------------------------------------------------------
+
+
+def _grid_too_small(m: Measurement, facts: Mapping[str, float]) -> str:
+    text, blocks = "the grid is too small: ", facts["blocks"]
+    if blocks is not None:
+        text += f"{plural(int(blocks), 'block')} {'is' if blocks == 1 else 'are'} "
+    text += f"{waves(facts['waves'])} waves"
+    return text if m.device.sm_count is None else f"{text} on {m.device.sm_count} SMs"
+
+
+def _partial_warps(m: Measurement, facts: Mapping[str, float]) -> str:
+    threads = plural(int(facts["threads"]), "thread")
+    fill = f"fill {facts['threads']} of the {facts['lanes']} lanes they occupy"
+    return f"blocks of {threads} {fill}{_top_stall(m)}"
+
+
+def _tail(m: Measurement, facts: Mapping[str, float]) -> str:
+    time = f"{facts['waves']:.2f} waves need the time of {facts['whole_waves']}"
+    return f"a tail: {time}, {percent(facts['idle_percent'])} of it idle{_top_stall(m)}"
+
+
+def _imbalance(m: Measurement, facts: Mapping[str, float]) -> str:
+    active = percent(facts["active_percent"])
+    return f"work is uneven: the average SM has work for {active} of the time{_top_stall(m)}"
+
+
+def _occupancy_limited(m: Measurement, facts: Mapping[str, float]) -> str:
+    by = "" if facts["limiter"] is None else f", limited by {facts['limiter']}"
+    most = percent(facts["most_percent"])
+    return f"few warps to hide latency: occupancy at most {most}{by}{_top_stall(m)}"
+
+
+def _occupancy_not_reached(_: Measurement, facts: Mapping[str, float]) -> str:
+    achieved, most = percent(facts["achieved_percent"]), percent(facts["most_percent"])
+    return f"occupancy is {achieved} of {most} possible: blocks are short or uneven"
+
+
+CAUSES: Mapping[str, Callable[[Measurement, Mapping[str, float]], str]] = {
+    "grid_too_small": _grid_too_small,
+    "partial_warps": _partial_warps,
+    "tail_effect": _tail,
+    "imbalance": _imbalance,
+    "occupancy_limited": _occupancy_limited,
+    "occupancy_not_reached": _occupancy_not_reached,
+}
+
+
+def _top_stall(m: Measurement) -> str:
+    if not m.stalls:
+        return ""
+    return f"; top stall {m.stalls[0].reason} ({percent(100 * m.stalls[0].share)} of stalls)"
+
+
+def _ruled_out(m: Measurement) -> str:
+    """What the evidence excludes where no cause was found, and what would tell."""
+    excluded = []
+    if m.waves is not None:
+        excluded.append(f"the grid ({waves(m.waves)} waves)")
+    if m.theoretical_occupancy_percent is not None:
+        excluded.append(f"occupancy (up to {percent(m.theoretical_occupancy_percent)})")
+    start = f"not {' and not '.join(excluded)}; " if excluded else ""
+    if m.stalls:
+        return f"{start}no stall reason stands out"
+    return f"{start}stall reasons were not collected"
+
+
+def waves(value: float) -> str:
+    """Waves by their size: "0.19", "3.4", "1,158"."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"
+
+
+# --- parts of sentences -----------------------------------------------------------------------
+
+
+def _why_unknown(result: Result) -> str:
+    return _doubt(result, 0) if result.verdict.doubts else "too little was measured"
+
+
+def _doubt(result: Result, place: int) -> str:
+    doubt, v = result.verdict.doubts[place], result.verdict
+    busiest = {"unit": the_unit(v.nearest or ""), "percent": v.limiter_percent}
+    return sentence(DOUBTS[doubt.code], busiest | doubt.facts)
+
+
+def _far(use: UnitUse, what: str) -> str:
+    """What a kernel that waits would gain nothing from: only what is really far from a limit."""
+    return f"fewer {what}: {the_unit(use.unit)}, the busiest, is at {percent(use.percent)}"
+
+
+def _remedy(result: Result) -> str:
+    if any(note.code == "counters_nan" for note in result.measurement.notes):
+        return "; profile it again"
+    gaps = (gap.flag for gap in result.verdict.missing if gap.quantity == "utilization")
+    flag = next(gaps, None)
+    return "" if flag is None else f"; collect it with ncu {flag}"
+
+
+def _bytes_reached(result: Result) -> str:
+    """Achieved and peak bandwidth, where DRAM is spoken of and both are known."""
+    rate, peak = result.measurement.dram_bytes_per_s, result.peaks.report.dram_bytes_per_s
+    if result.verdict.nearest != "dram" or rate is None or peak is None:
+        return ""
+    return f" ({rate / 1e9:.0f} of {peak / 1e9:.0f} GB/s in bytes)"

@@ -1,0 +1,163 @@
+"""Ceilings: how busy each unit was, what limits next, and the classic roofline as context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from roofline.model import PLAIN_PRECISIONS, Bound, Family, Measurement, Note, PeakSet, UnitUse
+from roofline.units import (
+    MEMORY_THROUGHPUT,
+    ROUNDING,
+    SM_THROUGHPUT,
+    UNITS,
+    ranked,
+    same_pipe,
+    unit_of_precision,
+)
+
+# A family is measured where its throughput is (the largest of all members), or where all units are
+# that it needs: any of them may be the limit, and a quiet one says nothing of the others.
+_THROUGHPUTS = {Family.BANDWIDTH: MEMORY_THROUGHPUT, Family.COMPUTE: SM_THROUGHPUT}
+_NEEDED = {
+    family: {unit.key for unit in UNITS.values() if unit.needed and unit.family is family}
+    for family in Family
+}
+# Where unit and roof of one precision differ by this many points, the mix of operations is why.
+_GAP = 15.0
+
+
+def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
+    """Measured utilisations, and what can be computed where a unit was not measured.
+
+    The tensor pipe's own activity misleads where one instruction takes longer than the counter
+    thinks (FP32 accumulation on GeForce), so operations over peak count there too.
+    """
+    by_unit = {use.unit: use for use in measurement.units}
+    for use in _computed(measurement, peaks):
+        known = by_unit.get(use.unit)
+        # A little above the counter is rounding; far above, the counter does not see it all.
+        misled = use.unit == "tensor" and known and use.percent > known.percent + ROUNDING
+        if known is None or misled:
+            by_unit[use.unit] = use
+    return ranked(by_unit.values())
+
+
+def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
+    duration, report = measurement.duration_s, peaks.report
+    if not duration:
+        return []
+    found: dict[str, tuple[float, str]] = {}
+    if measurement.dram_bytes is not None and report.dram_bytes_per_s:
+        percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
+        found["dram"] = (percent, "DRAM bytes")
+    for key, count in measurement.operations.items():
+        peak = report.operations_per_s.get(key)
+        if peak:
+            unit = unit_of_precision(key)
+            what = f"{'tensor' if unit == 'tensor' else key} operations"
+            percent, what = found.get(unit, (0.0, what))
+            found[unit] = (percent + 100.0 * count / duration / peak, what)
+    return [
+        UnitUse(
+            unit=unit,
+            family=UNITS[unit].family,
+            percent=percent,
+            metric=f"{what} over time and peak",
+            computed=True,
+        )
+        for unit, (percent, what) in found.items()
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The busiest unit of each family, and whether each family was measured well enough."""
+
+    best: Mapping[Family, float]
+    measured: frozenset[Family]
+
+    @classmethod
+    def of(cls, uses: Sequence[UnitUse]) -> Sides:
+        """What a list of utilisations says of both families."""
+        best: dict[Family, float] = {}
+        for use in uses:
+            best[use.family] = max(use.percent, best.get(use.family, use.percent))
+        units = {use.unit for use in uses}
+        whole = {
+            family
+            for family, throughput in _THROUGHPUTS.items()
+            if any(use.metric.startswith(throughput) for use in uses)
+        }
+        by_member = {family for family, needed in _NEEDED.items() if needed <= units}
+        return cls(best=best, measured=frozenset(whole | by_member))
+
+    @property
+    def complete(self) -> bool:
+        """Whether enough was measured of both to call a kernel idle."""
+        return len(self.measured) == len(Family)
+
+    @property
+    def margin(self) -> float:
+        """Points between the families' busiest units; infinite where one has none."""
+        if len(self.best) < len(Family):
+            return float("inf")
+        return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
+
+
+def next_limit(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
+    """The unit that limits next: never the pipe that ``top`` is, by another name."""
+    return next((use for use in uses if use.unit != top.unit and not same_pipe(use, top)), None)
+
+
+def floor_s(duration_s: float | None, use: UnitUse | None) -> float | None:
+    """The duration if a unit were busy all the time; a bound never above what was measured."""
+    if duration_s is None or use is None:
+        return None
+    return duration_s * (min(use.percent, 100.0) / 100.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofs:
+    """Where a kernel stands under the DRAM roofline; fields as in ``Verdict``."""
+
+    percent: dict[str, float]
+    dominant: str | None
+    ridge: float | None
+    side: str | None
+
+
+def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
+    """Shares of the peak rates and the side of the ridge, at the report's clocks."""
+    rates = peaks.report.operations_per_s
+    at_peak_s = {
+        key: count / rates[key] for key, count in m.operations.items() if count and rates.get(key)
+    }
+    shares = {}
+    if m.duration_s:
+        shares = {key: 100.0 * seconds / m.duration_s for key, seconds in at_peak_s.items()}
+    dominant = max(at_peak_s, key=lambda key: at_peak_s[key]) if at_peak_s else None
+    bandwidth = peaks.report.dram_bytes_per_s
+    ridge = rates[dominant] / bandwidth if dominant and bandwidth else None
+    side = None
+    if ridge is not None and m.arithmetic_intensity is not None:
+        side = "memory" if m.arithmetic_intensity < ridge else "compute"
+    return Roofs(percent=shares, dominant=dominant, ridge=ridge, side=side)
+
+
+def disagreement(bound: Bound, top: UnitUse, roofs: Roofs) -> Note | None:
+    """Where the classic roofline would say something else, and what."""
+    served = [key for key in PLAIN_PRECISIONS if unit_of_precision(key) == top.unit]
+    precision = max(served, key=lambda key: roofs.percent.get(key, 0.0), default="")
+    roof = roofs.percent.get(precision)
+    if bound is Bound.COMPUTE and roof is not None and top.percent - roof > _GAP:
+        return Note(code="pipe_above_roof", facts={"precision": precision, "percent": roof})
+    if roofs.side is None:
+        return None
+    if bound is Bound.LATENCY:
+        return Note(code="below_roofs")
+    if bound is Bound.COMPUTE:
+        return Note(code="left_of_ridge") if roofs.side == "memory" else None
+    if roofs.side == "compute":
+        return Note(code="right_of_ridge")
+    return Note(code="left_but_not_dram") if top.unit != "dram" else None
