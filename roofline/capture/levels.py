@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from roofline.capture.request import CaptureLevel
-from roofline.counters import operations, recipes, roofs, stalls, tensor
+from roofline.counters import operations, peaks, recipes, stalls, tensor
 from roofline.counters.recipes import Recipe
 from roofline.units import ELAPSED, UNITS, members
 
@@ -40,7 +40,7 @@ UNREAD = (
 QUICK = (
     *_needs(recipes.DURATION_S, recipes.SM_CLOCK, recipes.DRAM_CLOCK),
     *_needs(recipes.DRAM_READ, recipes.DRAM_WRITE, recipes.SM_ACTIVE),
-    roofs.DRAM_PER_CYCLE,
+    peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
     *_of_peak("dram__cycles_active", *UNITS["issue"].members),
     *UNREAD,
@@ -49,7 +49,7 @@ QUICK = (
 # Arithmetic by precision and the opcode mix (exact tensor operations): patched into the code.
 SASS = (
     *_needs(recipes.FP32, recipes.FP64, recipes.FP16),
-    *(name for name, _, _ in roofs.VECTOR),  # constants of the chip, the roofs of the report
+    *(name for name, _, _ in peaks.VECTOR),  # constants of the chip, the roofs of the report
     tensor.OPCODES,
     operations.THREAD_OPCODES,
 )
@@ -107,9 +107,9 @@ MEMBERS = tuple(
 STANDARD = (
     *MEMBERS,
     *_needs(recipes.OCCUPANCY, recipes.L2_BYTES, recipes.L1_BYTES),
-    *_needs(roofs.L2_PEAK),
+    *_needs(peaks.L2_PEAK),
     "lts__t_sectors.sum",
-    *roofs.DENSE_PEAKS,  # constants of the chip; each has its own spelling
+    *peaks.DENSE_PEAKS,  # constants of the chip; each has its own spelling
 )
 
 # Tensor-memory opcodes state no shape: there these counters are the only source.
