@@ -75,7 +75,11 @@ _NEWEST = Version(year=2100, minor=1, text="any")
 
 
 def _perl(text: str) -> str:
-    check_regex(text)
+    try:
+        check_regex(text)
+    except UsageError as error:
+        exact = f"{error.hint}; --kernel-name NAME is the exact name"
+        raise UsageError(error.what, why=error.why, hint=exact) from error
     return text
 
 
