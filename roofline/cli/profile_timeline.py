@@ -19,7 +19,7 @@ from roofline.render import selection as text
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Basis, ProfileRequest, Selection, SelectOptions
+from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
 
 # Failures that are about the kernels of one run: the next run may well succeed.
 _NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
@@ -86,8 +86,8 @@ def read(
     warmup_steps: int | None,
 ) -> Selection:
     """The kernels of the timeline that are worth profiling; ``None`` is the usual value."""
-    usual = SelectOptions()
-    wanted = SelectOptions(
+    usual = Criteria()
+    wanted = Criteria(
         top=usual.top if top is None else top,
         min_share=usual.min_share if min_share is None else min_share / 100,
         warmup_steps=usual.warmup_steps if warmup_steps is None else warmup_steps,
@@ -180,7 +180,7 @@ def nothing_to_profile(
     wall = selection.selected.use is not None
     shares = [((k.wall_share if wall else k.kernel_share) or 0, k) for k in selection.kernels]
     share, most = max(shares, key=lambda found: found[0])
-    asked = 100 * SelectOptions().min_share if min_share is None else min_share
+    asked = 100 * Criteria().min_share if min_share is None else min_share
     why = (
         f"none takes {asked:g} % of {'the wall time' if wall else 'kernel time'}; "
         f"the most is {names.printable(most.base_name)} with {numbers.share(share)}"

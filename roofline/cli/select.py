@@ -24,8 +24,7 @@ from roofline.errors import UsageError
 from roofline.render import selection as render
 from roofline.render import selection_json
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Keep
-from roofline.timeline.model import SelectOptions as Selecting
+from roofline.timeline.model import Criteria, Keep
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -144,7 +143,7 @@ def command(options: SelectOptions) -> None:
     found = load_timeline(
         options.timeline, step=options.step, stream=options.stream, nsys=options.nsys
     )
-    wanted = Selecting(
+    criteria = Criteria(
         top=options.top,
         min_share=options.min_share / 100,
         device=_device(options.device, {i: d.name for i, d in found.devices.items()}),
@@ -155,7 +154,7 @@ def command(options: SelectOptions) -> None:
         warmup_steps=options.warmup_steps,
         communication=options.communication,
     )
-    selection = select(found, wanted)
+    selection = select(found, criteria)
     if output.format == "json":
         output.write(selection_json.render(selection))
     elif output.format == "markdown":

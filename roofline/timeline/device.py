@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from roofline.timeline.events import Events, Identity, Integers, Mask, Timeline, Work
-from roofline.timeline.model import SelectOptions, StepUse, Use
+from roofline.timeline.model import Criteria, StepUse, Use
 from roofline.timeline.occupancy import COMPUTE, Kinds, Occupancy, sweep
 from roofline.timeline.steps import (
     Window,
@@ -133,7 +133,7 @@ class DeviceEvents:
         return (end - start - skipped) / 1e9, int((gaps[:, 1] - gaps[:, 0]).sum()) / 1e9
 
 
-def cut(timeline: Timeline, groups: Groups, index: int, options: SelectOptions) -> DeviceEvents:
+def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> DeviceEvents:
     """The events of device ``index``.
 
     Raises:
@@ -145,12 +145,12 @@ def cut(timeline: Timeline, groups: Groups, index: int, options: SelectOptions) 
     events = timeline.events if here.all() else timeline.events.where(here)
     group = groups.of[events.identity]
     kind = groups.kind[group]
-    ranges = () if options.window else step_ranges(timeline, events)
+    ranges = () if criteria.window else step_ranges(timeline, events)
     if ranges:
-        windows = leave_out(step_windows(events, ranges, kind == COMPUTE), options.keep)
+        windows = leave_out(step_windows(events, ranges, kind == COMPUTE), criteria.keep)
     else:
         start, end = (
-            None if t is None else t + timeline.origin for t in (options.start, options.end)
+            None if t is None else t + timeline.origin for t in (criteria.start, criteria.end)
         )
         windows = [whole_window(events, start, end)]
     return DeviceEvents(

@@ -48,7 +48,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectOptions:
+class Criteria:
     """What is asked of a selection.
 
     ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all

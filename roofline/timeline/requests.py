@@ -41,7 +41,7 @@ class _Scope:
 
 
 def profile_requests(
-    part: DeviceEvents, chosen: tuple[KernelShare, ...], *, warmup_steps: int
+    part: DeviceEvents, chosen: tuple[KernelShare, ...], warmup_steps: int
 ) -> tuple[ProfileRequest, ...]:
     """Runs that capture ``chosen``: as few as profile few launches that are not wanted.
 

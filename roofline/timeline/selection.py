@@ -17,11 +17,11 @@ from roofline.timeline.events import Identity, Integers, Timeline, Work
 from roofline.timeline.gaps import host_late_s, largest_gaps
 from roofline.timeline.model import (
     Apart,
+    Criteria,
     DeviceUse,
     First,
     KernelShare,
     Selection,
-    SelectOptions,
     Use,
 )
 from roofline.timeline.names import COMMUNICATION as COLLECTIVES
@@ -35,37 +35,39 @@ _MOST = 0.5  # of the idle time
 _MUCH = 0.05  # of the wall time
 _MANY = 1000  # steps: so many ranges are more likely operators
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
-DEFAULT = SelectOptions()
+DEFAULT = Criteria()
 
 
-def select(timeline: Timeline, options: SelectOptions = DEFAULT) -> Selection:
+def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
     """Choose the kernels of ``timeline`` that deserve ncu.
 
     Args:
         timeline: what ``load_timeline`` gives.
-        options: thresholds, device, steps.
+        criteria: thresholds, device, steps.
 
     Raises:
         InputError: nothing ran on the device or in the window asked for.
         UsageError: no step is left, or an expression is wrong.
 
     """
-    kind = _kinds(timeline.identities, options.communication)
-    groups = Groups.make(timeline.identities, kind, by_name=options.by_name)
+    kind = _kinds(timeline.identities, criteria.communication)
+    groups = Groups.make(timeline.identities, kind, by_name=criteria.by_name)
     if timeline.totals or timeline.truncated:
-        return _select_by_sums(timeline, groups, options)
-    parts = _parts(timeline, groups, options)
-    index = _device({d: p.occupancy.use.kernel_s for d, p in parts.items()}, options.device)
-    devices = {d: _use(p, groups, options) for d, p in parts.items()}
+        return _select_by_sums(timeline, groups, criteria)
+    parts = _parts(timeline, groups, criteria)
+    index = _device({d: p.occupancy.use.kernel_s for d, p in parts.items()}, criteria.device)
+    devices = {d: _use(p, groups, criteria) for d, p in parts.items()}
     part = parts[index]
     return Selection(
         file=timeline.file,
         format=timeline.format,
-        steps="ranges" if part.ranged else "window" if options.window else "recording",
+        steps="ranges" if part.ranged else "window" if criteria.window else "recording",
         devices=tuple(devices.values()),
         device=index,
-        requests=profile_requests(part, _chosen(devices[index]), warmup_steps=options.warmup_steps),
-        notes=(*timeline.notes, *_notes(part, devices, options)),
+        requests=profile_requests(
+            part, _chosen(devices[index]), warmup_steps=criteria.warmup_steps
+        ),
+        notes=(*timeline.notes, *_notes(part, devices, criteria)),
     )
 
 
@@ -86,14 +88,14 @@ def _kinds(identities: tuple[Identity, ...], communication: str | None) -> Kinds
     return np.array([kind(i) for i in identities], dtype=np.int8)
 
 
-def _parts(timeline: Timeline, groups: Groups, options: SelectOptions) -> dict[int, DeviceEvents]:
+def _parts(timeline: Timeline, groups: Groups, criteria: Criteria) -> dict[int, DeviceEvents]:
     """Every device that ran kernels in the time that counts."""
     events = timeline.events
     there = np.unique(events.device[timeline.is_kernel[events.identity]]).tolist()
     parts: dict[int, DeviceEvents] = {}
     for device in there:
         try:
-            parts[device] = cut(timeline, groups, device, options)
+            parts[device] = cut(timeline, groups, device, criteria)
         except InputError:  # nothing ran on it in the window: others may be what is asked for
             if not parts and device == there[-1]:
                 raise
@@ -110,11 +112,11 @@ def _device(busy: dict[int, float], asked: int | None) -> int:
     return asked
 
 
-def _use(part: DeviceEvents, groups: Groups, options: SelectOptions) -> DeviceUse:
+def _use(part: DeviceEvents, groups: Groups, criteria: Criteria) -> DeviceUse:
     """All figures of one device."""
     found = part.occupancy
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
-    kernels, apart = _shares(part.index, groups, options, instances, found.total, part=part)
+    kernels, apart = _shares(part.index, groups, criteria, instances, found.total, part=part)
     span_s, span_idle_s = part.span_s()
     return DeviceUse(
         index=part.index,
@@ -146,7 +148,7 @@ def _first(use: Use) -> First:
 def _shares(
     device: int,
     groups: Groups,
-    options: SelectOptions,
+    criteria: Criteria,
     instances: Integers,
     total: NDArray[Any],
     *,
@@ -184,8 +186,8 @@ def _shares(
             )
         )
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
-    worth = [s for s in shares if s.apart is None and _size(s) >= options.min_share]
-    chosen = {id(s) for s in worth[: options.top]}
+    worth = [s for s in shares if s.apart is None and _size(s) >= criteria.min_share]
+    chosen = {id(s) for s in worth[: criteria.top]}
     kernels = (replace(s, chosen=id(s) in chosen) for s in shares if s.apart is None)
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
 
@@ -209,17 +211,17 @@ def _chosen(device: DeviceUse) -> tuple[KernelShare, ...]:
 # --- sums alone: a summary, or a trace that ends in the middle
 
 
-def _select_by_sums(timeline: Timeline, groups: Groups, options: SelectOptions) -> Selection:
+def _select_by_sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Selection:
     """Choose by share of kernel time, where nothing is known of the wall time.
 
     Raises:
         InputError: a device or a stretch of time is asked for that is not known.
 
     """
-    _refuse_stretches(timeline, options)
+    _refuse_stretches(timeline, criteria)
     devices: dict[int, DeviceUse] = {}
     for index, instances, total in _sums(timeline, groups):
-        kernels, apart = _shares(index, groups, options, instances, total)
+        kernels, apart = _shares(index, groups, criteria, instances, total)
         if any(s.kernel_share is not None for s in (*kernels, *apart)):
             devices[index] = DeviceUse(
                 index=index,
@@ -229,7 +231,7 @@ def _select_by_sums(timeline: Timeline, groups: Groups, options: SelectOptions) 
                 kernels=kernels,
                 apart=apart,
             )
-    index = _device({d: use.kernel_s for d, use in devices.items()}, options.device)
+    index = _device({d: use.kernel_s for d, use in devices.items()}, criteria.device)
     return Selection(
         file=timeline.file,
         format=timeline.format,
@@ -242,14 +244,14 @@ def _select_by_sums(timeline: Timeline, groups: Groups, options: SelectOptions) 
     )
 
 
-def _refuse_stretches(timeline: Timeline, options: SelectOptions) -> None:
-    if timeline.totals and (options.device is not None or options.window):
+def _refuse_stretches(timeline: Timeline, criteria: Criteria) -> None:
+    if timeline.totals and (criteria.device is not None or criteria.window):
         raise InputError(
             f"{timeline.file} is a summary",
             why="it knows neither devices nor times",
             hint="nsys export --type sqlite REPORT.nsys-rep, and select from that",
         )
-    if timeline.truncated and (options.window or options.keep != "inner"):
+    if timeline.truncated and (criteria.window or criteria.keep != "inner"):
         raise InputError(
             f"{timeline.file} ends in the middle",
             why="any stretch of it may lack events, so none can be looked at by itself",
@@ -272,12 +274,10 @@ def _sums(timeline: Timeline, groups: Groups) -> Iterator[tuple[int, Integers, N
 # --- what a reader must know about steps, devices and bounds
 
 
-def _notes(
-    part: DeviceEvents, devices: dict[int, DeviceUse], options: SelectOptions
-) -> Iterator[Note]:
+def _notes(part: DeviceEvents, devices: dict[int, DeviceUse], criteria: Criteria) -> Iterator[Note]:
     """Notes on the device of ``part``, whose figures are among ``devices``."""
     device = devices[part.index]
-    yield from _notes_on_steps(part, device, options)
+    yield from _notes_on_steps(part, device, criteria)
     if others := [d for d in devices if d != part.index]:
         yield Note(code="other_devices", facts={"devices": ", ".join(map(str, others))})
     processes = np.unique(part.events.process)
@@ -291,16 +291,14 @@ def _notes(
         yield Note(code="not_kernels")
     chosen = _chosen(device)
     if not chosen:
-        yield Note(code="none_chosen", facts={"min_share": options.min_share})
+        yield Note(code="none_chosen", facts={"min_share": criteria.min_share})
     if any((k.wall_share or 0) - (k.exposed_share or 0) > _WIDE for k in chosen):
         yield Note(code="overlap")
 
 
-def _notes_on_steps(
-    part: DeviceEvents, device: DeviceUse, options: SelectOptions
-) -> Iterator[Note]:
+def _notes_on_steps(part: DeviceEvents, device: DeviceUse, criteria: Criteria) -> Iterator[Note]:
     if not part.ranged:
-        if not options.window:
+        if not criteria.window:
             yield Note(code="no_steps")
         return
     empty = sum(not device.steps[i].launches for i in part.kept)

@@ -15,7 +15,7 @@ from roofline.capture.request import CaptureRequest, NameBase
 from roofline.capture.run import Captured, Progress, free_names, numbered
 from roofline.cli.profile_timeline import Done, Outcome, Run, read, request_for
 from roofline.errors import CaptureError
-from roofline.timeline.model import Basis, KernelShare, ProfileRequest, SelectOptions
+from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest
 from sample_reports.writer import write
 from tests.capture.conftest import PROFILED, Fake, launch
 from tests.cli.running import run
@@ -480,7 +480,7 @@ def test_options_about_a_timeline_need_one(name: str) -> None:
 
 def test_help_names_the_usual_values_of_a_selection() -> None:
     text = " ".join(run("profile", "--help").stdout.split())
-    usual = SelectOptions()
+    usual = Criteria()
 
     assert f"at most N kernels. [default: {usual.top}]" in text
     assert f"share of the wall time. [default: {100 * usual.min_share:g}]" in text

@@ -11,7 +11,7 @@ import roofline
 from roofline.render import selection_json
 from roofline.render.selection import markdown, render, speedup
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Selection, SelectOptions
+from roofline.timeline.model import Criteria, Selection
 from tests.timeline.made import KERNELS, NVTX, Export, copy, kernel, launched, step, trace, write
 
 SCHEMA = json.loads(
@@ -39,7 +39,7 @@ def stepped(folder: Path, **wanted: Any) -> Selection:
             copy(start + 600, 50),
             kernel("tiny", start + 700, 1),
         ]
-    return select(load_timeline(write(folder, trace(*events))), SelectOptions(**wanted))
+    return select(load_timeline(write(folder, trace(*events))), Criteria(**wanted))
 
 
 def summary(folder: Path) -> Selection:
@@ -98,7 +98,7 @@ def test_the_table_says_what_is_chosen_and_what_is_not(tmp_path: Path):
 def test_the_rest_is_measured_as_the_rows_are(tmp_path: Path):
     # b runs for 40 of 100 us, 10 of them alone; c for 5 alone.
     events = [kernel("a", 0, 80), kernel("b", 50, 40, stream=8), kernel("c", 95, 5)]
-    made = select(load_timeline(write(tmp_path, trace(*events))), SelectOptions(top=1))
+    made = select(load_timeline(write(tmp_path, trace(*events))), Criteria(top=1))
     text = render(made)
     assert "2 more kernels: 36.0 % of kernel time, none exposed for more than 10.0 % of" in text
 

@@ -13,7 +13,7 @@ from roofline.errors import UsageError
 from roofline.render.selection import command
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Basis, Selection, SelectOptions
+from roofline.timeline.model import Basis, Criteria, Selection
 from roofline.timeline.requests import _shortest
 from tests.timeline.made import CALLS, KERNELS, NVTX, Export, kernel, launched, step, trace, write
 
@@ -36,7 +36,7 @@ def exported(
     for name, begin, end in ranges:
         made.range(name, 1000 + begin * 200_000 - 500, 1000 + end * 200_000 - 500)
     timeline = load_timeline(made.done(), step=r"^(step|train)" if ranges else None)
-    return select(timeline, SelectOptions(**wanted))
+    return select(timeline, Criteria(**wanted))
 
 
 def test_a_recording_from_the_start_is_counted(tmp_path: Path):
@@ -126,7 +126,7 @@ def traced(folder: Path, per_step: list[tuple[str, int]], **wanted: Any) -> Sele
             number += 1
             events += launched(number, name, start + 10 + 12 * j, 10, grid=[grid, 1, 1])
     timeline = load_timeline(write(folder, trace(*events)))
-    return select(timeline, SelectOptions(min_share=0, **wanted))
+    return select(timeline, Criteria(min_share=0, **wanted))
 
 
 def test_a_trace_of_steps_is_extrapolated_and_says_so(tmp_path: Path):
@@ -167,7 +167,7 @@ def test_a_process_on_two_devices_is_not_counted(tmp_path: Path):
 
 def test_nothing_chosen_gives_no_command(tmp_path: Path):
     timeline = load_timeline(write(tmp_path, trace(kernel("a", 0, 10), kernel("b", 20, 10))))
-    assert select(timeline, SelectOptions(min_share=1)).requests == ()  # each takes a third
+    assert select(timeline, Criteria(min_share=1)).requests == ()  # each takes a third
 
 
 def test_a_library_kernel_needs_no_quoting(tmp_path: Path):
@@ -214,4 +214,4 @@ def test_no_stretch_is_shorter(sequence: list[int]):
 @pytest.mark.parametrize("share", [float("nan"), -0.1, 1.1])
 def test_a_share_is_a_share(share: float):
     with pytest.raises(UsageError, match="from 0 to 1"):
-        SelectOptions(min_share=share)
+        Criteria(min_share=share)

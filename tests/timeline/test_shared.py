@@ -9,7 +9,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import First, Selection, SelectOptions
+from roofline.timeline.model import Criteria, First, Selection
 from tests.shared import SHARED
 
 FOLDER = None if SHARED is None else SHARED / "timelines"
@@ -24,7 +24,7 @@ REFUSED = {
 
 def found(name: str, **wanted: Any) -> Selection:
     path = next(p for p in FILES if p.name.startswith(name))
-    return select(load_timeline(path), SelectOptions(**wanted))
+    return select(load_timeline(path), Criteria(**wanted))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)

@@ -13,7 +13,7 @@ from roofline.errors import InputError
 from roofline.render import selection_json
 from roofline.render.selection import markdown, render, warning
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Basis, Selection, SelectOptions
+from roofline.timeline.model import Basis, Criteria, Selection
 from tests.shared import SHARED
 from tests.timeline.made import kernel, launched, step, trace, write
 
@@ -35,7 +35,7 @@ def cut(folder: Path, *, device: int = 0) -> Path:
 
 
 def chosen(path: Path, **wanted: Any) -> Selection:
-    return select(load_timeline(path), SelectOptions(**wanted))
+    return select(load_timeline(path), Criteria(**wanted))
 
 
 def test_no_bounds_from_what_is_missing(tmp_path: Path):
