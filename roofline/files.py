@@ -1,4 +1,4 @@
-"""Files of users: what may be read, and writing all of it or none, never over a file unasked."""
+"""Users' files: read what is readable, write whole files or none, overwrite only on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse_unreadable(path: Path) -> None:
     except OSError as error:
         raise unreadable(path, error) from error
     if not stat.S_ISREG(mode):
-        hint = None if stat.S_ISDIR(mode) else "copy what comes out of it into a file first"
+        hint = None if stat.S_ISDIR(mode) else "copy its output into a file first"
         raise InputError(f"cannot read {path}", why=_kind(mode), hint=hint)
 
 
@@ -87,7 +87,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     followed.
 
     Raises:
-        UsageError: ``path`` exists (without ``force``), is no regular file, or cannot be written.
+        UsageError: ``path`` exists (without ``force``) or cannot be written.
 
     """
     refuse_overwrite(path, force=force)

@@ -16,20 +16,16 @@ TARGET = Path(__file__).parent.parent / "docs" / "failures.md"
 HEAD = """\
 # Why profiling failed
 
-When `roofline profile` fails it prints one cause with a code in square brackets, the line that
-shows it, what you can do without root and, where that may not be enough, what an administrator must
-do and what to use meanwhile. The cause is the first error that ncu or its injected library printed:
-later errors follow from it. The whole log is beside where the report would have been,
-`REPORT.ncu-rep.log`.
+When `roofline profile` fails it prints one cause with a code in square brackets, the line of ncu
+that shows it, what an administrator must do, what to use meanwhile, and what you can try without
+root.
+The cause is the first error that ncu printed; later ones follow from it. The whole log is kept as
+`REPORT.ncu-rep.log`. `roofline doctor` looks for most of these before anything runs.
 
-`roofline doctor` looks for most of these before anything is run.
+Exit code 4: ncu could not profile. Exit code 5: the program failed and left nothing to analyse. A
+run that leaves whole launches behind is analysed whatever its exit code, and called partial.
 
-Exit codes: 4 where ncu could not profile, 5 where the program failed and left nothing to analyse.
-A run that leaves whole launches behind is analysed whatever its exit code, and is said to be
-partial.
-
-A failure with no words of ncu beside it is found in another way: before the run, from how it
-ended, or from the machine (who refuses the counters).
+A failure without words of ncu is found before the run, from how it ended, or from the machine.
 
 This page is written by `scripts/make_failure_docs.py` from `roofline/capture/failures.toml`.
 """

@@ -141,7 +141,7 @@ def _ncu(situation: Situation) -> Iterator[DoctorCheck]:
 
 
 def _fit(situation: Situation) -> Iterator[DoctorCheck]:
-    """Whether ncu knows the GPU, and whether it is no newer than the driver."""
+    """Whether ncu knows the GPU, and whether the driver is new enough for it."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
         return
@@ -157,11 +157,12 @@ def _fit(situation: Situation) -> Iterator[DoctorCheck]:
     if built is None or served is None:
         return
     driver = "{}.{}".format(*served)
-    text = f"ncu {ncu.version.text} is of CUDA {built[0]}.{built[1]}, the driver serves {driver}"
+    text = f"ncu {ncu.version.text} comes with CUDA {built[0]}.{built[1]}; "
+    text += f"the driver supports {driver}"
     if built <= served:
         yield DoctorCheck("ncu_driver", PASS, text)
     else:
-        remedy = f"an ncu of CUDA {driver} or older (--ncu), or a newer driver: NaN otherwise"
+        remedy = f"the ncu of CUDA {driver} or older (--ncu), or a newer driver: else NaN"
         yield DoctorCheck("ncu_driver", WARN, text, remedy)
 
 
@@ -222,8 +223,7 @@ def _reader(situation: Situation) -> Iterator[DoctorCheck]:
         text = f"ncu-report {reader} is older than ncu {ncu.version.text}"
         yield DoctorCheck("reader", WARN, text, "pip install --upgrade ncu-report")
     else:
-        text = f"ncu-report {reader} is there, and no older than ncu"
-        yield DoctorCheck("reader", PASS, text)
+        yield DoctorCheck("reader", PASS, f"ncu-report {reader} is as new as ncu")
 
 
 def _environment(situation: Situation) -> Iterator[DoctorCheck]:

@@ -38,14 +38,14 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     rank = rank_of(environment)
     if rank is None:
         raise UsageError(
-            f"--rank {wanted}: this process is no rank of a parallel job",
+            f"--rank {wanted}: this process is not a rank of a parallel job",
             why=f"none of {', '.join(RANK_VARIABLES)} is set",
-            hint=f"put roofline inside the launcher: {inside(wanted, program)}",
+            hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program)}",
         )
     return rank == wanted
 
 
-def inside(wanted: int, program: Sequence[str]) -> str:
+def command_in_launcher(wanted: int, program: Sequence[str]) -> str:
     """The command line with roofline between the launcher and the program, as far as it shows."""
     ours = ["roofline", "profile", "--rank", str(wanted)]
     launcher, *rest = (PurePath(program[0]).name, *program[1:])

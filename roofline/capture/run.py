@@ -26,7 +26,7 @@ from roofline.reports import read
 
 # Looking for kernel names runs the program a second time: only where that is quick.
 NAMES_WITHIN_S = 60.0
-# ncu's log begins with this line of ours, so that a log may be written over and nothing else.
+# The first line of our logs: they may be written over, and nothing else.
 LOG_HEAD = "# log of roofline profile"
 _STOPS = {"stall": "replay_hang", "timeout": "timeout"}
 _NO_DEPLOYMENT = "NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"
@@ -94,7 +94,7 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
             log = keep_log(run.done, run.log, log_path(report))
             diagnosis = replace(diagnosis, log=None if log is None else str(log))
             raise error_of(_with_names(diagnosis, request, setup, run))
-        report = settle(made, report, force=force)
+        report = move_report(made, report, force=force)
         log = keep_log(run.done, run.log, log_path(report))
     return Captured(
         report=report,
@@ -365,16 +365,17 @@ def log_path(report: Path) -> Path:
 def check_output(report: Path, *, force: bool) -> None:
     """Raise ``UsageError``, before anything runs, where report or log could not be written."""
     if report.suffix != ".ncu-rep":
-        raise UsageError(f"{report} is no name for a report", hint=f"{report}.ncu-rep")
+        why = "a report's name ends in .ncu-rep"
+        raise UsageError(f"cannot write {report}", why=why, hint=f"{report}.ncu-rep")
     refuse_overwrite(report, force=force)
     log = log_path(report)
     if _foreign(log) and not force:
-        raise UsageError(f"{log} exists and is no log of ours", hint="another name, or --force")
+        raise UsageError(f"{log} is not a log of roofline", hint="another name, or --force")
     if not os.access(report.parent, os.W_OK):
         raise UsageError(f"cannot write to the folder {report.parent}", hint="-o in another folder")
 
 
-def settle(made: Path, report: Path, *, force: bool) -> Path:
+def move_report(made: Path, report: Path, *, force: bool) -> Path:
     """Move a finished report to its place; to a free name beside it if that was taken meanwhile."""
     if report.exists() and not force:
         (report,) = free_names([report.name.removesuffix(".ncu-rep")], 1, report.parent)
@@ -387,7 +388,7 @@ def settle(made: Path, report: Path, *, force: bool) -> Path:
 def keep_log(done: Completed, text: Sequence[str], log: Path) -> Path | None:
     """Write the log beside the report: the command, what ncu wrote, and its part of stderr.
 
-    ``None`` where that fails: a full disk must not hide what there is to say.
+    ``None`` where that fails: a full disk must not hide the answer.
     """
     library = [line for line in done.stderr.splitlines() if line.startswith("==")]
     lines = [LOG_HEAD, f"$ {shell(done.argv)}", *text, *library, f"# exit code {done.code}"]
@@ -399,7 +400,7 @@ def keep_log(done: Completed, text: Sequence[str], log: Path) -> Path | None:
 
 
 def _foreign(log: Path) -> bool:
-    """Whether there is a file at ``log`` that is no log of ours, which may be written over."""
+    """Whether there is a file at ``log`` that is not one of our logs."""
     if not log.exists():
         return False
     with contextlib.suppress(OSError), log.open(encoding="utf-8", errors="replace") as file:

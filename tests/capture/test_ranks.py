@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.capture.ranks import inside, is_chosen, rank_of
+from roofline.capture.ranks import command_in_launcher, is_chosen, rank_of
 from roofline.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def test_rank(environment: dict[str, str], rank: int | None) -> None:
 def test_chosen_rank() -> None:
     assert is_chosen(1, ["a"], {"RANK": "1"})
     assert not is_chosen(1, ["a"], {"RANK": "0"})
-    with pytest.raises(UsageError, match="no rank"):
+    with pytest.raises(UsageError, match="not a rank"):
         is_chosen(1, ["a"], {})
 
 
@@ -46,4 +46,4 @@ def test_chosen_rank() -> None:
     ],
 )
 def test_roofline_goes_inside_the_launcher(program: list[str], line: str) -> None:
-    assert inside(0, program) == line
+    assert command_in_launcher(0, program) == line

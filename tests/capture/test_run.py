@@ -13,9 +13,9 @@ from roofline.capture.run import (
     check_output,
     free_names,
     keep_log,
+    move_report,
     nearest,
     parse,
-    settle,
 )
 from roofline.errors import UsageError
 from roofline.process import Completed
@@ -117,10 +117,10 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
     made, report = tmp_path / "made", tmp_path / "a.ncu-rep"
     made.write_text("new")
     report.write_text("of another run")
-    assert settle(made, report, force=False).name == "a-2.ncu-rep"
+    assert move_report(made, report, force=False).name == "a-2.ncu-rep"
     assert report.read_text() == "of another run"
     made.write_text("new")
-    assert settle(made, report, force=True) == report
+    assert move_report(made, report, force=True) == report
     assert report.read_text() == "new"
 
 
