@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from roofline.capture.request import CaptureLevel
 from roofline.counters import operations, peaks, recipes, stalls, tensor
-from roofline.counters.recipes import Recipe
+from roofline.counters.recipes import RECIPES, Recipe
 from roofline.units import ELAPSED, UNITS, members
 
 
@@ -38,8 +38,8 @@ UNREAD = (
 )
 # Duration, clocks, DRAM, issue slots: one hardware pass.
 QUICK = (
-    *_needs(recipes.DURATION_S, recipes.SM_CLOCK, recipes.DRAM_CLOCK),
-    *_needs(recipes.DRAM_READ, recipes.DRAM_WRITE, recipes.SM_ACTIVE),
+    *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"], RECIPES["dram_clock_hz"]),
+    *_needs(RECIPES["dram_read_bytes"], RECIPES["dram_write_bytes"], RECIPES["sm_active_percent"]),
     peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
     *_of_peak("dram__cycles_active", *UNITS["issue"].members),
@@ -57,10 +57,10 @@ SASS = (
 # Known at launch; no pass.
 LAUNCH = (
     *(name for names in recipes.DIMENSIONS.values() for name in names),
-    *_needs(recipes.WAVES, recipes.REGISTERS, recipes.SHARED_MEMORY[1:]),
+    *_needs(RECIPES["waves"], RECIPES["registers_per_thread"], RECIPES["shared_memory_bytes"][1:]),
     # Barriers are younger than the oldest ncu.
     *(name for name, what in recipes.OCCUPANCY_LIMITS.items() if what != "barriers"),
-    *_needs(recipes.THEORETICAL_OCCUPANCY),
+    *_needs(RECIPES["theoretical_occupancy_percent"]),
 )
 
 # Warp states sampled while the kernel runs once more.
@@ -106,7 +106,7 @@ MEMBERS = tuple(
 )
 STANDARD = (
     *MEMBERS,
-    *_needs(recipes.OCCUPANCY, recipes.L2_BYTES, recipes.L1_BYTES),
+    *_needs(RECIPES["occupancy_percent"], RECIPES["l2_bytes"], RECIPES["l1_bytes"]),
     *_needs(peaks.L2_PEAK),
     "lts__t_sectors.sum",
     *peaks.DENSE_PEAKS,  # constants of the chip; each has its own spelling

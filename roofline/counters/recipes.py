@@ -149,101 +149,93 @@ def _counted(letter: str, add_and_mul: float, fma: float, factor: str) -> tuple[
     return tuple(recipes)
 
 
-DURATION_S = (
-    *_plain(DURATION, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum"),
-    Recipe(
-        "gpc__cycles_elapsed.max over its rate",
-        ("gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"),
-        _ratio,
-    ),
-)
-DRAM_READ = _dram_side("read")
-DRAM_WRITE = _dram_side("write")
-DRAM_TOTAL = (
-    *_plain("dram__bytes.sum"),
-    Recipe("dram__bytes per second x duration", ("dram__bytes.sum.per_second", DURATION), _product),
-)
-L2_BYTES = (
-    *_plain("lts__t_bytes.sum"),
-    Recipe("lts__t_sectors.sum x 32", ("lts__t_sectors.sum",), _sectors),
-    Recipe(
-        "lts__t_sectors per second x 32 x duration",
-        ("lts__t_sectors.sum.per_second", DURATION),
-        lambda rate, time: SECTOR_BYTES * rate * time,
-    ),
-    Recipe(
-        "lts2xbar bytes per second x duration",
-        ("derived__lts__lts2xbar_bytes.sum.per_second", DURATION),
-        _product,
-    ),
-)
 _L1_SECTORS = tuple(
     f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"
     for space in ("global", "local")
     for op in ("ld", "st")
 )
 _L1_SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-# Loads and stores alike. LSU write-back, which NVIDIA's own L1 roofline uses, has the loads only.
-L1_BYTES = (
-    *_plain("l1tex__t_bytes.sum"),
-    Recipe(
-        "global and local sectors x 32 + shared-memory wavefronts x 128",
-        (*_L1_SECTORS, _L1_SHARED),
-        lambda *counts: _sectors(*counts[:-1]) + WAVEFRONT_BYTES * counts[-1],
-    ),
-)
 L2_FROM_L1 = (
     Recipe("lts__t_sectors_srcunit_tex.sum x 32", ("lts__t_sectors_srcunit_tex.sum",), _sectors),
 )
 FP64 = _counted("d", 1.0, 2.0, "")
 FP32 = _counted("f", 1.0, 2.0, "")
 FP16 = _counted("h", 2.0, 4.0, ", two lanes an instruction")
-
-SM_CLOCK = (
-    *_plain(
-        "sm__cycles_elapsed.avg.per_second",
-        SMSP_RATE,
-        "gpc__cycles_elapsed.avg.per_second",
-        "sm__cycles_elapsed.max.per_second",
-        "gpc__cycles_elapsed.max.per_second",
-    ),
-    *(
+# Field of a measurement -> the ways to it.
+RECIPES: dict[str, tuple[Recipe, ...]] = {
+    "duration_s": (
+        *_plain(DURATION, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum"),
         Recipe(
-            f"{name} over the duration",
-            (name, DURATION),
+            "gpc__cycles_elapsed.max over its rate",
+            ("gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"),
             _ratio,
-        )
-        for name in ("sm__cycles_elapsed.max", "gpc__cycles_elapsed.max")
+        ),
     ),
-)
-DRAM_CLOCK = _plain("dram__cycles_elapsed.avg.per_second", "dram__cycles_elapsed.max.per_second")
-L2_CLOCK = _plain("lts__cycles_elapsed.avg.per_second")
-
-WAVES = _plain("launch__waves_per_multiprocessor")
-OCCUPANCY = _plain("sm__warps_active.avg.pct_of_peak_sustained_active")
-THEORETICAL_OCCUPANCY = _plain("sm__maximum_warps_per_active_cycle_pct")
-REGISTERS = _plain("launch__registers_per_thread")
-SHARED_MEMORY = (
-    Recipe(
-        "static + dynamic",
-        ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
-        _sum,
+    "dram_read_bytes": _dram_side("read"),
+    "dram_write_bytes": _dram_side("write"),
+    "dram_bytes": (
+        *_plain("dram__bytes.sum"),
+        Recipe(
+            "dram__bytes per second x duration", ("dram__bytes.sum.per_second", DURATION), _product
+        ),
     ),
-    *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
-)
-PASSES = _plain("profiler__replayer_passes")
-SM_ACTIVE = (
-    Recipe(
-        "sm__cycles_active.avg over sm__cycles_elapsed.max",
-        ("sm__cycles_active.avg", "sm__cycles_elapsed.max"),
-        _percent,
+    "l2_bytes": (
+        *_plain("lts__t_bytes.sum"),
+        Recipe("lts__t_sectors.sum x 32", ("lts__t_sectors.sum",), _sectors),
+        Recipe(
+            "lts__t_sectors per second x 32 x duration",
+            ("lts__t_sectors.sum.per_second", DURATION),
+            lambda rate, time: SECTOR_BYTES * rate * time,
+        ),
+        Recipe(
+            "lts2xbar bytes per second x duration",
+            ("derived__lts__lts2xbar_bytes.sum.per_second", DURATION),
+            _product,
+        ),
     ),
-    Recipe(
-        "sm__cycles_active.avg over sm__cycles_elapsed.avg",
-        ("sm__cycles_active.avg", "sm__cycles_elapsed.avg"),
-        _percent,
+    # Loads and stores alike. LSU write-back, which NVIDIA's own L1 roofline uses, has loads only.
+    "l1_bytes": (
+        *_plain("l1tex__t_bytes.sum"),
+        Recipe(
+            "global and local sectors x 32 + shared-memory wavefronts x 128",
+            (*_L1_SECTORS, _L1_SHARED),
+            lambda *counts: _sectors(*counts[:-1]) + WAVEFRONT_BYTES * counts[-1],
+        ),
     ),
-)
+    "sm_clock_hz": (
+        *_plain(
+            "sm__cycles_elapsed.avg.per_second",
+            SMSP_RATE,
+            "gpc__cycles_elapsed.avg.per_second",
+            "sm__cycles_elapsed.max.per_second",
+            "gpc__cycles_elapsed.max.per_second",
+        ),
+        *(
+            Recipe(f"{name} over the duration", (name, DURATION), _ratio)
+            for name in ("sm__cycles_elapsed.max", "gpc__cycles_elapsed.max")
+        ),
+    ),
+    "dram_clock_hz": _plain(
+        "dram__cycles_elapsed.avg.per_second", "dram__cycles_elapsed.max.per_second"
+    ),
+    "waves": _plain("launch__waves_per_multiprocessor"),
+    "occupancy_percent": _plain("sm__warps_active.avg.pct_of_peak_sustained_active"),
+    "theoretical_occupancy_percent": _plain("sm__maximum_warps_per_active_cycle_pct"),
+    "registers_per_thread": _plain("launch__registers_per_thread"),
+    "shared_memory_bytes": (
+        Recipe(
+            "static + dynamic",
+            ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
+            _sum,
+        ),
+        *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
+    ),
+    "sm_active_percent": tuple(
+        Recipe(f"sm__cycles_active.avg over {whole}", ("sm__cycles_active.avg", whole), _percent)
+        for whole in ("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg")
+    ),
+    "passes": _plain("profiler__replayer_passes"),
+}
 OCCUPANCY_LIMITS = {
     "launch__occupancy_limit_registers": "registers",
     "launch__occupancy_limit_shared_mem": "shared memory",
