@@ -105,11 +105,10 @@ class Note:
     """Something a reader of the result must know; ``code`` is stable.
 
     ``facts`` are the numbers and names that its sentence tells: ``roofline.text.notes`` has the
-    sentence of each code. (``text`` is a sentence made where the note was; it goes.)
+    sentence of each code.
     """
 
     code: str
-    text: str = ""
     facts: dict[str, Any] = field(default_factory=dict, hash=False)
 
 

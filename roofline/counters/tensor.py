@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
-from roofline.counters.tensor_path import PathCounts, path_counts
 from roofline.model import Metrics, Note
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -144,3 +144,187 @@ def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, .
 
 def _shapeless(mix: TensorMix) -> Note:
     return Note(code="tensor_shape_unknown", facts={"opcodes": mix.shapeless})
+
+
+# --- sm__ops_path_tensor counters: each operation counted once, whichever were collected ---------
+_PATH = "sm__ops_path_tensor_"
+# Source and destination types in a counter's name -> (operation key, accumulator, kinds of MMA
+# whose counters are parts of it). Mixed sources are filed under the widest, at whose rate they run.
+_TYPES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
+    ("src_bf16_dst_fp32", "tensor_bf16", "fp32", ("hmma", "hgmma", "utchmma")),
+    ("src_fp16_dst_fp32", "tensor_fp16", "fp32", ("hmma", "utchmma")),
+    ("src_fp16_dst_fp16", "tensor_fp16", "fp16", ("hmma", "utchmma")),
+    ("src_tf32_dst_fp32", "tensor_tf32", "fp32", ("hmma", "hgmma", "utchmma")),
+    ("src_fp16_bf16_tf32_dst_fp32", "tensor_fp16", "fp32", ()),
+    ("src_fp8", "tensor_fp8", None, ()),
+    ("src_fp8_dst_fp16", "tensor_fp8", "fp16", ("utcqmma",)),
+    ("src_fp8_dst_fp32", "tensor_fp8", "fp32", ("utcqmma",)),
+    ("src_fp4_fp6_fp8_dst_fp16", "tensor_fp8", "fp16", ("utcqmma",)),
+    ("src_fp4_fp6_fp8_dst_fp32", "tensor_fp8", "fp32", ("utcqmma",)),
+    ("src_fp4_fp6_dst_fp16", "tensor_fp6", "fp16", ("utcqmma",)),
+    ("src_fp4_fp6_dst_fp32", "tensor_fp6", "fp32", ("utcqmma",)),
+    ("src_fp4_dst_fp32", "tensor_fp4", "fp32", ("utcomma",)),
+    ("src_fp64", "tensor_fp64", None, ()),
+    ("src_int8", "tensor_int8", None, ("imma", "igmma", "utcimma")),
+    ("src_int4", "tensor_int4", None, ()),
+    ("src_int1", "tensor_int1", None, ("bmma", "bgmma")),
+)
+# Hopper's half precision has no destination in its name, and holds what the rows with one counted.
+_HALF, _HALF_KEY, _HALF_ROWS = "src_fp16", "tensor_fp16", ("src_fp16_dst_fp32", "src_fp16_dst_fp16")
+_NEVER_SPARSE = frozenset({"tensor_fp64", "tensor_int1"})
+_FIRST_SPARSE = 8.0  # compute capability: tensor cores before Ampere know no sparsity
+# Counters of different passes differ a little; less than this is no operation of unknown kind.
+_NOISE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathCounts:
+    """Tensor operations and accumulators by key.
+
+    ``path`` is "wgmma", "mma_sync" or "tcgen05" where all ran on one; ``told_apart`` is false
+    where some that are counted as dense may be sparse.
+    """
+
+    operations: Mapping[str, float]
+    accumulate: Mapping[str, str]
+    path: str | None
+    told_apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Operations of one kind; ``total`` is at least dense + sparse, the rest is either."""
+
+    dense: float = 0.0
+    sparse: float = 0.0
+    total: float = 0.0
+
+    @property
+    def rest(self) -> float:
+        return self.total - self.dense - self.sparse
+
+
+def path_counts(metrics: Metrics) -> PathCounts | None:
+    """What the counters say; ``None`` where a report has none of them.
+
+    A counter without ``op_`` is the sum of those with, and one without ``_sparsity_`` is the sum
+    of both halves: what is known of a type is the largest of what any level of it says.
+    """
+    if not metrics.any_of(_names()):
+        return None
+    counts: dict[str, _Count] = {}
+    paths: set[str] = set()
+    for source, _, _, kinds in _TYPES:
+        parts = _parts(metrics, source, kinds, paths)
+        count = _merge(metrics, source, parts)
+        if count is not None:
+            counts[source] = count
+    half = _hopper_half(metrics, [counts[row] for row in _HALF_ROWS if row in counts], paths)
+    if half is not None:
+        counts[_HALF] = half
+    return _by_key(metrics, counts, paths) if counts else None
+
+
+def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> PathCounts:
+    meaning = {source: (key, accumulator) for source, key, accumulator, _ in _TYPES}
+    meaning[_HALF] = (_HALF_KEY, None)
+    operations: dict[str, float] = {}
+    largest: dict[str, tuple[float, str]] = {}
+    told_apart = True
+    for source, count in counts.items():
+        key, accumulator = meaning[source]
+        if key not in _NEVER_SPARSE and count.rest > _NOISE * count.total:
+            told_apart = False
+        for name, value in ((key, count.dense + count.rest), (f"{key}_sparse", count.sparse)):
+            operations[name] = operations.get(name, 0.0) + value
+            if accumulator and value > largest.get(name, (0.0, ""))[0]:
+                largest[name] = (value, accumulator)
+    return PathCounts(
+        operations=operations,
+        accumulate={name: best[1] for name, best in largest.items()},
+        path=paths.pop() if len(paths) == 1 else None,
+        told_apart=told_apart or _before_sparsity(metrics),
+    )
+
+
+def _parts(metrics: Metrics, source: str, kinds: tuple[str, ...], paths: set[str]) -> list[_Count]:
+    """Counts by kind of MMA; adds the paths of those that ran to ``paths``."""
+    parts = []
+    for kind in kinds:
+        part = _merge(metrics, f"op_{kind}_{source}", ())
+        if part is not None:
+            parts.append(part)
+            if part.total:
+                paths.add(_path_of(kind))
+    return parts
+
+
+def _hopper_half(metrics: Metrics, rows: Sequence[_Count], paths: set[str]) -> _Count | None:
+    """What Hopper's half-precision counters hold beyond the rows with a destination."""
+    counted = _added(rows)
+    warpgroup = _parts(metrics, _HALF, ("hgmma",), paths)
+    by_warp = _merge(metrics, f"op_hmma_{_HALF}", rows)
+    if by_warp is not None and by_warp.total:
+        paths.add(_path_of("hmma"))
+    whole = _merge(metrics, _HALF, [*warpgroup, by_warp or counted])
+    if whole is None or (not warpgroup and by_warp is None and not metrics.has(_name(_HALF))):
+        return None
+    return _Count(
+        dense=whole.dense - counted.dense,
+        sparse=whole.sparse - counted.sparse,
+        total=whole.total - counted.total,
+    )
+
+
+def _merge(metrics: Metrics, name: str, parts: Sequence[_Count]) -> _Count | None:
+    """The count of ``name`` from its own counters and from its parts; ``None`` without any."""
+    dense, sparse, total = (metrics.number(counter) for counter in _levels(name))
+    if not parts and dense is None and sparse is None and total is None:
+        return None
+    if total is not None and dense is None and sparse is not None:
+        dense = total - sparse
+    if total is not None and sparse is None and dense is not None:
+        sparse = total - dense
+    below = _added(parts)
+    dense, sparse = max(dense or 0.0, below.dense), max(sparse or 0.0, below.sparse)
+    return _Count(dense, sparse, max(total or 0.0, dense + sparse, below.total))
+
+
+def _added(counts: Sequence[_Count]) -> _Count:
+    return _Count(
+        sum(count.dense for count in counts),
+        sum(count.sparse for count in counts),
+        sum(count.total for count in counts),
+    )
+
+
+def _before_sparsity(metrics: Metrics) -> bool:
+    major = metrics.number("device__attribute_compute_capability_major")
+    return major is not None and major < _FIRST_SPARSE
+
+
+def _path_of(kind: str) -> str:
+    if kind.startswith("utc"):
+        return "tcgen05"
+    return "wgmma" if kind.endswith("gmma") else "mma_sync"
+
+
+@cache
+def _levels(name: str) -> tuple[str, str, str]:
+    return _name(f"{name}_sparsity_off"), _name(f"{name}_sparsity_on"), _name(name)
+
+
+def _name(counter: str) -> str:
+    return f"{_PATH}{counter}.sum"
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Every counter that is looked for."""
+    half = (_HALF, _HALF_KEY, None, ("hgmma", "hmma"))
+    return frozenset(
+        counter
+        for source, _, _, kinds in (*_TYPES, half)
+        for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
+        for counter in _levels(name)
+    )

@@ -193,8 +193,6 @@ class _Facts(Formatter):
 
 def note_text(note: Note) -> str:
     """What a note says to people."""
-    if note.text:
-        return note.text
     return sentence(SENTENCES[note.code], note.facts)
 
 

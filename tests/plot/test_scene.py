@@ -142,7 +142,7 @@ def test_notes_of_sources_are_kept_and_folders_are_not():
     source = Source(
         path="/home/somebody/a.ncu-rep",
         launches=1,
-        notes=(Note(code="computed", text="computed, not captured"),),
+        notes=(Note(code="computed", facts={"by": "computed, not captured"}),),
     )
     scene = compose(replace(analysis(kernel("a")), sources=(source,)), Options())
 

@@ -32,7 +32,7 @@ def one(**values) -> Group:
             "operations.tensor": "opcode mix",
         },
         missing=(Missing(quantity="occupancy", flag="--section Occupancy"),),
-        notes=(Note(code="n", text="a note"),),
+        notes=(Note(code="computed", facts={"by": "a note"}),),
         unmeasured=("fp16",),
         units=(unit("dram", 90.0), unit("issue", 20.0), unit("xu", 0.01)),
     )

@@ -26,7 +26,7 @@ def test_a_kernel_is_a_row_with_si_values():
                     "k",
                     source="/home/someone/toy.ncu-rep",
                     stalls=(Stall(reason="barrier", share=0.5),),
-                    notes=(Note(code="clock_locked", text="locked"),),
+                    notes=(Note(code="counters_nan"),),
                     missing=(Missing(quantity="waves", flag="--section X"),),
                 )
             )
@@ -47,7 +47,7 @@ def test_a_kernel_is_a_row_with_si_values():
     assert float(row["peak_report_dram_bytes_per_s"]) == 1e12
     assert float(row["peak_report_dominant_operations_per_s"]) == 10e12
     assert row["peak_datasheet_dram_bytes_per_s"] == ""
-    assert (row["notes"], row["missing"]) == ("clock_locked", "waves")
+    assert (row["notes"], row["missing"]) == ("counters_nan", "waves")
 
 
 def test_launches_come_in_the_order_asked_for():

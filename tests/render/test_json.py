@@ -86,7 +86,7 @@ def full() -> Result:
         settings={"clock_control": "base", "working_dir": "/home/someone"},
         provenance={"dram_bytes": "read + write"},
         missing=(Missing(quantity="stalls", flag="--section WarpStateStats"),),
-        notes=(Note(code="clock_locked", text="locked"),),
+        notes=(Note(code="computed", facts={"by": "locked"}),),
     )
     return Result(measurement=measured, peaks=peaks, verdict=verdict(roof_percent={"fp32": 0.75}))
 
@@ -114,7 +114,7 @@ def test_every_field_has_its_place():
     assert launch["provenance"]["dram_bytes"] == "read + write"
     assert launch["provenance"]["utilization.dram"] == "toy__dram.pct"
     assert launch["missing"] == [{"quantity": "stalls", "flag": "--section WarpStateStats"}]
-    assert launch["notes"] == [{"code": "clock_locked", "text": "locked"}]
+    assert launch["notes"] == [{"code": "computed", "text": "locked"}]
     assert launch["arithmetic_intensity"] is None  # some operations ran uncounted
 
 

@@ -21,7 +21,7 @@ from roofline.view import Choice, choose, whole
 from tests.makers import analysis, group, measurement, result, unit, verdict
 
 GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"
-LOCKED = Note(code="clock_locked", text="clocks were locked")
+LOCKED = Note(code="computed", facts={"by": "clocks were locked"})
 NO_BYTES = Missing(
     quantity="dram_bytes", flag="--metrics dram__bytes_read.sum,dram__bytes_write.sum"
 )
@@ -273,9 +273,14 @@ def test_names_cannot_break_out_of_a_cell(name):
 
 
 def test_a_note_of_many_files_is_said_once():
+    def said(text: str) -> Note:
+        return Note(code="computed", facts={"by": text})
+
     def sources(*notes: str) -> tuple[Source, ...]:
         return tuple(
-            Source(path=f"{i}.ncu-rep", launches=1, notes=(Note(code="computed", text=text),))
+            Source(
+                path=f"{i}.ncu-rep", launches=1, notes=(Note(code="computed", facts={"by": text}),)
+            )
             for i, text in enumerate(notes)
         )
 
