@@ -52,8 +52,7 @@ class Showing:
         "for a step, and which kernels were not profiled.",
     )
     step: str | None = judged(
-        "--step RE",
-        "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
+        "--step RE", "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]"
     )
 
 
@@ -275,12 +274,7 @@ def _explanation(part: Chosen, wanted: str, output: Output) -> str:
     found = matching(part.analysis, wanted) if rank is None else (groups[rank - 1],)
     if not found:
         raise _no_kernel(part.analysis, wanted, "--explain")
-    return explain.render(
-        found[0],
-        others=found[1:],
-        width=output.width(),
-        color=output.color,
-    )
+    return explain.render(found[0], others=found[1:], width=output.width(), color=output.color)
 
 
 def _rank(wanted: str) -> int | None:

@@ -26,10 +26,11 @@ from roofline.cli.options import (
     written,
 )
 from roofline.cli.output import Output
+from roofline.compare import judge as judging
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
-from roofline.compare.judge import CompareOptions, compare, judge_program
+from roofline.compare.judge import compare, judge_program
 from roofline.compare.model import Comparison
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import Statement, add_record, check_record, run_check
@@ -94,14 +95,14 @@ class Comparing:
         type=click.Choice([*REFUSALS, "all"]),
     )
 
-    def options(self, before: Analysis) -> CompareOptions:
+    def options(self, before: Analysis) -> judging.CompareOptions:
         """The same for a comparison with ``before``.
 
         Raises:
             UsageError: the timeline has none of its kernels.
 
         """
-        return CompareOptions(
+        return judging.CompareOptions(
             maps=self.maps,
             allow=self.allow,
             noise=None if self.noise is None else self.noise / 100,
@@ -111,7 +112,7 @@ class Comparing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareCommand:
+class CompareOptions:
     """``roofline compare``."""
 
     reports: tuple[Path, ...] = argument("BEFORE AFTER", nargs=-1, type=File())
@@ -128,8 +129,7 @@ class CompareCommand:
         "Run COMMAND to see that the results are still right; exit with 1 if it fails.",
     )
     baseline: Path | None = judged(
-        "--baseline DIR",
-        "Take BEFORE from this folder, which holds one JSON file for each GPU.",
+        "--baseline DIR", "Take BEFORE from this folder, which holds one JSON file for each GPU."
     )
     time_before: Path | None = judged(
         "--time-before FILE", "The program's time before, from 'roofline time'."
@@ -145,8 +145,7 @@ class CompareCommand:
         "--update-baseline", "Make AFTER the new baseline, unless a gate failed."
     )
     record: Path | None = written(
-        "--record FILE.md",
-        "Add an entry to this experiment record; entries are never overwritten.",
+        "--record FILE.md", "Add an entry to this experiment record; entries are never overwritten."
     )
     problem: str | None = written("--problem TEXT", "For the record: the problem.")
     hypothesis: str | None = written("--hypothesis TEXT", "For the record: why it should help.")
@@ -163,8 +162,8 @@ class _Sides:
     baseline: Path | None = None
 
 
-@typed_command(CompareCommand, "compare")
-def command(options: CompareCommand) -> int:
+@typed_command(CompareOptions, "compare")
+def command(options: CompareOptions) -> int:
     """Compare two captures: faster or slower, and why.
 
     \b
@@ -191,7 +190,7 @@ def command(options: CompareCommand) -> int:
     return InputError.exit_code if sides.unreadable and sides.before is not None else 0
 
 
-def _check(options: CompareCommand) -> None:
+def _check(options: CompareOptions) -> None:
     """Refuse at once what would fail after long work."""
     options.output.check(FORMATS)
     force = options.output.force
@@ -209,7 +208,7 @@ def _check(options: CompareCommand) -> None:
         raise UsageError("one timing compares with nothing", hint="--time-before F --time-after F")
 
 
-def _read(options: CompareCommand) -> _Sides:
+def _read(options: CompareOptions) -> _Sides:
     reports, wanted = options.reports, 2 if options.baseline is None else 1
     if len(reports) != wanted:
         names = "BEFORE and AFTER" if wanted == 2 else "AFTER alone, as BEFORE is the baseline"
@@ -269,7 +268,7 @@ def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float
     return shares
 
 
-def _compare(before: Analysis, after: Analysis, options: CompareCommand) -> Comparison:
+def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
     comparison = compare(before, after, options.comparing.options(before))
     if options.time_before is not None and options.time_after is not None:
@@ -283,7 +282,7 @@ def _compare(before: Analysis, after: Analysis, options: CompareCommand) -> Comp
     return replace(comparison, gates=judge(comparison, options.gates))
 
 
-def _answer(comparison: Comparison, options: CompareCommand) -> None:
+def _answer(comparison: Comparison, options: CompareOptions) -> None:
     """Everything that is written: the answer, the picture, the record, what CI reads."""
     output, force = options.output, options.output.force
     if output.format == "json":

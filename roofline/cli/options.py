@@ -279,12 +279,10 @@ class Choosing:
         type=Regex(),
     )
     kernel_names: tuple[str, ...] = which(
-        "--kernel-name NAME...",
-        "Exactly this function, or this whole signature. Repeatable.",
+        "--kernel-name NAME...", "Exactly this function, or this whole signature. Repeatable."
     )
     devices: tuple[str, ...] = which(
-        "--device X...",
-        "Launches on this GPU: a part of its name, or its index. Repeatable.",
+        "--device X...", "Launches on this GPU: a part of its name, or its index. Repeatable."
     )
     min_share: float | None = amount(
         "--min-share PERCENT", "Kernels with at least this share of the profiled time."
@@ -336,8 +334,7 @@ class Judging(Jobs):
     """How reports are read and judged."""
 
     specs: Path | None = judged(
-        "--specs DIR",
-        "A folder of hardware specs (TOML) that come before the built-in ones.",
+        "--specs DIR", "A folder of hardware specs (TOML) that come before the built-in ones."
     )
     peaks: Path | None = judged(
         "--peaks FILE",

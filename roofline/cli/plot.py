@@ -43,10 +43,7 @@ class PlotOptions:
     )
     title: str | None = written("--title TEXT", "Title.  [default: the reports' names]")
     width: int = written(
-        "--width PX",
-        "Width in pixels.",
-        type=click.IntRange(min=480, max=4000),
-        default=900,
+        "--width PX", "Width in pixels.", type=click.IntRange(min=480, max=4000), default=900
     )
     height: int | None = written(
         "--height PX",

@@ -66,6 +66,20 @@ _REPLAYS = {
     "range": "ranges of calls were run again for every pass",
     "app-range": "the whole program was run again for every pass over a range",
 }
+# What chooses the kernels: options of a timeline, and those that it leaves no room for.
+_OF_TIMELINE = {"--top": "top", "--min-share": "min_share", "--warmup-steps": "warmup_steps"}
+_BY_HAND = {
+    "--kernel": "kernels",
+    "--kernel-name": "kernel_names",
+    "--name-base": "name_base",
+    "--collectives": "collectives",
+    "--launch-skip": "launch_skip",
+    "--launch-count": "launch_count",
+    "--per-config": "per_config",
+    "--nvtx": "nvtx",
+    "--capture-range": "capture_range",
+    "--list-kernels": "list_kernels",
+}
 _MANY = 5  # names that a message lists
 # The chips that the plan shows where none is known: one of each generation.
 SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
@@ -127,8 +141,7 @@ class ProfileOptions:
         step={"group": GROUPS[0]},
     )
     launch_skip: int | None = amount(
-        "-s --launch-skip COUNT",
-        "Skip the first N matching launches.  [default: 0]",
+        "-s --launch-skip COUNT", "Skip the first N matching launches.  [default: 0]"
     )
     launch_count: int | None = amount(
         "-c --launch-count COUNT",
@@ -212,8 +225,7 @@ class ProfileOptions:
     )
     ncu: str | None = expert("--ncu PATH", "The ncu to run.  [default: found]")
     ncu_options: tuple[str, ...] = expert(
-        "--ncu-arg WORD...",
-        "Extra argument for ncu, as --ncu-arg=--option=value. Repeatable.",
+        "--ncu-arg WORD...", "Extra argument for ncu, as --ncu-arg=--option=value. Repeatable."
     )
     stall_timeout: float = expert(
         "--stall-timeout SECONDS",
@@ -221,8 +233,7 @@ class ProfileOptions:
         default=300.0,
     )
     chip: str | None = expert(
-        "--chip NAME",
-        "With --dry-run: for this chip (gh100) or GPU, not the one that is here.",
+        "--chip NAME", "With --dry-run: for this chip (gh100) or GPU, not the one that is here."
     )
     quiet: bool = expert("--quiet", "No progress on stderr.")
     program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
@@ -332,36 +343,18 @@ def _check(options: ProfileOptions) -> None:
         raise UsageError("--kernel and --kernel-name exclude each other", hint="one of them")
     if options.chip is not None and not options.dry_run:
         raise UsageError("--chip is for --dry-run", why="the GPU that is here decides otherwise")
-    about_timeline: dict[str, object] = {
-        "--top": options.top,
-        "--min-share": options.min_share,
-        "--step": options.showing.step,
-        "--warmup-steps": options.warmup_steps,
-    }
-    by_hand: dict[str, object] = {
-        "--kernel": options.kernels or None,
-        "--kernel-name": options.kernel_names or None,
-        "--name-base": options.name_base,
-        "--collectives": options.collectives or None,
-        "--launch-skip": options.launch_skip,
-        "--launch-count": options.launch_count,
-        "--per-config": options.per_config or None,
-        "--nvtx": options.nvtx or None,
-        "--capture-range": options.capture_range or None,
-        "--list-kernels": options.list_kernels or None,
-    }
-    if options.showing.timeline is None:
-        for name, value in about_timeline.items():
-            if value is not None:
-                raise UsageError(f"{name} is about a timeline", hint="--timeline FILE")
-    else:
-        for name, value in by_hand.items():
-            if value is not None:
-                raise UsageError(
-                    f"--timeline and {name} exclude each other",
-                    why="the timeline says which launches to profile",
-                    hint="one of them; 'roofline select' prints commands that you can change",
-                )
+    timeline_chooses = options.showing.timeline is not None
+    for name, field in (_BY_HAND if timeline_chooses else _OF_TIMELINE).items():
+        value = getattr(options, field)
+        if value is None or value is False or value == ():
+            continue
+        if not timeline_chooses:
+            raise UsageError(f"{name} is about a timeline", hint="--timeline FILE")
+        raise UsageError(
+            f"--timeline and {name} exclude each other",
+            why="the timeline says which launches to profile",
+            hint="one of them; 'roofline select' prints commands that you can change",
+        )
     check(options.showing, options.answer)
 
 
@@ -589,10 +582,7 @@ def _cost(level: CaptureLevel, row: Cost, request: CaptureRequest) -> str:
 
 
 def _answer(
-    outcome: Outcome,
-    setting: CaptureSetup,
-    options: ProfileOptions,
-    selection: Selection | None,
+    outcome: Outcome, setting: CaptureSetup, options: ProfileOptions, selection: Selection | None
 ) -> None:
     """The answer of ``analyze``, then where the reports are, how it was measured and what next."""
     reports = [done.captured.report for done in outcome.done]

@@ -47,10 +47,7 @@ class ReportOptions:
     judging: Judging = shared(Judging)
     target: Target = shared(
         Target,
-        path={
-            "metavar": "DIR",
-            "help": "The folder to write to; created if it does not exist.",
-        },
+        path={"metavar": "DIR", "help": "The folder to write to; created if it does not exist."},
     )
     title: str = written("--title TEXT", "The comment's heading.", default="Roofline")
     no_picture: bool = written("--no-picture", "Leave out the plots, which need matplotlib.")
@@ -115,13 +112,15 @@ def _write(
     text = comment(after, comparison, title=title, picture=pictures, top=options.top)
     (folder / "comment.md").write_text(text, encoding="utf-8")
     (folder / "analysis.json").write_text(json.render(after), encoding="utf-8")
-    files = {folder / name: theme for name, theme in PICTURES.items()} if pictures else {}
+    files = {folder / name: theme for name, theme in PICTURES.items()}
     if comparison is not None:
         text = comparison_json.render(comparison)
         (folder / "compare.json").write_text(text, encoding="utf-8")
-        draw(comparison, files, title=title)
+    if not pictures:
         return
-    if files:
+    if comparison is not None:
+        draw(comparison, files, title=title)
+    else:
         from roofline.plot import Options, picture, save
 
         for path, theme in files.items():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from roofline.cli.options import (
     File,
+    Parsed,
     amount,
     argument,
     expert,
@@ -32,34 +32,34 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-class Time(click.ParamType[int]):
-    """A time since the beginning of the recording: 1.2s, 350ms; a bare number is seconds."""
+def parse_time(text: str) -> int:
+    """Nanoseconds of 1.2s, 350ms, 90us; a bare number is seconds.
 
-    name = "time"
+    Raises:
+        UsageError: it is not a time.
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """In nanoseconds."""
-        match = _TIME.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r} is not a time: 1.2s, 350ms, 90us", param, ctx)
-        return round(float(match[1]) * _UNITS_NS[match[2] or ""])
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{text!r} is not a time", hint="1.2s, 350ms or 90us")
+    return round(float(match[1]) * _UNITS_NS[match[2] or ""])
 
 
-class Steps(click.ParamType[str | tuple[int, int]]):
-    """Which steps count: inner, all, 3, or 2-5."""
+def parse_steps(text: str) -> Keep:
+    """The words "inner" and "all", or the first and the last step of "3" or "2-5", from 1.
 
-    name = "steps"
+    Raises:
+        UsageError: it is none of them.
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | tuple[int, int]:
-        """A word, or the first and the last step, from 1."""
-        if value in ("inner", "all"):
-            return str(value)
-        match = _STEPS.fullmatch(str(value))
-        if match is None:
-            self.fail(f"{value!r} is neither inner, all, a number nor a range like 2-5", param, ctx)
-        return int(match[1]), int(match[2] or match[1])
+    """
+    if text == "inner":
+        return "inner"
+    if text == "all":
+        return "all"
+    match = _STEPS.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--keep {text!r} is neither inner, all, a number nor a range like 2-5")
+    return int(match[1]), int(match[2] or match[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,22 +73,21 @@ class SelectOptions:
         "one with most kernel time]",
     )
     step: str | None = which(
-        "--step RE",
-        "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]",
+        "--step RE", "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]"
     )
     keep: Keep = which(
         "--keep STEPS",
         "Steps that count: 'inner' leaves out the first and the last of three or more; "
         "'all'; a number from 1; a range like 2-5.",
-        type=Steps(),
+        type=Parsed("steps", parse_steps),
         default="inner",
     )
     start: int | None = which(
         "--start TIME",
         "A window of time instead of steps begins here: 1.2s, 350ms.",
-        type=Time(),
+        type=Parsed("time", parse_time),
     )
-    end: int | None = which("--end TIME", "The window ends here.", type=Time())
+    end: int | None = which("--end TIME", "The window ends here.", type=Parsed("time", parse_time))
     top: int = amount("--top N", "Select at most N kernels.", default=5)
     min_share: float = amount(
         "--min-share PERCENT",
@@ -113,8 +112,7 @@ class SelectOptions:
         default=2,
     )
     stream: bool = expert(
-        "--stream",
-        "Read JSON in small pieces: within 150 MB, without the host's operators.",
+        "--stream", "Read JSON in small pieces: within 150 MB, without the host's operators."
     )
     nsys: str | None = expert("--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]")
     output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})

@@ -40,45 +40,37 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class ListOptions(Folder):
     """``roofline specs list``."""
 
     words: tuple[str, ...] = argument("[WORD]...", nargs=-1)
-    folder: Folder = shared(Folder)
     output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOptions:
+class ShowOptions(Folder):
     """``roofline specs show``."""
 
     name: str = argument("NAME")
-    folder: Folder = shared(Folder)
     output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(Folder):
     """``roofline specs check``."""
 
     reports: tuple[Path, ...] = argument("[REPORT]...", nargs=-1, type=File())
-    folder: Folder = shared(Folder)
     reading: Jobs = shared(Jobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureOptions:
+class MeasureOptions(Folder):
     """``roofline specs measure``."""
 
-    device: int = which(
-        "--device INDEX",
-        "The GPU, by its index in PyTorch.",
-        default=0,
-    )
+    device: int = which("--device INDEX", "The GPU, by its index in PyTorch.", default=0)
     only: tuple[str, ...] = which(
         "--only CEILING...", "Only this ceiling, as in dram_copy or tensor_bf16. Repeatable."
     )
-    folder: Folder = shared(Folder)
     output: Path | None = written(
         "-o --output FILE",
         "The TOML file for 'roofline analyze --peaks FILE'.  [default: kept for each GPU]",
@@ -116,7 +108,7 @@ def list_command(options: ListOptions) -> None:
     or a file, or a whole compute capability.
     """
     options.output.check(FORMATS)
-    registry = load(options.folder.specs)
+    registry = load(options.specs)
     chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in options.words)]
     if not chosen:
         raise UsageError(f"no GPU fits {' '.join(options.words)!r}", hint="roofline specs list")
@@ -142,7 +134,7 @@ def show_command(options: ShowOptions) -> None:
     peaks, ridge points and published figures.
     """
     options.output.check(FORMATS)
-    registry = load(options.folder.specs)
+    registry = load(options.specs)
     spec = registry.named(options.name)
     output = options.output
     if output.format == "json":
@@ -165,7 +157,7 @@ def check_command(options: CheckOptions) -> int:
     with their causes. Without: the files themselves, each derived peak against the published one.
     The exit code is 1 if a difference has no explanation.
     """
-    registry = load(options.folder.specs)
+    registry = load(options.specs)
     if not options.reports:
         _check_files(registry)
         return 0
@@ -232,7 +224,7 @@ def measure_command(options: MeasureOptions) -> None:
     torch, device, made_with = open_torch(options.device)
     target = output or _kept(device.name)
     refuse_overwrite(target, force=force)
-    spec = load(options.folder.specs).find(device).spec
+    spec = load(options.specs).find(device).spec
     done, skipped = run_plans(
         choose(plan(device, spec), options.only),
         bench_on(torch, options.device),

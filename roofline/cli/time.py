@@ -22,15 +22,9 @@ class TimeOptions:
     """``roofline time``."""
 
     repeats: int = amount("--repeats N", "Runs that count.", default=20)
-    warmup: int = amount(
-        "--warmup COUNT",
-        "Runs before them that do not count.",
-        default=3,
-    )
+    warmup: int = amount("--warmup COUNT", "Runs before them that do not count.", default=3)
     timeout: float = amount(
-        "--timeout SECONDS",
-        "End a run that takes longer; it has failed then.",
-        default=3600.0,
+        "--timeout SECONDS", "End a run that takes longer; it has failed then.", default=3600.0
     )
     metric: re.Pattern[str] | None = written(
         "--metric RE",
