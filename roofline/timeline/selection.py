@@ -160,14 +160,14 @@ def _shares(
     kernels are ranked by those, and chosen by their share of kernel time.
     """
     kernels_ns = total[groups.kind[: len(total)] != COPY].sum().item() or 1
+    steps = len(part.kept) if part is not None and part.ranged else None
     shares = []
     for g in np.flatnonzero(instances if part is None else total).tolist():
         identity, number, total_ns = groups.identities[g], int(instances[g]), total[g].item()
-        exposed = wall = per_step = None
+        exposed = wall = None
         if part is not None:
             found = part.occupancy
             exposed, wall = (c[g].item() / found.wall_ns for c in (found.sole, found.union))
-            per_step = number / len(part.kept) if part.ranged else None
         shares.append(
             KernelShare(
                 name=identity.name,
@@ -177,7 +177,7 @@ def _shares(
                 block=identity.block,
                 device=device,
                 instances=number,
-                instances_per_step=per_step,
+                instances_per_step=None if steps is None else number / steps,
                 total_s=total_ns / 1e9,
                 kernel_share=None if groups.kind[g] == COPY else total_ns / kernels_ns,
                 exposed_share=exposed,
