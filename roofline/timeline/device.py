@@ -143,7 +143,8 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
     """
     here = timeline.events.device == index
     events = timeline.events if here.all() else timeline.events.where(here)
-    group = groups.of[events.identity]
+    own = len(groups.identities) == len(groups.of)  # each identity is a group: no column more
+    group = events.identity if own else groups.of[events.identity]
     kind = groups.kind[group]
     ranges = () if criteria.window else step_ranges(timeline, events)
     if ranges:
