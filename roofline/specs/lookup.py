@@ -15,7 +15,9 @@ MEMORY_TOLERANCE = 0.12  # CUDA sees less than the nameplate: 94.5 GiB of 96 GB,
 LAPTOP_WORDS = ("Laptop", "Max-Q", "Mobile")
 
 # "NVIDIA A100-PCIE-40GB MIG 1g.5gb", "..., MIG 1g.5gb", "NVIDIA-H100-NVL-MIG-1g.12gb".
-_MIG = re.compile(r"^(?P<base>.+?),?[\s-]+MIG[\s-]+(?:\d+c\.)?\d+g\.(?P<memory>\d+)gb\b.*$", re.I)
+_MIG = re.compile(
+    r"^(?P<base>.+?),?(?<![\s-])[\s-]+MIG[\s-]+(?:\d+c\.)?\d+g\.(?P<memory>\d+)gb\b.*$", re.I
+)
 _NEAR = 0.6  # of SequenceMatcher's ratio: one or two letters off in a short name
 _BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|gpu)\b")
 

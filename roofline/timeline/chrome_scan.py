@@ -19,7 +19,7 @@ import msgspec
 HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the events
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
-_END = re.compile(rb"\}\s*,?\s*\]")
+_END = re.compile(rb"\}\s*(?:,\s*)?\]")
 _TRIES = 8  # cuts tried before a piece counts as damaged
 _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again

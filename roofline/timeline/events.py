@@ -23,7 +23,7 @@ UNKNOWN = -1
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
 
 # Names that cannot hold anything private: CUDA calls and library operators.
-_HARMLESS = re.compile(r"(?:cuda?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?")
+_HARMLESS = re.compile(r"^(?:cuda?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?")
 
 
 class Work(StrEnum):

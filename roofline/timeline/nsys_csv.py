@@ -26,9 +26,9 @@ from roofline.timeline.events import (
 )
 
 _NS = {"n": 1, "u": 1e3, "μ": 1e3, "m": 1e6, "s": 1e9}  # by the first letter of the unit
-_COLUMN = re.compile(r"^(?P<name>.*?)\s*(?:\((?P<unit>[^)]*)\))?$")
+_UNIT = re.compile(r"\(([^()]*)\)$")
 _SUMMARY, _TRACE = ("Total Time", "Instances", "Name"), ("Start", "Duration", "GrdX", "Name")
-_COPY = re.compile(r"\[CUDA (memcpy|memset)[^\]]*\]|Memcpy|Memset")
+_COPY = re.compile(r"\[CUDA (memcpy|memset)[^\[\]]*\]|Memcpy|Memset")
 _EMPTY = "does not contain CUDA kernel data"
 
 
@@ -97,8 +97,9 @@ def _table(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[_Row]:
 
 
 def _split(column: str) -> tuple[str, str]:
-    match = _COLUMN.match(column.strip())
-    return (match["name"], match["unit"] or "") if match else (column, "")
+    text = column.strip()
+    match = _UNIT.search(text)
+    return (text[: match.start()].rstrip(), match[1]) if match else (text, "")
 
 
 def _summary(file: str, rows: Sequence[_Row]) -> Timeline:
@@ -153,7 +154,7 @@ def _identity(name: str, grid: Dim3 | None, block: Dim3 | None) -> Identity:
 def _device(text: str, unnumbered: Interner) -> Device:
     """Index 0 and the name for "NVIDIA A100 (0)"; a name without a number gets one."""
     text = printable(text.strip())
-    match = re.fullmatch(r"(.*?)\s*\((\d+)\)", text)
+    match = re.fullmatch(r"(.*)\((\d+)\)", text)
     if match is None:
         return Device(index=unnumbered[text], name=text or None)
-    return Device(index=int(match[2]), name=match[1] or None)
+    return Device(index=int(match[2]), name=match[1].rstrip() or None)
