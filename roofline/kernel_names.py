@@ -1,12 +1,161 @@
-"""Kernel names: the part of a C++ signature that says which function it is."""
+"""Kernel names: one reading of C++ signatures, and what kernels of some names are.
+
+Everything here takes time linear in the name: brackets are matched in one pass with a stack, and
+no pattern tries a part of a name twice.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 
-_ANONYMOUS = ("(anonymous namespace)", "<unnamed>", "{anonymous}")
-_MARK = "anonymous_"
-_OPERATOR = re.compile(r"\boperator\s*(\(\)|<<|>>|<=>|<=|>=|->|<|>)")
+ELLIPSIS = "…"
+NAMELESS = "(no name)"
+
+# --- what kernels are, by their name without template arguments -------------------------------
+
+# Kernels that wait for other GPUs, by who makes them: their time is not their own, and replayed
+# alone they hang. The patterns are for Python's engine and for ncu's (Boost, Perl syntax) alike.
+COLLECTIVES = {
+    "NCCL, RCCL": "(?i:nccl|rccl)",
+    "NVSHMEM": "(?i:nvshmem)",
+    "MSCCL, MSCCL++": "(?i:msccl)",
+    "DeepEP": r"deep_ep(?!(?:::|\d)layout)|hybrid_ep",  # its layout kernels are local
+    "UCCL": "uccl",
+    "Transformer Engine": "(?i:userbuffers)",
+    "PyTorch symmetric memory": "symmetric_memory|multimem",
+    "vLLM, SGLang, AITER": "cross_device_reduce",
+    "TensorRT-LLM": "moe_comm",
+    # Whoever made it; the word begins there, so not small_reduce, recall_gather.
+    "any": "(?:(?<![A-Za-z])all|All|(?<![A-Z])ALL)_?(?i:reduce|gather|to_?all|2all)"
+    "|(?i:(?:one|two)_?shot_?(?:all_?)?reduce|reduce_?scatter)",
+}
+_COLLECTIVE = "|".join(COLLECTIVES.values())
+# For ncu, which cannot exclude but by looking ahead: it sees the whole signature, so look only as
+# far as the first template argument or parameter.
+NO_COLLECTIVE = (
+    r"^(?![^<(]*(?:(?:<unnamed>|\(anonymous namespace\))[^<(]*)*(?:" + _COLLECTIVE + "))"
+)
+
+# Kind of work -> its names, the first that is found decides. In lower case, "_" between words.
+FAMILIES = {
+    "attention": "attention|attn|fmha|flash_(?:fwd|bwd)|(?:^|_)m[hl]a(?:_|$)",
+    "conv": "conv(?:[1-3]d|ol|_|$)|[fdw](?:prop|grad)(?!_gemm)|winograd|scudnn|im2col",
+    "gemm": "(?<!fb)gemm|gemv|nvjet|mat_?mul|matrix_mul|(?:^|_)(?:add|b|baddb|scaled)?mm(?:_|$)"
+    "|split_?k_?reduce|cublas_?lt|epilogue::impl|fused_moe",
+    "softmax": "soft_?max|cross_entropy|logsumexp|log_sum_exp",
+    "norm": "(?:layer|rms|batch|group|instance|weight)_?norm|(?:^|_)bn_(?:fw|bw)|gamma_beta",
+    "optimizer": "multi_tensor_apply|adam|adagrad|(?:^|_)sgd(?:_|$)",
+    "sort": "sort|top_?k(?:_|$)",
+    "scan": "(?:^|_)scan(?:_|$)|cum_?sum|prefix_?sum|exclusive_sum",
+    "fft": "(?:^|_)[a-z]*fft",
+    "random": "(?:^|_)rand|random|dropout|philox|distribution_elementwise",
+    "gather": "embedding|gather|scatter|index_(?:select|put|copy|add|elementwise)|index_?select",
+    "copy": "memcpy|(?:^|_)copy|transpose|permute|n[ch][hw][wc]_?to_?n|(?:^|_)cat_array",
+    "reduce": "reduc|triton_(?:red|per)_|(?<!and)_sum(?:_|$)|^sum|(?:^|_)dot(?:_|$)",
+    "elementwise": "elementwise|point_?wise|triton_poi_"
+    "|(?:^|_)(?:relu|gelu|silu|swiglu|add|[sd]?axpy|fill)(?:_|$)|vec_?add",
+}
+
+# Library -> what its kernels are called; the first that is found.
+LIBRARIES = {
+    "nccl": "nccl",
+    "nvshmem": "nvshmem",
+    "cudnn": "cudnn|xmma_[fdw](?:prop|grad)|(?:im|ex)plicit_convolve|winograd",
+    "cublas": "cublas|nvjet|xmma_gemm|splitkreduce|gemmk1|gemvx|gemv2[tn]|gemvnsp|epilogue::impl"
+    "|^(?:maxwell|volta|turing|ampere|ada|hopper)_[a-z0-9_]*gemm",
+    "flash-attention": "flash_(?:fwd|bwd)|flash::",
+    "flashinfer": "flashinfer::",
+    "deepgemm": "deep_gemm::",
+    "tensorrt-llm": "tensorrt_llm::",
+    "transformer-engine": "transformer_engine::",
+    "vllm": "vllm::",
+    "cutlass": "cutlass",
+    "cub": "(?:^|::)cub::",
+    "thrust": "thrust::",
+    "cufft": "cufft|(?:regular|vector|multi_bluestein)_fft",
+    "cusparse": "cusparse",
+    "cusolver": "cusolver",
+    "magma": "magma_|magmablas",
+    "fbgemm": "fbgemm|split_embedding_",
+    "pytorch": "(?:^|::)at::(?:native|cuda)|c10::",
+    "triton": "triton_",
+    "kokkos": "kokkos::",
+    "numba": "cudapy::",
+}
+
+# Templates whose arguments say what they do: PyTorch's and CUTLASS's frames, Kokkos's launches.
+_FRAME = re.compile(
+    r"^(?:device_kernel|kernel2?|\w*elementwise_kernel(?:_with_index)?|cuda_parallel_launch\w*"
+    r"|_kernel_agent)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+
+
+def is_collective(name: str) -> bool:
+    """Whether a kernel waits for other GPUs, by its name without template arguments."""
+    return re.search(_COLLECTIVE, qualified_name(name)) is not None
+
+
+def family(name: str) -> str | None:
+    """The kind of work that a name tells: a key of ``FAMILIES``, or "communication"."""
+    if is_collective(name):
+        return "communication"
+    parsed = parse(name[:_LONGEST])
+    base = _snake(parsed.base)
+    found = None
+    if parsed.arguments and _FRAME.search(base):
+        found = _first(FAMILIES, _snake(" ".join(parsed.arguments)))
+    return found or _first(FAMILIES, base) or _first(FAMILIES, "::".join(parsed.namespaces).lower())
+
+
+def library(name: str) -> str | None:
+    """The library that a kernel is from, as far as its name tells: a key of ``LIBRARIES``."""
+    return _first(LIBRARIES, qualified_name(name[:_LONGEST]).lower())
+
+
+def _first(table: dict[str, str], text: str) -> str | None:
+    return next((key for key, pattern in table.items() if re.search(pattern, text)), None)
+
+
+def _snake(name: str) -> str:
+    """``CatArrayCopy`` as ``cat_array_copy``."""
+    return _HUMP.sub("_", name).lower()
+
+
+# --- C++ signatures ---------------------------------------------------------------------------
+
+_CLOSES = {"<": ">", "(": ")", "[": "]", "{": "}"}
+# Brackets, and what only looks like one.
+_SIGN = re.compile(r"\boperator\s*(?:\(\)|->|<=>|<<|>>|[<>]=?)|->|[<>()\[\]{}]")
+_MARK = re.compile(r"::|[<(\[{, ]")
+# What follows the parameters, if anything does; a scope instead makes them another function's.
+_TRAILER = re.compile(r" ?(?:const\b|&)? ?(?:$|\[)")
+_SCOPE_CONST = re.compile(r" const(?:::|$)")
+_ANONYMOUS = "(anonymous namespace)"
+_NAMELESS_SCOPES = ("<unnamed>", "{anonymous}", "_GLOBAL__N_")
+_CAST = re.compile(r"\([A-Za-z_][\w:]*(?: [A-Za-z_][\w:]*)*\)(?=-?\d)")  # (unsigned int)4
+_SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)  # 4ul
+_LONGEST = 8192  # letters of a name that are looked at to show it; CUTLASS has 5,000
+_COMPARED = 256  # letters of two names that are held against each other
+_DEEPEST = 24  # levels of template arguments that are taken apart; what is deeper stays as it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelName:
+    """A C++ signature taken apart, without its return type.
+
+    A name that is no signature (mangled, Triton's, cut off) is all ``base``, as far as it goes.
+    ``arguments`` is ``None`` where there are no template arguments.
+    """
+
+    full: str  # namespaces, base and template arguments as they are written
+    namespaces: tuple[str, ...]
+    base: str
+    arguments: tuple[str, ...] | None = None
+    parameters: str | None = None
 
 
 def printable(text: str) -> str:
@@ -14,25 +163,292 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
+def parse(name: str) -> KernelName:
+    """Take a signature apart; never fails."""
+    text = name.strip()
+    closing = _brackets(text)
+    start, end, parameters = _extent(text, closing)
+    *scopes, last = _split(text, closing, start, end, "::")
+    head, arguments, tail = _template(text, closing, *last)
+    return KernelName(
+        full=text[start:end],
+        namespaces=tuple(_scope(text, closing, *scope) for scope in scopes),
+        base=head + tail or text[start:end],
+        arguments=None if arguments is None else tuple(text[i:j].strip() for i, j in arguments),
+        parameters=parameters,
+    )
+
+
 def qualified_name(name: str) -> str:
     """``name`` without template arguments, parameters and return type, namespaces kept."""
-    text = name
-    for spelling in _ANONYMOUS:
-        text = text.replace(spelling, _MARK)
-    text = _OPERATOR.sub("operator_", text)
-    kept, depth = [], 0
-    for i, c in enumerate(text):
-        if c == "<":
-            depth += 1
-        elif c == ">" and depth and text[i - 1] != "-":
-            depth -= 1
-        elif depth == 0:
-            if c == "(":
-                break
-            kept.append(c)
-    return "".join(kept).strip().rpartition(" ")[2] or name
+    parsed = parse(name)
+    return "::".join((*parsed.namespaces, parsed.base))
 
 
 def base_name(name: str) -> str:
     """The bare function name, which ncu calls "function": ``void a::f<int>(int)`` gives ``f``."""
-    return qualified_name(name).rpartition("::")[2]
+    return parse(name).base
+
+
+def comparable(name: str) -> str:
+    """A form in which one kernel has one spelling, whoever demangled its name.
+
+    NVIDIA's demangler writes ``f<(int)4, (bool)1, char *>(T1)`` where GNU's writes
+    ``f<4, true, char*>(int)``. Parameters and return type are dropped.
+    """
+    text = parse(name).full.replace("<unnamed>", _ANONYMOUS)
+    text = _INSTANCE.sub(r"#\1}", text.replace("[lambda(", "{lambda("))
+    text = _BOOL.sub(lambda m: "1" if m[0] == "true" else "0", _plain(text))
+    return "".join(text.split())
+
+
+_INSTANCE = re.compile(r" \(instance (\d+)\)\]")
+_BOOL = re.compile(r"\b(?:true|false)\b")
+
+
+def _plain(text: str) -> str:
+    """Without casts before numbers and letters after them."""
+    return _SUFFIX.sub(r"\1", _CAST.sub("", text))
+
+
+def _brackets(text: str) -> dict[int, int]:
+    """The place of each opening bracket and of the one that closes it, or of the end."""
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _SIGN.finditer(text):
+        sign, at = match[0], match.start()
+        within = text[opened[-1]] if opened else ""
+        if sign in _CLOSES:
+            if sign != "<" or within in ("", "<"):  # else it compares, as in (a < b)
+                opened.append(at)
+        elif within and sign == _CLOSES[within]:
+            closing[opened.pop()] = at
+    return closing | dict.fromkeys(opened, len(text))
+
+
+def _marks(text: str, closing: dict[int, int], start: int, end: int) -> Iterator[tuple[int, str]]:
+    """What stands outside of brackets: scopes, commas, spaces, and brackets that open."""
+    at = start
+    while match := _MARK.search(text, at, end):
+        yield match.start(), match[0]
+        at = closing.get(match.start(), match.end() - 1) + 1
+
+
+def _extent(text: str, closing: dict[int, int]) -> tuple[int, int, str | None]:
+    """Where the name begins and ends, and the parameters."""
+    starts, end, parameters = [0], len(text), None
+    for at, sign in _marks(text, closing, 0, len(text)):
+        if sign == " " and not (text.endswith("operator", 0, at) or _SCOPE_CONST.match(text, at)):
+            starts.append(at + 1)
+        elif sign == "[" and text[at - 1 : at] == " ":  # [clone .x], [with T = int]
+            end = at
+            break
+        elif sign == "(" and at in closing and _TRAILER.match(text, closing[at] + 1):
+            end, parameters = at, text[at + 1 : closing[at]]
+            break
+    if not text[:end].strip():
+        return 0, len(text), None
+    while end and text[end - 1] == " ":
+        end -= 1
+    while starts[-1] >= end:
+        starts.pop()
+    return starts[-1], end, parameters
+
+
+def _split(
+    text: str, closing: dict[int, int], start: int, end: int, separator: str
+) -> list[tuple[int, int]]:
+    """The extents of the pieces between separators outside of brackets."""
+    parts = []
+    for at, sign in _marks(text, closing, start, end):
+        if sign == separator:
+            parts.append((start, at))
+            start = at + len(separator)
+    return [*parts, (start, end)]
+
+
+def _template(
+    text: str, closing: dict[int, int], start: int, end: int
+) -> tuple[str, list[tuple[int, int]] | None, str]:
+    """What stands before template arguments, their extents or ``None``, and what stands behind."""
+    for at, sign in _marks(text, closing, start, end):
+        if sign == "<" and at > start and at in closing:
+            inner = min(closing[at], end)
+            given = (
+                _split(text, closing, at + 1, inner, ",") if text[at + 1 : inner].strip() else []
+            )
+            return text[start:at].strip(), given, text[inner + 1 : end].rstrip()
+    return text[start:end].strip(), None, ""
+
+
+def _scope(text: str, closing: dict[int, int], start: int, end: int) -> str:
+    """A namespace, class or function in which another name lies."""
+    head, arguments, _ = _template(text, closing, start, end)
+    if head.startswith(_NAMELESS_SCOPES):
+        return _ANONYMOUS
+    if arguments is not None or head.startswith(("(", "{", "[")):
+        return head
+    call = next((a for a, s in _marks(text, closing, start, end) if s == "(" and a in closing), end)
+    return text[start:call].strip()
+
+
+# --- forms for people and for pairing ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """``head<args>tail`` without namespaces; ``args`` is ``None`` without template arguments."""
+
+    head: str
+    args: tuple[_Part, ...] | None = None
+    tail: str = ""
+
+    def text(self, depth: int = _DEEPEST) -> str:
+        """All of it, with template arguments of more than ``depth`` levels cut out."""
+        if self.args is None:
+            return self.head
+        inner = ", ".join(a.text(depth - 1) for a in self.args) if depth else ELLIPSIS
+        return f"{self.head}<{inner if self.args else ''}>{self.tail}"
+
+
+def _part(text: str, closing: dict[int, int], start: int, end: int, depth: int = 0) -> _Part:
+    last = _split(text, closing, start, end, "::")[-1]
+    if not text[slice(*last)].strip():
+        last = (start, end)
+    head, args, tail = _template(text, closing, *last)
+    if args is None or depth == _DEEPEST:
+        return _Part(_plain(text[slice(*last)].strip()))
+    return _Part(head, tuple(_part(text, closing, *a, depth + 1) for a in args), tail)
+
+
+def _shown(name: str) -> _Part:
+    text = printable(name[:_LONGEST]).strip() or NAMELESS
+    closing = _brackets(text)
+    start, end, _ = _extent(text, closing)
+    return _part(text, closing, start, end)
+
+
+def short(name: str, width: int = 40) -> str:
+    """The most telling form of a (demangled) kernel name in at most ``width`` characters.
+
+    Return type, parameters and namespaces go first, then the insides of template arguments, then
+    the arguments from the last one on, then the middle of the name.
+    """
+    part = _shown(name)
+    fitting = (text for text in _forms(part, width) if len(text) <= width)
+    return next(fitting, None) or middle(part.head, width)
+
+
+def short_all(names: Iterable[str], width: int = 40) -> list[str]:
+    """``short`` for several names; those that would look the same show where they differ."""
+    full = list(names)
+    shorts = {name: short(name, width) for name in full}
+    alike: dict[str, set[str]] = {}
+    for name, text in shorts.items():
+        alike.setdefault(text, set()).add(name)
+    for text, same in alike.items():
+        if len(same) > 1:
+            shorts |= _apart(sorted(same), text, width)
+    return [shorts[name] for name in full]
+
+
+def middle(text: str, width: int) -> str:
+    """``text`` with its middle cut out so that it fits into ``width``."""
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[:width]
+    tail = (width - 1) // 3
+    return text[: width - 1 - tail] + ELLIPSIS + (text[-tail:] if tail else "")
+
+
+def cut(text: str, width: int) -> str:
+    """``text`` with its end cut off so that it fits into ``width``."""
+    return text if len(text) <= width else text[: width - 1] + ELLIPSIS
+
+
+def _forms(part: _Part, width: int) -> Iterator[str]:
+    yield part.text()
+    yield part.text(1)
+    if part.args:
+        yield from _leading_arguments(part.head, [a.text(0) for a in part.args], width)
+        yield part.text(0)
+    yield part.head
+
+
+def _leading_arguments(head: str, args: list[str], width: int) -> Iterator[str]:
+    """``head`` with as many arguments as fit, else with a part of the first."""
+    used, kept = len(head) + 3, 0  # <, the ellipsis and >
+    while kept < len(args) - 1 and used + len(args[kept]) + 2 <= width:
+        used += len(args[kept]) + 2
+        kept += 1
+    if kept:
+        yield f"{head}<{', '.join(args[:kept])}, {ELLIPSIS}>"
+    rest = f", {ELLIPSIS}" if len(args) > 1 else ""
+    room = width - len(head) - 2 - len(rest)
+    if room >= 12:  # below that a fragment of an argument tells nobody anything
+        yield f"{head}<{middle(args[0], room)}{rest}>"
+
+
+def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
+    """Forms of names with one ``short`` form that begin shortly before the first difference."""
+    parts = [_shown(name) for name in names]
+    texts = [part.text() for part in parts]
+    if len(set(texts)) == 1:
+        return dict.fromkeys(names, same)
+    common = next(
+        (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
+        min(map(len, texts)),
+    )
+    head = parts[0].head
+    # A template's name is told whole where it can be, of a plain name the beginning is enough.
+    head = middle(head, width // 2) if len(head) <= common else head[: width // 3]
+    room = width - len(head) - 1
+    if room < 4:
+        return dict.fromkeys(names, same)
+    last = min(map(len, texts)) - room  # from there on the end fits
+    word = 1 + max(texts[0].rfind(sign, 0, common) for sign in "<, _")
+    start = max(word, common - room // 2, len(head))
+    start = min(start, max(last, len(head)))
+    return {
+        name: f"{head}{ELLIPSIS}{cut(text[start:], room)}"
+        for name, text in zip(names, texts, strict=True)
+    }
+
+
+# Endings that compilers add and that differ between builds of the same kernel.
+_ENDINGS = (
+    re.compile(r"\[abi:[^\[\]]*\]"),  # Numba's encoded arguments
+    re.compile(r"_(?:\d+(?:de?|c))+$"),  # Triton: argument specialisations, _0d1d2de3c
+    re.compile(r"[_.](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}$"),  # a hash
+)
+_NUMBERED = re.compile(r"^(triton_(?:poi|per|red|tem|for|mm)_?\w*?|cudapy::.*?)_\d+$")
+# Words that say nothing about which kernel it is.
+_EMPTY_WORDS = {"kernel", "kernels", "cuda", "gpu", "device", "global", "void", "fused", "triton"}
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def build_name(name: str) -> str:
+    """The name that two builds of one kernel share.
+
+    Template arguments, parameters, Triton's specialisation suffix, Inductor's and Numba's serial
+    numbers and hashes are dropped; the namespace stays.
+    """
+    full = qualified_name(name)
+    for ending in _ENDINGS:
+        full = ending.sub("", full)
+    numbered = _NUMBERED.match(full)
+    return numbered.group(1) if numbered else full
+
+
+def words_of(name: str) -> list[str]:
+    """The telling words of a name, lower case: "silu_kernel_v2" gives silu, v, 2."""
+    return [w for w in (x.lower() for x in _WORDS.findall(name)) if w not in _EMPTY_WORDS]
+
+
+def similarity(one: str, other: str) -> float:
+    """How alike two build names are, 0 to 1, by their telling words; the same both ways round."""
+    first, second = sorted(" ".join(words_of(n[:_COMPARED])) for n in (one, other))
+    if not first or not second:
+        return 0.0
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()

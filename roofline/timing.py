@@ -19,7 +19,6 @@ from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
 from roofline.process import Completed
 from roofline.text.numbers import duration, share
-from roofline.typed import Typed
 
 SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -158,7 +157,9 @@ def find_figure(pattern: re.Pattern[str], text: str) -> float:
         UsageError: the pattern matches nothing, or no number.
 
     """
-    match = Typed(pattern, option="--metric").last(text)
+    match = None
+    for match in pattern.finditer(text):  # noqa: B007 the last one counts
+        pass
     if match is None:
         raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
     said = match[1] if pattern.groups and match[1] is not None else match[0]

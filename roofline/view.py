@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
 from roofline.model import Analysis, Device, Group, Result
-from roofline.typed import Typed
+from roofline.patterns import select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +76,10 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
 
     A kernel is kept whole: with ``launches`` its numbers still cover all of its launches.
     """
-    kernels = tuple(Typed(pattern, option="--kernel") for pattern in choice.kernels)
     total_s = total_time(r.measurement.duration_s for r in analysis.results)
     shares = [_share(r.measurement.duration_s, total_s) for r in analysis.results]
     key = SORT_KEYS[choice.sort]
-    groups = [g for g in analysis.groups if _matches(g.result, choice, kernels)]
+    groups = [g for g in analysis.groups if _matches(g.result, choice)]
     groups.sort(key=lambda g: key(g.result, g.total_s, len(g.launches)))
     positions = sorted(p for g in groups for p in g.launches)
     positions.sort(
@@ -135,18 +134,12 @@ def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
     Those with exactly this name where there are any, else ``text`` is a regular expression.
 
     Raises:
-        UsageError: it is neither a name nor a regular expression, or takes too long to match.
+        UsageError: it is neither a name nor a regular expression.
 
     """
     ranked = whole(analysis).analysis.groups
-    named = [
-        g for g in ranked if text in (g.result.measurement.name, g.result.measurement.demangled)
-    ]
-    if named:
-        return tuple(named)
-    pattern = Typed(text)
-    both = ((g, g.result.measurement) for g in ranked)
-    return tuple(g for g, m in both if pattern.in_any(m.name, m.demangled))
+    measured = (g.result.measurement for g in ranked)
+    return tuple(ranked[i] for i in select(text, ((m.name, m.demangled) for m in measured)))
 
 
 def _largest(value: float | None) -> tuple[bool, float]:
@@ -174,12 +167,12 @@ def _enough(share: float | None, choice: Choice) -> bool:
     return not choice.min_share or (share is not None and share >= choice.min_share)
 
 
-def _matches(result: Result, choice: Choice, kernels: tuple[Typed, ...]) -> bool:
+def _matches(result: Result, choice: Choice) -> bool:
     names = (result.measurement.name, result.measurement.demangled)
     named = (
-        any(kernel.in_any(*names) for kernel in kernels)
+        any(kernel.search(name) for kernel in choice.kernels for name in names)
         or any(name in names for name in choice.kernel_names)
-        or not (kernels or choice.kernel_names)
+        or not (choice.kernels or choice.kernel_names)
     )
     on = (_on(result.measurement.device, device) for device in choice.devices)
     return named and (not choice.devices or any(on))

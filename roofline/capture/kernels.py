@@ -7,33 +7,18 @@ from collections.abc import Iterable
 
 from roofline.capture.request import CaptureRequest, NameBase
 from roofline.errors import UsageError
+from roofline.kernel_names import NO_COLLECTIVE, is_collective
+from roofline.patterns import way_out
 
-# Kernels that wait for other processes or GPUs: replaying one alone hangs, and its percentages
-# would be of waiting. Matched without regard to case.
-COLLECTIVES = (
-    "nccl",
-    "nvshmem",
-    "multimem",
-    "all_?reduce",
-    "all_?gather",
-    "reduce_?scatter",
-    "all_?to_?all",
-    "cross_device_reduce",
-)
-_COLLECTIVE = "(?i:" + "|".join(COLLECTIVES) + ")"
+_FLAGS = re.compile(r"\(\?[imsx]+\)")  # Perl's right in the middle, Python's error
 _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
-
-
-def is_collective(name: str) -> bool:
-    """Whether a kernel of this name is left out by default."""
-    return re.search(_COLLECTIVE, name) is not None
 
 
 def wants_collectives_in_vain(request: CaptureRequest) -> bool:
     """Whether the regular expression speaks of collectives and the request leaves them out."""
     if request.kernel_regex is None or request.collectives:
         return False
-    return is_collective(_SIGNS.sub("", request.kernel_regex))
+    return is_collective(_SIGNS.sub("", _FLAGS.sub("", request.kernel_regex)))
 
 
 def name_base(request: CaptureRequest) -> NameBase:
@@ -58,9 +43,9 @@ def name_filter(request: CaptureRequest) -> str | None:
     wanted = request.kernel_regex
     if request.collectives:
         return None if wanted is None else f"regex:{wanted}"
-    # [\s\S]* and not a bare search: the look-ahead must see the name from its start.
+    # [\s\S]* and not a bare search: the look-ahead stands at the name's start.
     rest = "" if wanted is None else rf"[\s\S]*(?:{wanted})"
-    return rf"regex:^(?![\s\S]*{_COLLECTIVE}){rest}"
+    return f"regex:{NO_COLLECTIVE}{rest}"
 
 
 def escape(name: str) -> str:
@@ -83,16 +68,15 @@ def check_regex(expression: str) -> None:
             why="it matches with Boost's engine, in Perl syntax",
             hint="(?<name>...), or a group without a name",
         )
-    # (?i) in the middle is Perl's right and Python's error; look without it.
     try:
-        re.compile(re.sub(r"\(\?[imsx]+\)", "", expression))
+        re.compile(_FLAGS.sub("", expression))
     except re.error as error:
         if _is_python_only(error):
             return
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         raise UsageError(
             f"--kernel {expression!r} is not a regular expression: {error.msg}{at}",
-            hint="escape what is meant literally: \\( \\[ \\* \\+",
+            hint=way_out(expression, "--kernel"),
         ) from error
 
 

@@ -21,6 +21,7 @@ import click
 
 from roofline.errors import UsageError
 from roofline.model import Rule
+from roofline.patterns import compiled
 from roofline.view import SORT_KEYS, Choice
 
 if TYPE_CHECKING:
@@ -53,18 +54,8 @@ class Regex(click.ParamType[re.Pattern[str]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> re.Pattern[str]:
         """Compile ``value``."""
-        if isinstance(value, re.Pattern):
-            return value
-        try:
-            return re.compile(value)
-        except (re.error, OverflowError, RecursionError) as error:
-            name = "" if param is None else max(param.opts, key=len)
-            raise UsageError(
-                f"{name} {value!r} is not a regular expression",
-                why=str(error),
-                hint="a backslash before ( ) [ ] * + ? that are meant literally"
-                + ("; --kernel-name is the exact name" if "--kernel" in name else ""),
-            ) from error
+        names = [] if param is None else [o for o in param.opts if o.startswith("--")]
+        return compiled(value, option=names[0] if names else "")
 
 
 class Number(click.FloatRange):

@@ -13,7 +13,7 @@ import click
 from roofline.capture.command import command as ncu_command
 from roofline.capture.command import shell
 from roofline.capture.failures import NcuFailedError, failed
-from roofline.capture.kernels import check_regex, is_collective, wants_collectives_in_vain
+from roofline.capture.kernels import check_regex, wants_collectives_in_vain
 from roofline.capture.levels import CHIP_OF_CAPABILITY, Cost, chip_of, cost, metrics_of, table
 from roofline.capture.machine import Gpu, look, model_names
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
@@ -54,6 +54,7 @@ from roofline.cli.options import (
 from roofline.cli.output import Output
 from roofline.cli.profile_timeline import Outcome, Run
 from roofline.errors import InputError, UsageError
+from roofline.kernel_names import is_collective
 from roofline.model import Analysis, Device
 from roofline.process import become
 from roofline.specs import load

@@ -15,9 +15,9 @@ from roofline.compare.model import (
     Side,
     note,
 )
-from roofline.compare.names import select
 from roofline.errors import UsageError
 from roofline.model import QUANTITIES, Bound, Note
+from roofline.patterns import select
 from roofline.units import UNITS
 
 _Judged = tuple[str | None, GateStatus, Note]
@@ -50,7 +50,7 @@ class Gate:
     pattern: str | None = None
 
 
-_FORM = re.compile(r"\s*(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>.+?)\s*")
+_FORM = re.compile(r"^(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e-?\d+)?)\s*([a-zA-Zµ%]*)")
 
 
@@ -65,7 +65,7 @@ def parse_gate(text: str) -> Gate:
     pattern, condition = (left.strip(), right) if colon else (None, text)
     if condition.strip() in ("gone", "regression"):
         return Gate(text=text, what=condition.strip(), operator="=", value=0.0, pattern=pattern)
-    form = _FORM.fullmatch(condition)
+    form = _FORM.fullmatch(condition.strip())
     if form is None or pattern == "":
         raise _unknown(text)
     what, operator, value = form["what"], form["operator"], form["value"]

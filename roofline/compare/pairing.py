@@ -8,9 +8,10 @@ from math import log, prod
 from typing import cast
 
 from roofline.compare.model import Kind, note
-from roofline.compare.names import base_name, select, similarity
 from roofline.errors import UsageError
+from roofline.kernel_names import build_name, similarity
 from roofline.model import Analysis, Group, Measurement, Note
+from roofline.patterns import select
 
 # Names this alike are taken for a rename; less is enough where grid and block are the same too.
 SIMILAR, SIMILAR_SAME_LAUNCH = 0.6, 0.4
@@ -85,7 +86,7 @@ def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
         _Kernel(
             position=position,
             first=min(group.launches, default=0),
-            base=base_name(group.result.measurement.name, group.result.measurement.demangled),
+            base=build_name(group.result.measurement.demangled or group.result.measurement.name),
             measured=group.result.measurement,
         )
         for position, group in enumerate(groups)

@@ -13,9 +13,9 @@ from roofline.compare.change import (
     precisions_gone,
 )
 from roofline.compare.model import Judgement, KernelPair, Outcome, Prediction, Side, note
-from roofline.compare.names import select
 from roofline.errors import UsageError
 from roofline.model import Bound, Family, Note
+from roofline.patterns import select
 from roofline.units import UNITS, unit_of_precision
 
 # A unit's work within this is unchanged, so that its floor still stands.

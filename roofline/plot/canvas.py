@@ -17,11 +17,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
 
+from roofline.kernel_names import ELLIPSIS
 from roofline.model import Bound
 from roofline.plot.layout import Box, Point
 from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX
 from roofline.text import names
-from roofline.text.cpp import ELLIPSIS
 
 
 @contextmanager

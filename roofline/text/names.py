@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from roofline import units
-from roofline.kernel_names import printable as printable  # renderers say names.printable
+
+# Renderers say names.short and so on.
+from roofline.kernel_names import ELLIPSIS as ELLIPSIS
+from roofline.kernel_names import cut as cut
+from roofline.kernel_names import middle as middle
+from roofline.kernel_names import printable as printable
+from roofline.kernel_names import short as short
+from roofline.kernel_names import short_all as short_all
 from roofline.model import QUANTITIES, Dim3
-from roofline.text.cpp import ELLIPSIS as ELLIPSIS
-from roofline.text.cpp import Name, parse
 from roofline.text.numbers import ABSENT
 
 # What is not a number, or is named where it is missing.
@@ -76,95 +80,3 @@ def dims(dim: Dim3 | None) -> str:
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()
     return "x".join(map(str, sizes))
-
-
-def short(name: str, width: int = 40) -> str:
-    """The most telling form of a (demangled) kernel name in at most ``width`` characters.
-
-    Return type, parameters and namespaces go first, then the insides of template arguments, then
-    the arguments from the last one on, then the middle of the name.
-    """
-    parsed = parse(printable(name).strip())
-    for text in _forms(parsed, width):
-        if len(text) <= width:
-            return text
-    return middle(parsed.head, width)
-
-
-def short_all(names: Iterable[str], width: int = 40) -> list[str]:
-    """``short`` for several names; those that would look the same show where they differ."""
-    full = list(names)
-    shorts = [short(name, width) for name in full]
-    alike: dict[str, set[str]] = {}
-    for name, text in zip(full, shorts, strict=True):
-        alike.setdefault(text, set()).add(name)
-    telling = {
-        name: text
-        for text, same in alike.items()
-        if len(same) > 1
-        for name, text in _apart(sorted(same), text, width).items()
-    }
-    return [telling.get(name, text) for name, text in zip(full, shorts, strict=True)]
-
-
-def middle(text: str, width: int) -> str:
-    """``text`` with its middle cut out so that it fits into ``width``."""
-    if len(text) <= width:
-        return text
-    if width <= 1:
-        return ELLIPSIS[:width]
-    tail = (width - 1) // 3
-    return text[: width - 1 - tail] + ELLIPSIS + (text[-tail:] if tail else "")
-
-
-def _forms(name: Name, width: int) -> Iterable[str]:
-    yield name.text()
-    yield name.text(1)
-    if name.args:
-        yield from _leading_arguments(name, name.args, width)
-        yield name.text(0)
-    yield name.head
-
-
-def _leading_arguments(name: Name, args: tuple[Name, ...], width: int) -> Iterable[str]:
-    for kept in range(len(args) - 1, 0, -1):
-        yield f"{name.head}<{', '.join(a.text(0) for a in args[:kept])}, {ELLIPSIS}>"
-    room = width - len(name.head) - 2 - (3 if len(args) > 1 else 0)
-    if room >= 12:  # below that a fragment of an argument tells nobody anything
-        rest = f", {ELLIPSIS}" if len(args) > 1 else ""
-        yield f"{name.head}<{middle(args[0].text(0), room)}{rest}>"
-
-
-def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
-    """Forms of names with one ``short`` form that begin shortly before the first difference."""
-    texts = [parse(printable(name).strip()).text() for name in names]
-    if len(set(texts)) == 1:
-        return dict.fromkeys(names, same)
-    common = next(
-        (i for i, chars in enumerate(zip(*texts, strict=False)) if len(set(chars)) > 1),
-        min(map(len, texts)),
-    )
-    head = parse(printable(names[0]).strip()).head
-    # A template's name is told whole where it can be, of a plain name the beginning is enough.
-    head = middle(head, width // 2) if len(head) <= common else head[: width // 3]
-    room = width - len(head) - 1
-    if room < 4:
-        return dict.fromkeys(names, same)
-    last = min(map(len, texts)) - room  # from there on the end fits
-    start = max(_word_start(texts[0], common), common - room // 2, len(head))
-    start = min(start, max(last, len(head)))
-    return {
-        name: f"{head}{ELLIPSIS}{cut(text[start:], room)}"
-        for name, text in zip(names, texts, strict=True)
-    }
-
-
-def _word_start(text: str, position: int) -> int:
-    while position > 0 and text[position - 1] not in "<, _":
-        position -= 1
-    return position
-
-
-def cut(text: str, width: int) -> str:
-    """``text`` with its end cut off so that it fits into ``width``."""
-    return text if len(text) <= width else text[: width - 1] + ELLIPSIS

@@ -22,6 +22,7 @@ import numpy as np
 from roofline.errors import InputError
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
+from roofline.patterns import compiled
 from roofline.timeline.chrome_scan import Event, Scan
 from roofline.timeline.events import (
     STEP,
@@ -39,7 +40,6 @@ from roofline.timeline.events import (
     no_such_step,
     notes_on,
 )
-from roofline.typed import Typed
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
@@ -75,7 +75,7 @@ _CALLS_ONLY = (
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
     """Read a ``.json`` or ``.json.gz`` trace as ``load_timeline`` says."""
     found = _Collected(
-        is_step=_Matches(Typed(step or STEP, option="--step")),
+        is_step=_Matches(compiled(step or STEP, option="--step")),
         operators=not stream,
         any_step=step is None,
     )
@@ -175,7 +175,7 @@ class _Columns:
 class _Matches(dict[Any, bool]):
     """Whether a name matches, found out once for each name: ``matches[name]``."""
 
-    def __init__(self, pattern: Typed) -> None:
+    def __init__(self, pattern: re.Pattern[str]) -> None:
         super().__init__()
         self.pattern = pattern
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from roofline.kernel_names import base_name as base_of
+from roofline.kernel_names import comparable
 from roofline.model import Analysis, Dim3, Group, Measurement, Result
 from roofline.timeline.model import Bounds, KernelShare, Selection, speedup_bound
-from roofline.timeline.names import comparable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

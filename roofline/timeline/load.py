@@ -9,10 +9,10 @@ from pathlib import Path
 
 from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
+from roofline.patterns import compiled
 from roofline.timeline.chrome import read_chrome
 from roofline.timeline.events import Timeline, no_such_step
 from roofline.timeline.nsys_csv import looks_like_csv, read_csv
-from roofline.typed import Typed
 
 _HEAD = 1 << 16
 _ACCEPTED = (
@@ -52,7 +52,7 @@ def load_timeline(
     """
     path = Path(path)
     if step is not None:
-        Typed(step, option="--step")  # refused before the work
+        compiled(step, option="--step")  # refused before the work
     refuse_unreadable(path)
     found = _read(path, step=step, stream=stream, nsys=nsys)
     if not found.totals and not found.is_kernel[found.events.identity].any():

@@ -23,6 +23,7 @@ import numpy as np
 from roofline.errors import InputError
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
+from roofline.patterns import compiled
 from roofline.process import run_quietly
 from roofline.timeline.events import (
     STEP,
@@ -43,7 +44,6 @@ from roofline.timeline.events import (
     notes_on,
     nothing,
 )
-from roofline.typed import Typed
 
 TIMEOUT_S = 1800.0
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -57,7 +57,7 @@ _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMem
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _IS_RANGE = f"eventType IN ({_PUSH_POP}, {_START_END})"
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
-_VERSION = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds){1,4}$")
 _FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
 _NEGLIGIBLE_SHARE = 0.01
 _ROWS = 1 << 17
@@ -296,7 +296,7 @@ class _Export:
         domain = "domainId" if self._has_column(RANGES, "domainId") else "0"
         named = f"SELECT {domain}, {text} FROM {RANGES} WHERE eventType = {_DOMAIN}"  # noqa: S608
         domains = {number: name for number, name in self.db.execute(named) if name}
-        pattern = Typed(step or STEP, option="--step")
+        pattern = compiled(step or STEP, option="--step")
         query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM {RANGES}
             WHERE {_IS_RANGE} AND end IS NOT NULL {"" if step else "AND name GLOB 'ProfilerStep#*'"}
             ORDER BY start"""  # noqa: S608

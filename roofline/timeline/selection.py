@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofline.errors import InputError
+from roofline.kernel_names import is_collective, qualified_name
 from roofline.model import Device, Note
+from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work
 from roofline.timeline.gaps import host_late_s, largest_gaps
@@ -24,11 +26,8 @@ from roofline.timeline.model import (
     Selection,
     Use,
 )
-from roofline.timeline.names import COMMUNICATION as COLLECTIVES
-from roofline.timeline.names import is_communication
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.requests import first_of_each, profile_requests
-from roofline.typed import Typed
 
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MOST = 0.5  # of the idle time
@@ -73,19 +72,22 @@ def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
 
 def _kinds(identities: tuple[Identity, ...], communication: str | None) -> Kinds:
     """COMPUTE, COMMUNICATION or COPY of each identity."""
-    patterns = [
-        Typed(pattern, flags=re.IGNORECASE, option="--communication")
-        for pattern in (COLLECTIVES, communication)
-        if pattern is not None
-    ]
+    added = None
+    if communication is not None:
+        added = compiled(communication, flags=re.IGNORECASE, option="--communication")
+    return np.array([kind_of(i, added) for i in identities], dtype=np.int8)
 
-    def kind(identity: Identity) -> int:
-        if identity.work is not Work.KERNEL:
-            return COPY
-        waits = identity.collective or is_communication(identity.name, patterns)
-        return COMMUNICATION if waits else COMPUTE
 
-    return np.array([kind(i) for i in identities], dtype=np.int8)
+def kind_of(identity: Identity, added: re.Pattern[str] | None = None) -> int:
+    """COMPUTE, COMMUNICATION or COPY; ``added`` are more kernels that wait for other GPUs."""
+    if identity.work is not Work.KERNEL:
+        return COPY
+    waits = (
+        identity.collective
+        or is_collective(identity.name)
+        or (added is not None and added.search(qualified_name(identity.name)) is not None)
+    )
+    return COMMUNICATION if waits else COMPUTE
 
 
 def _parts(timeline: Timeline, groups: Groups, criteria: Criteria) -> dict[int, DeviceEvents]:

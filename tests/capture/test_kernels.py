@@ -10,9 +10,9 @@ import pytest
 from roofline.capture.kernels import (
     check_regex,
     escape,
-    is_collective,
     name_base,
     name_filter,
+    wants_collectives_in_vain,
 )
 from roofline.capture.preflight import ask
 from roofline.capture.request import CaptureRequest, NameBase
@@ -78,20 +78,9 @@ def _examples() -> Path:
     return next((p for p in path.parents if (p / "usr").is_dir() and p != Path("/")), path.parent)
 
 
-COLLECTIVES = [
-    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096>)",
-    "ncclKernel_AllGather_RING_LL",
-    "void multimem_all_reduce_kernel<__nv_bfloat16, 8>(...)",
-    "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData *)",
-    "two_shot_all_reduce_kernel_inplace",
-    "nvshmemi_transfer",
-    "oneShotAllReduceKernel",
-]
+def test_collectives_are_left_out_unless_asked_for() -> None:
+    name = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096>)"
 
-
-@pytest.mark.parametrize("name", COLLECTIVES)
-def test_collectives_are_left_out_unless_asked_for(name: str) -> None:
-    assert is_collective(name)
     assert not takes(request(), name)
     assert not takes(request(kernel_regex="."), name)
     assert takes(request(collectives=True), name)
@@ -99,10 +88,14 @@ def test_collectives_are_left_out_unless_asked_for(name: str) -> None:
     assert takes(request(kernels=(name,)), name)
 
 
-@pytest.mark.parametrize("name", ["void reduce_kernel<512>(...)", "sgemm", "gather_scatter"])
-def test_ordinary_kernels_are_no_collectives(name: str) -> None:
-    assert not is_collective(name)
-    assert takes(request(), name)
+@pytest.mark.parametrize(
+    ("expression", "vain"), [("nccl.*", True), ("(?i)all_?reduce", True), ("reduce_kernel", False)]
+)
+def test_an_expression_that_asks_for_what_is_left_out_is_noticed(
+    expression: str, vain: bool
+) -> None:
+    assert wants_collectives_in_vain(request(kernel_regex=expression)) is vain
+    assert not wants_collectives_in_vain(request(kernel_regex=expression, collectives=True))
 
 
 def test_names_are_matched_as_they_are_written() -> None:

@@ -1,0 +1,54 @@
+"""Regular expressions that people type: a clear refusal, and which kernels they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from roofline.errors import UsageError
+
+
+def compiled(
+    pattern: str | re.Pattern[str], *, flags: int = 0, option: str = ""
+) -> re.Pattern[str]:
+    """Compile an expression that somebody typed; ``option`` says where, for the message.
+
+    Raises:
+        UsageError: it is not a regular expression.
+
+    """
+    try:
+        # Repeats of more than 2**32 are an OverflowError, brackets too deep a RecursionError.
+        return re.compile(pattern, flags)
+    except (re.error, OverflowError, RecursionError) as error:
+        text = str(pattern)
+        raise UsageError(
+            f"{option} {text!r}".strip() + " is not a regular expression",
+            why=str(error),
+            hint=way_out(text, option),
+        ) from error
+
+
+def way_out(text: str, option: str) -> str:
+    """What to type instead of ``text``, which does not compile."""
+    word = text.strip("*?")
+    if text[:1] in ("*", "?") and word.replace("_", "").isalnum():
+        return f"a regular expression, not a glob: {word} is found anywhere"
+    exact = "; --kernel-name is the exact name" if option == "--kernel" else ""
+    return f"a backslash before ( ) [ ] * + ? that are meant literally{exact}"
+
+
+def select(pattern: str, names: Iterable[tuple[str, str]]) -> tuple[int, ...]:
+    """Positions of the (name, demangled) that ``pattern`` means.
+
+    An exact name wins over everything; else the pattern is a regular expression, searched in both.
+
+    Raises:
+        UsageError: ``pattern`` is neither a name nor a regular expression.
+
+    """
+    listed = list(names)
+    if exact := tuple(i for i, both in enumerate(listed) if pattern in both):
+        return exact
+    wanted = compiled(pattern)
+    return tuple(i for i, both in enumerate(listed) if any(map(wanted.search, both)))

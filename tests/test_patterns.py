@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from roofline.errors import UsageError
+from roofline.patterns import compiled, select
+
+NAMES = [("gemm", "void gemm<1>(int)"), ("gemm_2", "void gemm_2<1>(int)")]
+
+
+def test_an_exact_name_wins_over_the_expression():
+    assert select("gemm", NAMES) == (0,)
+    assert select("gem", NAMES) == (0, 1)
+    assert select("void gemm<1>(int)", NAMES) == (0,)
+    assert select("softmax", NAMES) == ()
+
+
+def test_a_bad_expression_says_how_to_mend_it():
+    with pytest.raises(UsageError, match="backslash"):
+        select("gemm(", NAMES)
+
+
+@pytest.mark.parametrize("text", ["(", "*", "a{99999999999999999999}", "(" * 9000])
+def test_what_is_no_expression_is_refused_where_it_was_typed(text: str):
+    with pytest.raises(UsageError, match=r"--step .* is not a regular expression"):
+        compiled(text, option="--step")
+
+
+@pytest.mark.parametrize("glob", ["*gemm", "*gemm*", "?gemm"])
+def test_a_glob_is_told_from_an_expression(glob: str):
+    with pytest.raises(UsageError, match="not a glob: gemm is found anywhere"):
+        compiled(glob, option="--kernel")
