@@ -223,7 +223,8 @@ def _reader(situation: Situation) -> Iterator[DoctorCheck]:
         text = f"ncu-report {reader} is older than ncu {ncu.version.text}"
         yield DoctorCheck("reader", WARN, text, "pip install --upgrade ncu-report")
     else:
-        yield DoctorCheck("reader", PASS, f"ncu-report {reader} is as new as ncu")
+        fits = "as new as ncu" if isinstance(ncu, Ncu) else "installed"
+        yield DoctorCheck("reader", PASS, f"ncu-report {reader} is {fits}")
 
 
 def _environment(situation: Situation) -> Iterator[DoctorCheck]:
