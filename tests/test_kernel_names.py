@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import roofline
 from roofline import kernel_names
-from roofline.capture.kernels import name_filter
+from roofline.capture.command import name_filter
 from roofline.capture.request import CaptureRequest
 from roofline.kernel_names import (
     base_name,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from roofline.capture.kernels import name_base, name_filter, nvtx_filters
-from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Replay, Version
+from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay, Version
 from roofline.errors import UsageError
+from roofline.kernel_names import NO_COLLECTIVE, is_collective
+from roofline.patterns import compiled
 
 # Options younger than the oldest ncu that we take, by NVIDIA's release notes.
 SINCE = {
@@ -19,6 +21,8 @@ SINCE = {
 }
 NAMES_ONLY = ("gpu__time_duration.sum",)
 NAMES_LIMIT = 200
+_FLAGS = re.compile(r"\(\?[imsx]+\)")  # Perl's right in the middle, Python's error
+_SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 
 
 def command(
@@ -123,3 +127,84 @@ def _refuse(request: CaptureRequest, version: Version) -> None:
                 why=f"this one is {version.text}",
                 hint="leave it out, or name a newer one with --ncu",
             )
+
+
+# --- which kernels ------------------------------------------------------------------------------
+
+
+def wants_collectives_in_vain(request: CaptureRequest) -> bool:
+    """Whether the regular expression speaks of collectives and the request leaves them out."""
+    if request.kernel_regex is None or request.collectives:
+        return False
+    return is_collective(_SIGNS.sub("", _FLAGS.sub("", request.kernel_regex)))
+
+
+def name_base(request: CaptureRequest) -> NameBase:
+    """The spelling to match: demangled, but the function's for whole names without arguments."""
+    if request.name_base is not None:
+        return request.name_base
+    if request.kernels and not any("(" in name for name in request.kernels):
+        return NameBase.FUNCTION
+    return NameBase.DEMANGLED
+
+
+def name_filter(request: CaptureRequest) -> str | None:
+    """The argument of ncu's ``--kernel-name``; ``None`` to take every kernel.
+
+    ncu's engine is Boost's with Perl syntax and searches; it has no way to exclude but a
+    look-ahead.
+    """
+    if request.kernels:
+        if len(request.kernels) == 1:
+            return request.kernels[0]
+        return "regex:^(?:" + "|".join(escape(name) for name in request.kernels) + ")$"
+    wanted = request.kernel_regex
+    if request.collectives:
+        return None if wanted is None else f"regex:{wanted}"
+    # [\s\S]* and not a bare search: the look-ahead stands at the name's start.
+    rest = "" if wanted is None else rf"[\s\S]*(?:{wanted})"
+    return f"regex:{NO_COLLECTIVE}{rest}"
+
+
+def escape(name: str) -> str:
+    """``name`` as a regular expression of Perl syntax that matches it and nothing else."""
+    return re.sub(r"([.\[\]{}()\\*+?|^$])", r"\\\1", name)
+
+
+def check_regex(expression: str) -> None:
+    r"""Refuse what Python knows to be wrong, and Python's own syntax that ncu does not know.
+
+    Raises:
+        UsageError: ``expression`` cannot be matched by ncu.
+
+    """
+    if not expression:
+        raise UsageError("--kernel is empty", hint="leave it out to take every kernel")
+    if "(?P" in expression:
+        raise UsageError(
+            f"--kernel {expression!r}: ncu does not know (?P<name>...)",
+            why="it matches with Boost's engine, in Perl syntax",
+            hint="(?<name>...), or a group without a name",
+        )
+    try:
+        compiled(_FLAGS.sub("", expression), option="--kernel")
+    except UsageError as error:
+        # What Python refuses and Boost takes: ncu itself decides then.
+        python_only = ("look-behind", "bad escape", "unknown extension")
+        if not any(text in str(error.why) for text in python_only):
+            raise
+
+
+def nvtx_filters(ranges: Iterable[str]) -> tuple[str, ...]:
+    """``--nvtx-include`` arguments for range names.
+
+    A plain name stands for a push/pop range (``A/``, what PyTorch's and most code makes) and for
+    a start/end range (``A``); what holds ncu's own signs is passed as it is.
+    """
+    filters: list[str] = []
+    for name in ranges:
+        if name.startswith("regex:") or any(sign in name for sign in "/[],*+"):
+            filters.append(name)
+        else:
+            filters += [f"{name}/", name]
+    return tuple(filters)

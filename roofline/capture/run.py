@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roofline.capture.command import command, names_command, shell
+from roofline.capture.command import command, names_command, shell, wants_collectives_in_vain
 from roofline.capture.failures import Diagnosis, Failure, catalogue, error_of, failed, recognise
-from roofline.capture.kernels import wants_collectives_in_vain
 from roofline.capture.machine import Machine
 from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import click
 
+from roofline.capture.command import check_regex, shell, wants_collectives_in_vain
 from roofline.capture.command import command as ncu_command
-from roofline.capture.command import shell
 from roofline.capture.failures import NcuFailedError, failed
-from roofline.capture.kernels import check_regex, wants_collectives_in_vain
 from roofline.capture.levels import CHIP_OF_CAPABILITY, Cost, chip_of, cost, metrics_of, table
 from roofline.capture.machine import Gpu, look, model_names
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit

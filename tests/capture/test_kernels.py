@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.kernels import (
+from roofline.capture.command import (
     check_regex,
     escape,
     name_base,
