@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
-from roofline.model import Analysis, Device, Group, Result
+from roofline.model import Analysis, Device, Group, Missing, Result, UnitUse
 from roofline.patterns import select
+from roofline.units import GENERIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,53 @@ class Chosen:
     total_groups: int
     total_s: float | None
     filters: tuple[str, ...] = ()
+
+    def rows(self, *, launches: bool) -> Iterator[Row]:
+        """The launches in the order asked for, or the kernels."""
+        if launches:
+            for position in self.order:
+                yield Row(result=self.analysis.results[position], share=self.shares[position])
+        else:
+            for group in self.analysis.groups:
+                yield Row(result=group.result, share=group.share, group=group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A launch, or a kernel with its ``group``."""
+
+    result: Result
+    share: float | None
+    group: Group | None = None
+
+    @property
+    def name(self) -> str:
+        """The signature, else the name."""
+        return self.result.measurement.demangled or self.result.measurement.name
+
+    @property
+    def time_s(self) -> float | None:
+        """Its duration, or that of all launches of the kernel."""
+        return self.group.total_s if self.group else self.result.measurement.duration_s
+
+    @property
+    def busiest(self) -> list[UnitUse]:
+        """The nearest unit, then the others from the busiest on, those that stand for many last."""
+        nearest = self.result.verdict.nearest
+        return sorted(
+            self.result.measurement.units,
+            key=lambda use: (use.unit != nearest, use.unit in GENERIC, -use.percent),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClocks:
+    """One GPU with the clocks (lowest, highest, in Hz) that its launches ran at."""
+
+    device: Device
+    launches: int
+    sm_clock_hz: tuple[float, float] | None
+    dram_clock_hz: tuple[float, float] | None
 
 
 def whole(analysis: Analysis) -> Chosen:
@@ -122,10 +170,37 @@ def gain_s(result: Result) -> float | None:
     return None if duration is None or floor is None else max(duration - floor, 0.0)
 
 
-def speedup(result: Result, floor_s: float | None) -> float | None:
-    """How many times faster ``result`` would be at ``floor_s``: a bound, not a forecast."""
-    duration = result.measurement.duration_s
-    return duration / floor_s if duration and floor_s else None
+def missing_of(result: Result) -> tuple[Missing, ...]:
+    """What was not measured and what the verdict lacked, each quantity once."""
+    both = (*result.measurement.missing, *result.verdict.missing)
+    return tuple({m.quantity: m for m in reversed(both)}.values())[::-1]
+
+
+def devices(results: Sequence[Result]) -> tuple[DeviceClocks, ...]:
+    """The GPUs of launches, in the order of their first one.
+
+    Those that nobody could tell apart by name, capability and SMs are one: reports of one model
+    differ in what else they say of it.
+    """
+    found: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        device = result.measurement.device
+        key = (device.name, device.compute_capability, device.sm_count)
+        found.setdefault(key, []).append(result)
+    return tuple(
+        DeviceClocks(
+            device=same[0].measurement.device,
+            launches=len(same),
+            sm_clock_hz=_span(r.measurement.sm_clock_hz for r in same),
+            dram_clock_hz=_span(r.measurement.dram_clock_hz for r in same),
+        )
+        for same in found.values()
+    )
+
+
+def _span(values: Iterable[float | None]) -> tuple[float, float] | None:
+    known = [v for v in values if v is not None]
+    return (min(known), max(known)) if known else None
 
 
 def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import UsageError
 from roofline.model import Device, Group
-from roofline.view import SORT_KEYS, Choice, choose, gain_s, matching, speedup, whole
+from roofline.view import SORT_KEYS, Choice, choose, gain_s, matching, whole
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
 
 
@@ -139,8 +139,6 @@ def test_bounds():
     judged = result(measurement(duration_s=1e-3), verdict(floor_s=0.8e-3))
 
     assert gain_s(judged) == pytest.approx(0.2e-3)
-    assert speedup(judged, 0.8e-3) == pytest.approx(1.25)
-    assert speedup(judged, None) is None
     # Over 100 % of peak: the floor is above the time, and nothing is to be gained.
     assert gain_s(result(measurement(duration_s=1e-3), verdict(floor_s=1.1e-3))) == 0.0
 

@@ -14,7 +14,6 @@ from roofline.cli.output import Output, progress
 from roofline.counters.measure import measure
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite
-from roofline.render.sentences import plural
 from roofline.render.specs import ceilings, checks, document, listing, page
 from roofline.reports import Refused, measure_all
 from roofline.specs import load
@@ -24,6 +23,7 @@ from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
 from roofline.specs.registry import Registry
 from roofline.specs.spec import Spec
 from roofline.text.notes import note_text
+from roofline.text.numbers import plural
 
 PLAIN_WIDTH = 160  # where there is no terminal to ask
 FORMATS = ("table", "json")

@@ -17,7 +17,7 @@ from roofline.plot.roofline import Chart
 from roofline.plot.save import Picture
 from roofline.plot.scene import Mark, Options, Panel, Place, compose, place_of
 from roofline.plot.style import HEADING_PX, PAD
-from roofline.render import sentences
+from roofline.render import overview
 from roofline.text import numbers
 
 _ROW, _HEAD, _AXIS = 24.0, 40.0, 26.0
@@ -51,7 +51,7 @@ def picture_comparison(pairs: Sequence[Pair], options: Options | None = None) ->
         ruler, width = Ruler(), float(options.width_px)
         bounds = (p.before.verdict.bound for p in pairs)
         blocks = page.heading(scene, width, ruler, bounds)
-        notes = [sentences.UNDER_PROFILER]
+        notes = [overview.UNDER_PROFILER]
         for panel in scene.panels:
             blocks.append(page.text_block([_devices(panel, before)], width, ruler))
             moved = tuple(m for m in panel.at(Place.CHART) if _on_chart(before[id(m.result)]))
@@ -64,7 +64,7 @@ def picture_comparison(pairs: Sequence[Pair], options: Options | None = None) ->
                 draw = partial(_draw_chart, before)
                 blocks += page.chart_blocks(chart, height, width, ruler, draw)
                 arrows = "Arrows go from before (hollow) to after; roofs are those of after."
-                notes = [arrows, sentences.UNDER_PROFILER]
+                notes = [arrows, overview.UNDER_PROFILER]
             blocks.append(_rows_block(panel.marks, before, width, ruler))
         blocks.append(page.footer_block(notes, width, ruler))
         return page.finished(blocks, scene, options)

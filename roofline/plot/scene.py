@@ -11,9 +11,9 @@ from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Result, Rule
 from roofline.plot.roofs import Roof, roofs_of
 from roofline.plot.style import THEMES
-from roofline.render import sentences, summary
+from roofline.render import overview
 from roofline.text import names
-from roofline.view import Chosen, chosen
+from roofline.view import Chosen, chosen, devices
 
 LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
 WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room
@@ -191,9 +191,8 @@ def _panel(number: int, marks: Sequence[Mark], options: Options, rule: Rule) -> 
     results = tuple(m.result for m in marks)
     on_chart = [m.result for m in ranked if m.place is not Place.BARS]
     levels = options.levels
-    used = summary.devices(Analysis(sources=(), results=results, groups=()))
     return Panel(
-        device=sentences.device(used[0]),
+        device=overview.device(devices(results)[0]),
         marks=ranked,
         roofs=tuple(roofs_of(on_chart, datasheet=options.datasheet)),
         levels=len(on_chart) <= LEVELS_UP_TO if levels is None else levels,
@@ -203,7 +202,7 @@ def _panel(number: int, marks: Sequence[Mark], options: Options, rule: Rule) -> 
 
 def _details(marks: Sequence[Mark]) -> list[str]:
     """What to add to equal names: their grids and blocks, else their places in the files."""
-    shapes = [sentences.geometry(m.result.measurement) for m in marks]
+    shapes = [names.geometry(m.result.measurement) for m in marks]
     same_name = Counter(m.name for m in marks)
     same_both = Counter((m.name, shape) for m, shape in zip(marks, shapes, strict=True))
 
@@ -217,10 +216,10 @@ def _details(marks: Sequence[Mark]) -> list[str]:
 
 
 def _notes(part: Chosen) -> Iterable[str]:
-    yield sentences.UNDER_PROFILER
-    if scope := sentences.scope(part):
+    yield overview.UNDER_PROFILER
+    if scope := overview.scope(part):
         yield f"{scope}."
-    yield from sentences.source_notes(part)
+    yield from overview.source_notes(part)
 
 
 def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:

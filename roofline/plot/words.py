@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from roofline.model import Bound, Result, Verdict
 from roofline.plot.scene import Mark
-from roofline.render import sentences
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 
@@ -27,7 +26,7 @@ def rest(marks: Iterable[Mark], what: str) -> str:
 
 def limit(judged: Verdict) -> str:
     """What holds a kernel back: "issue slots 78 %", "grid too small"; "" where that is unknown."""
-    text = sentences.limited_by(judged)
+    text = said.limited_by(judged)
     if judged.bound in (Bound.BANDWIDTH, Bound.COMPUTE) and judged.limiter_percent is not None:
         return f"{text} {numbers.percent(judged.limiter_percent)}"
     return text
@@ -64,7 +63,7 @@ def times(mark: Mark) -> tuple[str, ...]:
     if not mark.total_s:
         return ("duration not measured",)
     short = numbers.duration(mark.total_s)
-    full = f"{short} in {sentences.plural(mark.count, 'launch')}" if mark.count > 1 else short
+    full = f"{short} in {numbers.plural(mark.count, 'launch')}" if mark.count > 1 else short
     if mark.share is None:
         return full, short
     part = share(mark.share)

@@ -22,13 +22,12 @@ from roofline.compare.model import (
     Unpaired,
 )
 from roofline.model import QUANTITIES, Bound, Family
-from roofline.render.sentences import plural
 from roofline.text import names, numbers
 from roofline.text import verdict as said
-from roofline.text.comparison import amount, change, from_to, work
+from roofline.text.comparison import change, from_to, work
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.notes import note_text
-from roofline.text.numbers import clock, duration, percent, plain, times
+from roofline.text.numbers import amount, clock, duration, percent, plain, plural, times
 from roofline.units import unit_of_precision
 
 ROWS = 10

@@ -29,6 +29,11 @@ def filled(kind: type[_T], value: object, **more: Any) -> _T:
     return msgspec.convert(found, kind, from_attributes=True)
 
 
+def text(value: object, *, indent: int = 0) -> str:
+    """A document, by default on one line; NaN and infinity are null: not measured."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteDocument:
     """Something that a reader must know."""

@@ -7,24 +7,18 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import Bound, Group, Measurement, Result, Verdict
-from roofline.render import evidence, sentences, summary
-from roofline.text import names, numbers
+from roofline.model import QUANTITIES, Bound, Group, Measurement, Result, Verdict
+from roofline.text import console, names, numbers
 from roofline.text import verdict as said
-from roofline.text.console import (
-    INDENT,
-    NARROWEST,
-    bound,
-    bullet,
-    bullets,
-    hanging,
-    line,
-    lines,
-    to_text,
-)
+from roofline.text.console import NARROWEST, bullet, grid, indented, lines
 from roofline.text.notes import noted
+from roofline.units import ELAPSED, LEVELS
+from roofline.view import missing_of
 
 _SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
+_BAR = 10
+_STALLS = 6
+_IDLE = 0.1  # units less busy than this are listed in one line
 
 
 def render(
@@ -36,66 +30,61 @@ def render(
 ) -> str:
     """Everything about ``group``; ``others`` are kernels that the same words meant too."""
     result = group.result
+    v, m = result.verdict, result.measurement
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
-        ("Claim", _claim(result)),
-        ("Rule", iter([line(_rule(result.verdict, result.measurement))])),
-        (
-            f"Utilisation in % of peak ({evidence.ELAPSED})",
-            evidence.units_table(result.measurement),
-        ),
-        ("Numbers", evidence.numbers_table(result.measurement)),
-        ("Peaks", evidence.peaks_table(result)),
-        ("Stalled warps", evidence.stalls_table(result.measurement)),
-        ("What would refute this", lines([said.refute(result)])),
+        ("Claim", lines(_headline(v), said.claim(result), said.context(result))),
+        ("Rule", lines(_rule(v, m))),
+        (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
+        ("Numbers", _numbers(m)),
+        ("Peaks", _peaks(result)),
+        ("Stalled warps", _stalls(m)),
+        ("What would refute this", lines(said.refute(result))),
         ("Try first", _try(result)),
-        ("What that could buy", lines([sentences.bounds(result)])),
-        ("Not worth the time", bullets(said.avoid(result))),
+        ("What that could buy", lines(said.bounds(result))),
+        ("Not worth the time", map(bullet, said.avoid(result))),
         ("How sure", _sure(result)),
-        ("Not measured", _gaps(result)),
-        ("Notes", bullets(list(noted(result.measurement.notes)))),
-        ("Matching kernels too", _others(others)),
+        (
+            "Not measured",
+            (
+                bullet(f"{names.quantity(missing.quantity)}: collect with {missing.flag}")
+                for missing in missing_of(result)
+            ),
+        ),
+        ("Notes", map(bullet, noted(m.notes))),
+        ("Matching kernels too", map(bullet, map(_other, others))),
     )
-    parts: list[RenderableType] = list(_title(group))
+    parts = list(_title(group))
     for title, body in sections:
-        below = list(body)
-        if below:
-            parts += [Text(f"\n{title}", style="bold"), *below]
-    return to_text(parts, width=max(width, NARROWEST), color=color)
+        parts += console.section(title, body)
+    return console.to_text(parts, width=max(width, NARROWEST), color=color)
 
 
 def _title(group: Group) -> Iterator[RenderableType]:
-    m = group.result.measurement
+    m, several = group.result.measurement, len(group.launches) > 1
     yield Text(names.short(m.demangled or m.name, 100), style="bold")
     if m.demangled and m.demangled != m.name:
         yield Text(names.middle(names.printable(m.demangled), _SIGNATURE), style="dim")
-    where = m.device.name or "unknown GPU"
     yield Text(
-        f"{sentences.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
-        f"block {names.dims(m.block)}, on {where}"
+        f"{numbers.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
+        f"block {names.dims(m.block)}, on {m.device.name or 'unknown GPU'}"
     )
     if m.nvtx:
         yield Text(f"in NVTX range {names.printable(' > '.join(m.nvtx))}")
-    spread = (
-        f", {numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each"
-        if len(group.launches) > 1
-        else ""
-    )
+    spread = f", {numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each"
     yield Text(
-        f"{numbers.duration(group.total_s)} under the profiler{spread}, "
+        f"{numbers.duration(group.total_s)} under the profiler{spread if several else ''}, "
         f"{numbers.share(group.share)} of the time profiled"
     )
-    if len(group.launches) > 1:
-        counts = ", ".join(f"{bound_} {count}" for bound_, count in group.bounds.items())
+    if several:
+        counts = ", ".join(f"{bound} {count}" for bound, count in group.bounds.items())
         yield Text(f"Numbers below are sums over the launches. Judged one by one: {counts}")
 
 
-def _claim(result: Result) -> Iterator[RenderableType]:
-    v = result.verdict
-    limited = sentences.limited_by(v)
-    head = bound(v.bound) + Text(f": {limited}" if limited else "")
-    head += Text(", co-limited" if v.co_limited else "") + Text(f" (confidence {v.confidence})")
-    yield line(head)
-    yield from lines([said.claim(result), said.context(result)])
+def _headline(v: Verdict) -> Text:
+    limited = said.limited_by(v)
+    text = f": {limited}" if limited else ""
+    text += ", co-limited" if v.co_limited else ""
+    return console.bound(v.bound) + Text(f"{text} (confidence {v.confidence})")
 
 
 def _rule(v: Verdict, m: Measurement) -> str:
@@ -105,51 +94,128 @@ def _rule(v: Verdict, m: Measurement) -> str:
         return (
             "The busiest unit decides. No unit's utilisation was measured, so nothing is claimed."
         )
-    busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {_exactly(nearest.percent)}"
+    at = numbers.percent(nearest.percent, places=1)
+    busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {at}"
     if v.bound is Bound.LATENCY:
         return f"{busiest} is under {v.rule.latency:g} % (--latency-threshold): latency."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
-    rival = max(
-        (u for u in m.units if u.family != nearest.family),
-        key=lambda use: use.percent,
-        default=None,
-    )
+    others = [use for use in m.units if use.family != nearest.family]
+    rival = max(others, key=lambda use: use.percent, default=None)
     text = f"{busiest}, not under {v.rule.latency:g} % (--latency-threshold), is {nearest.family}"
     if rival is None:
         return f"{text}; nothing of the other family was measured."
     near = "within" if v.co_limited else "not within"
     return (
         f"{text}. The busiest of {rival.family}, {names.unit(rival.unit)} at "
-        f"{_exactly(rival.percent)}, is {near} {v.rule.balance:g} points of it (--balance)."
+        f"{numbers.percent(rival.percent, places=1)}, is {near} {v.rule.balance:g} points of it "
+        "(--balance)."
     )
 
 
 def _try(result: Result) -> Iterator[RenderableType]:
     steps = said.try_first(result) or (said.hint(result),)
     for place, step in enumerate(steps, 1):
-        yield hanging(f"{place}. ", step, indent=INDENT)
+        yield console.hanging(f"{place}. ", step, indent=console.INDENT)
 
 
 def _sure(result: Result) -> Iterator[RenderableType]:
     reasons = said.confidence_reasons(result)
-    yield line(f"{result.verdict.confidence}" + (", because" if reasons else ""))
-    yield from bullets(reasons)
+    yield from lines(f"{result.verdict.confidence}" + (", because" if reasons else ""))
+    yield from map(bullet, reasons)
 
 
-def _gaps(result: Result) -> Iterator[RenderableType]:
-    for missing in summary.missing_of(result):
-        yield bullet(f"{names.quantity(missing.quantity)}: collect with {missing.flag}")
+def _other(group: Group) -> str:
+    m = group.result.measurement
+    name = names.short(m.demangled or m.name, 70)
+    return f"{name}  {names.geometry(m)}  {numbers.duration(group.total_s)}"
 
 
-def _others(others: Sequence[Group]) -> Iterator[RenderableType]:
-    for group in others:
-        m = group.result.measurement
-        yield bullet(
-            f"{names.short(m.demangled or m.name, 70)}  {sentences.geometry(m)}  "
-            f"{numbers.duration(group.total_s)}"
+# --- evidence ---------------------------------------------------------------------------------
+
+
+def _units(m: Measurement) -> Iterator[RenderableType]:
+    """How busy each unit was, and by which metric."""
+    table = grid(5)
+    ranked = sorted(m.units, key=lambda use: use.percent, reverse=True)
+    for use in (u for u in ranked if u.percent >= _IDLE):
+        table.add_row(
+            names.unit(use.unit),
+            Text(console.bar(use.percent, _BAR), style="cyan"),
+            Text(numbers.percent(use.percent, places=1), justify="right"),
+            str(use.family),
+            _dim(use.metric.removesuffix(ELAPSED)),
         )
+    if table.row_count:
+        yield indented(table)
+    idle = ", ".join(names.unit(u.unit) for u in ranked if u.percent < _IDLE)
+    yield from lines(idle and f"under {_IDLE} %: {idle}")
 
 
-def _exactly(value: float) -> str:
-    return numbers.percent(value, places=1)
+def _numbers(m: Measurement) -> Iterator[RenderableType]:
+    """Every quantity that was measured, and how it was read."""
+    table = grid(3)
+
+    def add(label: str, value: str, *origins: str) -> None:
+        found = (m.provenance[key] for key in origins if key in m.provenance)
+        table.add_row(label, value, _dim(next(found, "")))
+
+    for name, quantity in QUANTITIES.items():
+        value = getattr(m, name, None)
+        if value is not None and name not in ("total_operations", "operations_per_s"):
+            add(quantity.label, numbers.amount(value, quantity.unit), quantity.origin)
+    for key, count in m.operations.items():
+        kept = f" into {m.accumulate[key].upper()}" if key in m.accumulate else ""
+        general = "operations.tensor" if key.startswith("tensor") else ""
+        label = f"{names.operation(key)} operations{kept}"
+        add(label, numbers.exact(count), f"operations.{key}", general)
+    for ran in m.unmeasured:
+        add(f"{names.operation(ran)} operations", "ran, not counted")
+    if m.occupancy_limiter:
+        limiter = "occupancy_limiter"
+        add(names.quantity(limiter), names.words(m.occupancy_limiter), limiter)
+    if table.row_count:
+        yield indented(table)
+
+
+def _peaks(result: Result) -> Iterator[RenderableType]:
+    """The peaks of each kind, where they come from, and how much of them was reached."""
+    m, v, kinds = result.measurement, result.verdict, result.peaks.of_kind()
+    how = result.peaks.report.how
+    table = grid(len(kinds) + 3)
+    heads = ("", *(p.kind for p in kinds), "reached", "the report's comes from")
+    table.add_row(*(Text(head, style="bold") for head in heads))
+    for level in LEVELS:
+        name = f"{level}_bytes_per_s"
+        values = [getattr(p, name) for p in kinds]
+        if any(value is not None for value in values):
+            reached = numbers.bandwidth(getattr(m, name, None))
+            shown = map(numbers.bandwidth, values)
+            table.add_row(names.quantity(name), *shown, reached, _dim(how.get(level, "")))
+    for key in m.operations:
+        values = [p.operations_per_s.get(key) for p in kinds]
+        if any(value is not None for value in values):
+            rates = (numbers.rate(value, names.operation_unit(key)) for value in values)
+            reached = numbers.percent(v.roof_percent.get(key))
+            table.add_row(names.operation(key), *rates, reached, _dim(how.get(key, "")))
+    if table.row_count > 1:
+        yield indented(table)
+    for peaks in kinds:
+        yield bullet(f"{peaks.kind}: {peaks.source}")
+    if v.ridge is not None and v.dominant:
+        side = f"; this kernel is on the {v.ridge_side} side" if v.ridge_side else ""
+        ridge = f"{numbers.plain(v.ridge)} {names.operation_unit(v.dominant)}/B"
+        yield bullet(f"ridge for {names.operation(v.dominant)}: {ridge}{side}")
+
+
+def _stalls(m: Measurement) -> Iterator[RenderableType]:
+    """What warps waited for, as shares of all that they waited."""
+    table = grid(2)
+    for stall in m.stalls[:_STALLS]:
+        table.add_row(names.words(stall.reason), Text(numbers.share(stall.share), justify="right"))
+    if table.row_count:
+        yield indented(table)
+
+
+def _dim(text: str) -> Text:
+    return Text(names.printable(text), style="dim")

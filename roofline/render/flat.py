@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from roofline.errors import UsageError
-from roofline.model import PRECISIONS, Analysis, Group, Peaks, Result
+from roofline.model import FOLDS, PRECISIONS, QUANTITIES, Analysis, Fold, Measurement
 from roofline.text import verdict as said
 from roofline.text.names import last_part
 from roofline.units import UNITS
-from roofline.view import Chosen, chosen, whole
+from roofline.view import Chosen, Row, chosen, missing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,15 +28,6 @@ Type = Literal["text", "integer", "number", "flag"]
 STALLS = 3  # how many stall reasons have columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of a flat table: a launch, or a kernel with its ``group``."""
-
-    result: Result
-    share: float | None
-    group: Group | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """A named column and how a row fills it; ``None`` where nothing was measured."""
@@ -46,29 +37,39 @@ class Column:
     cell: Callable[[Row], Cell]
 
 
-def rows(part: Chosen, *, launches: bool) -> Iterator[Row]:
-    """The launches of ``part`` in its order, or its kernels."""
-    if launches:
-        for position in part.order:
-            yield Row(result=part.analysis.results[position], share=part.shares[position])
-    else:
-        for group in part.analysis.groups:
-            yield Row(result=group.result, share=group.share, group=group)
-
-
 def columns(*, launches: bool) -> tuple[Column, ...]:
     """The columns of a table of launches, or of one of kernels."""
-    return (*IDENTITY, *(LAUNCH if launches else GROUP), *NUMBERS)
+    return (*_IDENTITY, *(_LAUNCH if launches else _GROUP), *_NUMBERS)
 
 
-def _measured(name: str, kind: Type = "number", attribute: str | None = None) -> Column:
-    get = attrgetter(attribute or name)
-    return Column(name, kind, lambda row: get(row.result.measurement))
+def _from(path: str, kind: Type = "number", name: str = "") -> Column:
+    """An attribute of a row, named after it; a row without that has an empty cell."""
+    get = attrgetter(path)
+    return Column(name or path.rpartition(".")[2], kind, lambda row: get(row))
+
+
+def _measured(name: str, kind: Type = "number") -> Column:
+    return _from(f"result.measurement.{name}", kind)
 
 
 def _judged(name: str, kind: Type = "number") -> Column:
-    get = attrgetter(name)
-    return Column(name, kind, lambda row: get(row.result.verdict))
+    return _from(f"result.verdict.{name}", kind)
+
+
+def _device(name: str, kind: Type, column: str = "") -> Column:
+    return _from(f"result.measurement.device.{name}", kind, column)
+
+
+def _text(name: str, cell: Callable[[Row], Cell]) -> Column:
+    return Column(name, "text", cell)
+
+
+def _number(name: str, cell: Callable[[Row], Cell]) -> Column:
+    return Column(name, "number", cell)
+
+
+def _of_group(name: str) -> Column:
+    return _number(name, lambda row: getattr(row.group, name, None))
 
 
 def _dim(name: str, axis: int) -> Column:
@@ -79,47 +80,40 @@ def _dim(name: str, axis: int) -> Column:
     return Column(f"{name}_{'xyz'[axis]}", "integer", cell)
 
 
-def _grouped(name: str) -> Column:
-    return Column(name, "number", lambda row: getattr(row.group, name, None))
-
-
 def _utilization(unit: str) -> Column:
     def cell(row: Row) -> Cell:
         return next((u.percent for u in row.result.measurement.units if u.unit == unit), None)
 
-    return Column(f"utilization_{unit}_percent", "number", cell)
+    return _number(f"utilization_{unit}_percent", cell)
 
 
 def _operations(key: str) -> Column:
-    return Column(
-        f"operations_{key}", "number", lambda row: row.result.measurement.operations.get(key)
-    )
-
-
-def _peak(kind: str, name: str, value: Callable[[Peaks, Row], float | None]) -> Column:
-    def cell(row: Row) -> Cell:
-        peaks: Peaks | None = getattr(row.result.peaks, kind)
-        return None if peaks is None else value(peaks, row)
-
-    return Column(f"peak_{kind}_{name}", "number", cell)
-
-
-def _dominant_peak(peaks: Peaks, row: Row) -> float | None:
-    return peaks.operations_per_s.get(row.result.verdict.dominant or "")
+    return _number(f"operations_{key}", lambda row: row.result.measurement.operations.get(key))
 
 
 def _stall(place: int) -> tuple[Column, Column]:
-    def reason(row: Row) -> Cell:
+    def told(row: Row, what: str) -> Cell:
         stalls = row.result.measurement.stalls
-        return stalls[place].reason if place < len(stalls) else None
-
-    def share(row: Row) -> Cell:
-        stalls = row.result.measurement.stalls
-        return stalls[place].share if place < len(stalls) else None
+        return getattr(stalls[place], what) if place < len(stalls) else None
 
     return (
-        Column(f"stall_{place + 1}", "text", reason),
-        Column(f"stall_{place + 1}_share", "number", share),
+        _text(f"stall_{place + 1}", lambda row: told(row, "reason")),
+        _number(f"stall_{place + 1}_share", lambda row: told(row, "share")),
+    )
+
+
+def _peaks(kind: str) -> tuple[Column, Column]:
+    def bandwidth(row: Row) -> Cell:
+        peaks = getattr(row.result.peaks, kind)
+        return None if peaks is None else peaks.dram_bytes_per_s
+
+    def operations(row: Row) -> Cell:
+        peaks, dominant = getattr(row.result.peaks, kind), row.result.verdict.dominant
+        return None if peaks is None else peaks.operations_per_s.get(dominant or "")
+
+    return (
+        _number(f"peak_{kind}_dram_bytes_per_s", bandwidth),
+        _number(f"peak_{kind}_dominant_operations_per_s", operations),
     )
 
 
@@ -128,73 +122,62 @@ def _dominant_roof(row: Row) -> Cell:
     return verdict.roof_percent.get(verdict.dominant or "")
 
 
-def _codes(row: Row) -> str:
-    return " ".join(dict.fromkeys(note.code for note in row.result.measurement.notes))
+def _codes(codes: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(codes))
 
 
-def _gaps(row: Row) -> str:
-    both = (*row.result.measurement.missing, *row.result.verdict.missing)
-    return "; ".join(dict.fromkeys(missing.quantity for missing in both))
+# What of a measurement has columns, in the order of its fields: what can be summed, and the rest.
+_TOLD = [n for n in FOLDS[Measurement] if n in QUANTITIES or n == "occupancy_limiter"]
+_SUMS = [n for n in _TOLD if FOLDS[Measurement][n] is Fold.SUM and n != "duration_s"]
+_STATES = [n for n in _TOLD if FOLDS[Measurement][n] is not Fold.SUM]
 
-
-IDENTITY = (
-    Column("source", "text", lambda row: last_part(row.result.measurement.source)),
+_SHARE = _from("share")
+_IDENTITY = (
+    _text("source", lambda row: last_part(row.result.measurement.source)),
     _measured("range", "integer"),
     _measured("index", "integer"),
-    Column("kind", "text", lambda row: str(row.result.measurement.kind)),
+    _text("kind", lambda row: str(row.result.measurement.kind)),
     _measured("name", "text"),
     _measured("demangled", "text"),
     *(_dim("grid", axis) for axis in range(3)),
     *(_dim("block", axis) for axis in range(3)),
-    _measured("device", "text", "device.name"),
-    _measured("compute_capability", "text", "device.compute_capability"),
-    _measured("sm_count", "integer", "device.sm_count"),
-    _measured("device_index", "integer", "device.index"),
+    _device("name", "text", "device"),
+    _device("compute_capability", "text"),
+    _device("sm_count", "integer"),
+    _device("index", "integer", "device_index"),
     _measured("process", "integer"),
-    Column("nvtx", "text", lambda row: " / ".join(row.result.measurement.nvtx)),
+    _text("nvtx", lambda row: " / ".join(row.result.measurement.nvtx)),
 )
-LAUNCH = (_measured("duration_s"), Column("share", "number", lambda row: row.share))
-GROUP = (
+_LAUNCH = (_measured("duration_s"), _SHARE)
+_GROUP = (
     Column("launches", "integer", lambda row: len(row.group.launches) if row.group else None),
-    *(_grouped(name) for name in ("total_s", "min_s", "max_s")),
-    Column("share", "number", lambda row: row.share),
+    *map(_of_group, ("total_s", "min_s", "max_s")),
+    _SHARE,
 )
-NUMBERS = (
-    Column("bound", "text", lambda row: str(row.result.verdict.bound)),
+_NUMBERS = (
+    _text("bound", lambda row: str(row.result.verdict.bound)),
     *(_judged(name, "text") for name in ("limiter", "nearest", "cause")),
     _judged("limiter_percent"),
     _judged("co_limited", "flag"),
-    Column("confidence", "text", lambda row: str(row.result.verdict.confidence)),
+    _text("confidence", lambda row: str(row.result.verdict.confidence)),
     _judged("floor_s"),
     _judged("next_limiter", "text"),
     _judged("next_floor_s"),
-    *(_measured(f"{name}_bytes") for name in ("dram", "dram_read", "dram_write", "l2", "l1")),
-    _measured("total_operations"),
-    *(_measured(name) for name in ("arithmetic_intensity", "dram_bytes_per_s")),
-    _measured("operations_per_s"),
+    *map(_measured, _SUMS),
+    *map(_measured, ("total_operations", "arithmetic_intensity")),
+    *map(_measured, ("dram_bytes_per_s", "operations_per_s")),
     _judged("dominant", "text"),
-    Column("dominant_roof_percent", "number", _dominant_roof),
+    _number("dominant_roof_percent", _dominant_roof),
     _judged("ridge"),
     _judged("ridge_side", "text"),
-    *(_measured(name) for name in ("sm_clock_hz", "dram_clock_hz", "waves")),
-    *(_measured(name) for name in ("occupancy_percent", "theoretical_occupancy_percent")),
-    _measured("occupancy_limiter", "text"),
-    *(_measured(name) for name in ("registers_per_thread", "shared_memory_bytes")),
-    *(_measured(name) for name in ("sm_active_percent", "passes")),
-    *(_utilization(key) for key in UNITS),
-    *(_operations(key) for key in PRECISIONS),
+    *(_measured(name, "number" if name in QUANTITIES else "text") for name in _STATES),
+    *map(_utilization, UNITS),
+    *map(_operations, PRECISIONS),
     *(column for place in range(STALLS) for column in _stall(place)),
-    *(
-        column
-        for kind in ("report", "datasheet", "achieved")
-        for column in (
-            _peak(kind, "dram_bytes_per_s", lambda peaks, _: peaks.dram_bytes_per_s),
-            _peak(kind, "dominant_operations_per_s", _dominant_peak),
-        )
-    ),
-    Column("notes", "text", _codes),
-    Column("missing", "text", _gaps),
-    Column("hint", "text", lambda row: said.hint(row.result)),
+    *(column for kind in ("report", "datasheet", "achieved") for column in _peaks(kind)),
+    _text("notes", lambda row: _codes(note.code for note in row.result.measurement.notes)),
+    _text("missing", lambda row: "; ".join(gap.quantity for gap in missing_of(row.result))),
+    _text("hint", lambda row: said.hint(row.result)),
 )
 
 
@@ -209,12 +192,12 @@ def to_csv(view: Analysis | Chosen, *, launches: bool = False) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(column.name for column in table)
-    for row in rows(chosen(view), launches=launches):
-        writer.writerow(_text(column.cell(row)) for column in table)
+    for row in chosen(view).rows(launches=launches):
+        writer.writerow(_written(column.cell(row)) for column in table)
     return out.getvalue()
 
 
-def _text(value: Cell) -> str:
+def _written(value: Cell) -> str:
     """One line, and nothing that a spreadsheet would run as a formula."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
@@ -251,17 +234,18 @@ def to_frame(view: Analysis | Chosen, *, launches: bool = True) -> pd.DataFrame:
         raise UsageError(
             "data frames need pandas", why=str(error), hint="pip install pandas"
         ) from error
-    table = columns(launches=launches)
-    lines = list(rows(_part(view), launches=launches))
-    return pd.DataFrame(
-        {
-            column.name: pd.array(
-                [_na(column.cell(line), column.type) for line in lines],
-                dtype=_DTYPES[column.type],
-            )
-            for column in table
-        }
-    )
+    part = chosen(view)
+    if isinstance(view, Analysis):  # its results position by position
+        part = replace(part, order=tuple(range(len(part.order))))
+    rows = list(part.rows(launches=launches))
+
+    def values(column: Column) -> Any:
+        absent = math.nan if column.type == "number" else None
+        cells = (column.cell(row) for row in rows)
+        found = [absent if cell is None else cell for cell in cells]
+        return pd.array(found, dtype=_DTYPES[column.type])
+
+    return pd.DataFrame({column.name: values(column) for column in columns(launches=launches)})
 
 
 def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> None:
@@ -280,17 +264,3 @@ def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> Non
             why="it is not installed",
             hint="pip install pandas pyarrow",
         ) from error
-
-
-def _part(view: Analysis | Chosen) -> Chosen:
-    """An analysis in file order: a frame's rows are ``Analysis.results``, position by position."""
-    if isinstance(view, Chosen):
-        return view
-    part = whole(view)
-    return replace(part, order=tuple(range(len(part.order))))
-
-
-def _na(value: Cell, kind: Type) -> Any:
-    if value is None:
-        return float("nan") if kind == "number" else None
-    return value

@@ -12,9 +12,10 @@ from roofline.model import Group
 from roofline.render.documents import JoinedDocument, JoinedShareDocument, filled
 from roofline.render.markdown import code, escaped
 from roofline.render.selection import speedups, warning
-from roofline.render.sentences import limited_by, plural
 from roofline.text import names, numbers
 from roofline.text.console import NARROWEST, hanging, to_text
+from roofline.text.numbers import plural
+from roofline.text.verdict import limited_by
 from roofline.timeline.join import Joined, JoinedKernel
 from roofline.timeline.model import KernelShare
 

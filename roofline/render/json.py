@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, TypeVar
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from roofline import __version__
@@ -32,12 +31,12 @@ from roofline.render.documents import (
     Text,
     about,
     note_documents,
+    text,
 )
-from roofline.render.summary import missing_of
 from roofline.text import verdict as said
 from roofline.text.names import last_part
 from roofline.units import UNITS
-from roofline.view import Chosen, chosen
+from roofline.view import Chosen, chosen, missing_of
 
 SCHEMA = "roofline.analysis/1"
 DESCRIPTION = (
@@ -274,7 +273,7 @@ def chunks(view: Analysis | Chosen, timeline: JoinedDocument | None = None) -> I
         if key in rows:
             yield from _array(rows[key])
         else:
-            yield _text(value)
+            yield text(value)
     yield "}\n"
 
 
@@ -343,11 +342,6 @@ def _peaks(peaks: PeakSet) -> PeaksDocument:
 def _array(items: Iterable[Struct]) -> Iterator[str]:
     separator = "[\n"
     for item in items:
-        yield separator + _text(item)
+        yield separator + text(item)
         separator = ",\n"
     yield "[]" if separator == "[\n" else "]"
-
-
-def _text(value: object) -> str:
-    """One line; NaN and infinity are null: not measured."""
-    return msgspec.json.format(msgspec.json.encode(value, enc_hook=dict), indent=0).decode()

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from roofline.model import Analysis, Result
-from roofline.render import sentences
-from roofline.render.flat import Row, rows
-from roofline.render.summary import busiest
+from roofline.model import Analysis
+from roofline.render import overview
 from roofline.text import names, numbers
 from roofline.text import verdict as said
-from roofline.view import Chosen, chosen
+from roofline.view import Chosen, Row, chosen
 
 ROWS = 10  # more than that nobody reads in a pull request
-_HEADER = ("#", "kernel", "count", "time", "share", "limited by", "busiest units", "FLOP/B", "sure")
-_ALIGN = ("--:", "---", "--:", "--:", "--:", "---", "---", "--:", "---")
+NAME = 60  # letters of a kernel's name
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"})
-
-
-def render(
-    view: Analysis | Chosen, *, launches: bool = False, limit: int | None = ROWS, hints: int = 3
-) -> str:
-    """The kernels of ``view`` (or its launches) as Markdown, at most ``limit`` rows."""
-    part = chosen(view)
-    all_rows = list(rows(part, launches=launches))
-    shown = all_rows[:limit]
-    noun = "launch" if launches else "kernel"
-    lines = [f"{escaped(line)}  " for line in sentences.head(part)]
-    lines += ["", *table(shown)] if shown else ["", "Nothing matches."]
-    if len(all_rows) > len(shown):
-        lines += ["", f"... and {sentences.plural(len(all_rows) - len(shown), noun)} more"]
-    lines += _hints(shown[:hints])
-    lines += ["", f"<sub>{sentences.UNDER_PROFILER}</sub>"]
-    footnotes = list(sentences.footnotes(part, [row.result for row in shown]))
-    lines += ["", *(f"- {escaped(line)}" for line in footnotes)] if footnotes else []
-    return "\n".join(lines) + "\n"
-
-
-def table(shown: Sequence[Row]) -> Iterator[str]:
-    """The lines of a pipe table."""
-    yield _line(_HEADER)
-    yield _line(_ALIGN)
-    texts = names.short_all(
-        [r.result.measurement.demangled or r.result.measurement.name for r in shown], 60
-    )
-    for rank, (row, name) in enumerate(zip(shown, texts, strict=True), 1):
-        yield _line(_cells(rank, name, row))
+_TITLES = (
+    *("-#", "kernel", "-count", "-time", "-share", "limited by", "busiest units", "-FLOP/B"),
+    "sure",
+)
 
 
 def escaped(text: str) -> str:
@@ -58,35 +29,60 @@ def code(text: str) -> str:
     return "`" + names.printable(text).replace("`", "'").replace("|", "\\|") + "`"
 
 
+def table(titles: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a pipe table; a column whose title begins with "-" is aligned right."""
+    titles = list(titles)
+    aligned = ["--:" if title.startswith("-") else "---" for title in titles]
+    for cells in ([title.removeprefix("-") for title in titles], aligned, *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def bullets(texts: Iterable[str]) -> list[str]:
+    """The lines of a list, after an empty one; nothing where there are no texts."""
+    listed = [f"- {escaped(text)}" for text in texts]
+    return ["", *listed] if listed else []
+
+
+def render(
+    view: Analysis | Chosen, *, launches: bool = False, limit: int | None = ROWS, hints: int = 3
+) -> str:
+    """The kernels of ``view`` (or its launches) as Markdown, at most ``limit`` rows."""
+    part = chosen(view)
+    rows = list(part.rows(launches=launches))
+    shown = rows[:limit]
+    called = names.short_all((row.name for row in shown), NAME)
+    cells = map(_cells, range(1, len(shown) + 1), called, shown)
+    lines = [f"{escaped(line)}  " for line in overview.head(part)]
+    lines += ["", *(table(_TITLES, cells) if shown else ["Nothing matches."])]
+    if left_out := len(rows) - len(shown):
+        more = numbers.plural(left_out, "launch" if launches else "kernel")
+        lines += ["", f"... and {more} more"]
+    lines += ["", *_hints(shown[:hints])] if shown else []
+    lines += ["", f"<sub>{overview.UNDER_PROFILER}</sub>"]
+    lines += bullets(overview.footnotes(part, [row.result for row in shown]))
+    return "\n".join(lines) + "\n"
+
+
 def _cells(rank: int, name: str, row: Row) -> tuple[str, ...]:
     m, v = row.result.measurement, row.result.verdict
-    limited = sentences.limited_by(v)
-    near = ", co-limited" if v.co_limited else ""
+    limited = said.limited_by(v)
+    busiest = (f"{names.unit(use.unit)} {numbers.percent(use.percent)}" for use in row.busiest[:3])
     return (
         str(rank),
         code(name),
         str(len(row.group.launches)) if row.group else f"\\#{m.index}",
-        numbers.duration(row.group.total_s if row.group else m.duration_s),
+        numbers.duration(row.time_s),
         numbers.share(row.share),
-        f"**{v.bound}**" + (f": {escaped(limited)}" if limited else "") + near,
-        _units(row.result),
+        f"**{v.bound}**"
+        + (f": {escaped(limited)}" if limited else "")
+        + (", co-limited" if v.co_limited else ""),
+        ", ".join(busiest),
         numbers.plain(m.arithmetic_intensity),
         str(v.confidence),
     )
 
 
-def _units(result: Result) -> str:
-    shown = busiest(result)[:3]
-    return ", ".join(f"{names.unit(use.unit)} {numbers.percent(use.percent)}" for use in shown)
-
-
 def _hints(shown: Sequence[Row]) -> Iterator[str]:
-    if shown:
-        yield ""
     for rank, row in enumerate(shown, 1):
-        hint, most = said.hint(row.result), sentences.bounds(row.result)
+        hint, most = said.hint(row.result), said.bounds(row.result)
         yield f"{rank}. {escaped(hint)}" + (f" ({escaped(most)})" if most else "")
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from roofline.render.markdown import code, escaped
-from roofline.render.sentences import plural
 from roofline.text import names, numbers
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.notes import note_text
+from roofline.text.numbers import plural
 from roofline.timeline.model import (
     Apart,
     Basis,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import msgspec
-
 from roofline import __version__
 from roofline.model import Dim3
 from roofline.render.documents import (
@@ -20,6 +18,7 @@ from roofline.render.documents import (
     about,
     filled,
     note_documents,
+    text,
 )
 from roofline.render.selection import LEFT_OUT, command
 from roofline.timeline.model import (
@@ -150,8 +149,7 @@ class SelectionDocument:
 
 def render(selection: Selection) -> str:
     """``selection`` as JSON text; keys hold SI units, ``null`` is not known."""
-    text = msgspec.json.format(msgspec.json.encode(document(selection)), indent=1)
-    return text.decode() + "\n"
+    return text(document(selection), indent=1) + "\n"
 
 
 def document(selection: Selection) -> SelectionDocument:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from roofline.render.documents import text
 from roofline.specs import Source, Spec
 from roofline.specs.audit import BANDWIDTH, Checked, PeakRow, figures, peak_rows, used_sources
 from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
@@ -141,7 +141,7 @@ def document(specs: Sequence[Spec], sources: Mapping[str, Source]) -> str:
         "gpus": [_gpu(spec) for spec in specs],
         "sources": {key: sources[key] for key in used},
     }
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
+    return text(content, indent=2)
 
 
 def _gpu(spec: Spec) -> dict[str, Any]:

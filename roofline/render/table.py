@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
-from roofline.model import Analysis, Bound, UnitUse
-from roofline.render import sentences
-from roofline.render.flat import Row, rows
-from roofline.render.summary import busiest
-from roofline.text import names, numbers
+from roofline.model import Analysis, Bound
+from roofline.render import overview
+from roofline.text import console, names, numbers
 from roofline.text import verdict as said
-from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, bar, bound, hanging, to_text
-from roofline.view import Chosen, chosen
+from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, hanging
+from roofline.view import Chosen, Row, chosen
 
 ROWS = 20  # shown where the caller does not say how many
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -43,16 +41,6 @@ class _Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """Two lines a row: ``cell`` gives both."""
-
-    title: str
-    width: int
-    cell: Callable[[_Line, _Layout], Text]
-    justify: Literal["left", "right"] = "left"
-
-
-@dataclass(frozen=True, slots=True)
 class _Line:
     """A row with its name, short enough for its column and longer for a sentence."""
 
@@ -60,6 +48,16 @@ class _Line:
     name: str
     full: str
     row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Two lines a row: ``cell`` gives both."""
+
+    title: str
+    width: int
+    cell: Callable[[_Line], Text]
+    justify: Literal["left", "right"] = "left"
 
 
 def render(
@@ -76,16 +74,16 @@ def render(
     """
     part = chosen(view)
     width = max(width, NARROWEST)
-    all_rows = list(rows(part, launches=launches))
-    shown = all_rows[:limit]
-    parts = _parts(part, shown, left_out=len(all_rows) - len(shown), width=width, launches=launches)
-    return to_text(parts, width=width, color=color)
+    rows = list(part.rows(launches=launches))
+    shown = rows[:limit]
+    parts = _parts(part, shown, left_out=len(rows) - len(shown), width=width, launches=launches)
+    return console.to_text(parts, width=width, color=color)
 
 
 def _parts(
     part: Chosen, shown: Sequence[Row], *, left_out: int, width: int, launches: bool
 ) -> Iterator[RenderableType]:
-    for i, sentence in enumerate(sentences.head(part)):
+    for i, sentence in enumerate(overview.head(part)):
         yield Text(sentence, style="bold" if i == 0 else "")
     yield Text()
     if not shown:
@@ -93,27 +91,27 @@ def _parts(
         return
     many_sources = len(part.analysis.sources) > 1
     layout = _layout(width, len(shown), many_sources=many_sources, launches=launches)
-    called = [row.result.measurement.demangled or row.result.measurement.name for row in shown]
+    called = [row.name for row in shown]
     texts, longer = (names.short_all(called, letters) for letters in (layout.kernel, _SENTENCE))
     lines = [_Line(i + 1, texts[i], longer[i], row) for i, row in enumerate(shown)]
-    yield _table(lines, layout)
-    if left_out:
-        what = "launch" if launches else "kernel"
-        yield Text(f"... and {sentences.plural(left_out, what)} more: --top N shows N", style="dim")
-    yield from _hints(lines)
-    yield from _footnotes(part, shown)
-
-
-def _table(lines: Sequence[_Line], layout: _Layout) -> Table:
-    table = Table(box=None, padding=(0, layout.gap, 0, 0), pad_edge=False, header_style="bold")
     columns = _columns(layout)
-    for column in columns:
-        table.add_column(
-            Text(column.title), width=column.width, justify=column.justify, overflow="ellipsis"
-        )
+    table = console.table(
+        *(Column(Text(c.title), width=c.width, justify=c.justify) for c in columns),
+        gap=layout.gap,
+    )
     for line in lines:
-        table.add_row(*(column.cell(line, layout) for column in columns))
-    return table
+        table.add_row(*(column.cell(line) for column in columns))
+    yield table
+    if left_out:
+        more = numbers.plural(left_out, "launch" if launches else "kernel")
+        yield Text(f"... and {more} more: --top N shows N", style="dim")
+    yield from _hints(lines[:HINTS])
+    yield Text()
+    if any(row.result.verdict.co_limited for row in shown):
+        yield hanging("* ", "co-limited: memory and compute are about equally near")
+    yield Text(overview.UNDER_PROFILER, style="dim")
+    for footnote in overview.footnotes(part, [row.result for row in shown]):
+        yield hanging("- ", footnote)
 
 
 # --- columns ----------------------------------------------------------------------------------
@@ -136,105 +134,94 @@ def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) 
         many_sources=many_sources,
         launches=launches,
     )
-    others = [c.width for c in _columns(layout) if c.cell is not _kernel]
-    kernel = width - sum(others) - layout.gap * len(others)
+    columns = _columns(layout)  # of which the one for the name takes nothing yet
+    kernel = width - sum(c.width for c in columns) - layout.gap * (len(columns) - 1)
     return replace(layout, kernel=min(max(kernel, 12), 72))
 
 
 def _columns(layout: _Layout) -> list[_Column]:
-    units_width = layout.unit + layout.bar + 7
-    what = "launch" if layout.launches else "kernel"
-    second = "index grid / block" if layout.launches else "count grid / block"
-    intensity = "FLOP/B" if layout.sure else "FLOP/B\nsure"
+    head = "launch\nindex" if layout.launches else "kernel\ncount"
+    titles = ("busiest units\n% of peak", *[""] * (layout.stacks - 1))
     columns = [
-        _Column("#", layout.rank, _rank, "right"),
-        _Column(f"{what}\n{second}", layout.kernel, _kernel),
+        _Column("#", layout.rank, lambda line: Text(str(line.rank)), "right"),
+        _Column(f"{head} grid / block", layout.kernel, lambda line: _kernel(line, layout)),
         _Column("time\nshare", 8, _time, "right"),
         _Column("limited by", layout.limited, _limited),
-        _Column("busiest units\n% of peak", units_width, _first_units),
+        *(
+            _Column(title, layout.unit + layout.bar + 7, _units(layout, 2 * i))
+            for i, title in enumerate(titles)
+        ),
     ]
-    if layout.stacks > 1:
-        columns.append(_Column("", units_width, _next_units))
-    columns.append(_Column(intensity, 8 if layout.sure else 6, _intensity, "right"))
+    if layout.sure:
+        columns.append(_Column("FLOP/B", 8, _intensity, "right"))
+    else:
+        columns.append(_Column("FLOP/B\nsure", 6, _intensity_and_confidence, "right"))
     if layout.rates:
         columns.append(_Column("DRAM\noperations", 12, _rates, "right"))
     if layout.sure:
-        columns.append(_Column("sure", 6, _sure))
+        columns.append(_Column("sure", 6, _confidence))
     return columns
 
 
-def _rank(line: _Line, _layout: _Layout) -> Text:
-    return Text(str(line.rank))
-
-
 def _kernel(line: _Line, layout: _Layout) -> Text:
-    m = line.row.result.measurement
-    count = len(line.row.group.launches) if line.row.group else m.count
-    first = f"#{m.index}" if layout.launches else f"{TIMES}{count}"
-    second = f"{first}  {sentences.geometry(m)}"
+    m, group = line.row.result.measurement, line.row.group
+    count = len(group.launches) if group else m.count
+    second = f"#{m.index}" if layout.launches else f"{TIMES}{count}"
+    second += f"  {names.geometry(m)}"
     if len(second) > layout.kernel:
         second = second.replace(" / ", "/")
     if layout.launches and layout.many_sources:
         second += f"  {names.last_part(m.source)}"
-    second = names.cut(second, layout.kernel)
-    return Text(line.name) + Text(f"\n{second}", style="dim")
+    return Text(line.name) + Text(f"\n{names.cut(second, layout.kernel)}", style="dim")
 
 
-def _time(line: _Line, _layout: _Layout) -> Text:
-    row = line.row
-    time_s = row.group.total_s if row.group else row.result.measurement.duration_s
-    return Text(f"{numbers.duration(time_s)}\n{numbers.share(row.share)}")
+def _time(line: _Line) -> Text:
+    return Text(f"{numbers.duration(line.row.time_s)}\n{numbers.share(line.row.share)}")
 
 
-def _limited(line: _Line, _layout: _Layout) -> Text:
+def _limited(line: _Line) -> Text:
     v = line.row.result.verdict
-    second = sentences.limited_by(v)
-    if v.co_limited:
-        second += " *"
-    return bound(v.bound) + Text(f"\n{second}", style="dim" if v.bound is Bound.UNKNOWN else "")
+    second = said.limited_by(v) + (" *" if v.co_limited else "")
+    style = "dim" if v.bound is Bound.UNKNOWN else ""
+    return console.bound(v.bound) + Text(f"\n{second}", style=style)
 
 
-def _first_units(line: _Line, layout: _Layout) -> Text:
-    return _units(line, layout, 0)
+def _units(layout: _Layout, first: int) -> Callable[[_Line], Text]:
+    """Two of the units from the busiest on, below each other, with bars."""
+
+    def cell(line: _Line) -> Text:
+        texts = []
+        for use in line.row.busiest[first : first + 2]:
+            name = names.unit(use.unit)
+            if len(name) > layout.unit:
+                name = name.removesuffix(" pipe").removesuffix(" slots")
+                name = names.middle(name, layout.unit)
+            bar = (console.bar(use.percent, layout.bar), "cyan")
+            percent = f" {numbers.percent(use.percent):>5}"
+            texts.append(Text.assemble(name.ljust(layout.unit + 1), bar, percent))
+        return Text("\n").join(texts)
+
+    return cell
 
 
-def _next_units(line: _Line, layout: _Layout) -> Text:
-    return _units(line, layout, 2)
-
-
-def _units(line: _Line, layout: _Layout, first: int) -> Text:
-    shown = busiest(line.row.result)[first : first + 2]
-    return Text("\n").join(_unit(use, layout) for use in shown)
-
-
-def _unit(use: UnitUse, layout: _Layout) -> Text:
-    name = names.unit(use.unit)
-    if len(name) > layout.unit:
-        name = names.middle(name.removesuffix(" pipe").removesuffix(" slots"), layout.unit)
-    percent = numbers.percent(use.percent)
-    return Text.assemble(
-        name.ljust(layout.unit + 1), (bar(use.percent, layout.bar), "cyan"), f" {percent:>5}"
-    )
-
-
-def _intensity(line: _Line, layout: _Layout) -> Text:
+def _intensity(line: _Line) -> Text:
     intensity = line.row.result.measurement.arithmetic_intensity
-    text = numbers.plain(intensity)
-    if layout.sure:
-        side = line.row.result.verdict.ridge_side if intensity is not None else None
-        return Text(text) + Text(f"\n{side or ''}", style="dim")
-    return Text(f"{text}\n") + _sure(line, layout)
+    side = line.row.result.verdict.ridge_side if intensity is not None else None
+    return Text(numbers.plain(intensity)) + Text(f"\n{side or ''}", style="dim")
 
 
-def _rates(line: _Line, _layout: _Layout) -> Text:
+def _intensity_and_confidence(line: _Line) -> Text:
+    intensity = line.row.result.measurement.arithmetic_intensity
+    return Text(f"{numbers.plain(intensity)}\n") + _confidence(line)
+
+
+def _rates(line: _Line) -> Text:
     m, key = line.row.result.measurement, line.row.result.verdict.dominant
-    return Text(
-        f"{numbers.bandwidth(m.dram_bytes_per_s)}\n"
-        f"{numbers.rate(m.operations_per_s, names.operation_unit(key))}"
-    )
+    rate = numbers.rate(m.operations_per_s, names.operation_unit(key))
+    return Text(f"{numbers.bandwidth(m.dram_bytes_per_s)}\n{rate}")
 
 
-def _sure(line: _Line, _layout: _Layout) -> Text:
+def _confidence(line: _Line) -> Text:
     confidence = line.row.result.verdict.confidence
     return Text(str(confidence), style=CONFIDENCE_STYLES[confidence])
 
@@ -243,29 +230,17 @@ def _sure(line: _Line, _layout: _Layout) -> Text:
 
 
 def _hints(lines: Sequence[_Line]) -> Iterator[RenderableType]:
-    """The hints of the top rows; one that several share is given once."""
+    """The hints of rows; one that several share is given once."""
     shared: dict[str, list[_Line]] = {}
-    for line in lines[:HINTS]:
+    for line in lines:
         shared.setdefault(said.hint(line.row.result), []).append(line)
-    if shared:
-        yield Text("\nWhere to start", style="bold")
+    yield Text("\nWhere to start", style="bold")
     ranks = {hint: ", ".join(str(line.rank) for line in same) for hint, same in shared.items()}
-    lead = max(map(len, ranks.values()), default=0) + 2
+    lead = max(map(len, ranks.values())) + 2
     for hint, same in shared.items():
         called = ", ".join(dict.fromkeys(line.full for line in same))
         yield hanging(f"{ranks[hint]:>{lead}}  ", Text(f"{called}: ", style="bold") + Text(hint))
         for line in same:
-            most = sentences.bounds(line.row.result)
             which = f"#{line.rank}: " if len(same) > 1 else ""
-            if most:
+            if most := said.bounds(line.row.result):
                 yield hanging("", Text(f"{which}{most}", style="dim"), indent=lead + 2)
-
-
-def _footnotes(part: Chosen, shown: Sequence[Row]) -> Iterator[RenderableType]:
-    results = [row.result for row in shown]
-    yield Text()
-    if any(r.verdict.co_limited for r in results):
-        yield hanging("* ", "co-limited: memory and compute are about equally near")
-    yield Text(sentences.UNDER_PROFILER, style="dim")
-    for footnote in sentences.footnotes(part, results):
-        yield hanging("- ", footnote)

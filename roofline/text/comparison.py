@@ -7,7 +7,7 @@ from typing import Any
 
 from roofline.model import QUANTITIES
 from roofline.text import names, numbers
-from roofline.text.numbers import times
+from roofline.text.numbers import amount, times
 
 
 def work(ratio: float, noun: str = "work") -> str:
@@ -24,14 +24,6 @@ def change(*speedups: float) -> str:
     faster = speedups[0] >= 1
     ends = dict.fromkeys(times(s if faster else 1 / s) for s in speedups)
     return f"{' to '.join(ends)} {'faster' if faster else 'slower'}"
-
-
-def amount(value: float | None, unit: str) -> str:
-    """A value of a quantity's unit: "4.27 MB" for "B", "48.0 GOP" for "operations"."""
-    if unit == "%":
-        return numbers.percent(value)
-    symbol = {"s": "s", "B": "B", "operations": "OP"}.get(unit)
-    return numbers.plain(value) if symbol is None else numbers.si(value, symbol)
 
 
 def from_to(quantity: str, before: float | None, after: float | None) -> str:

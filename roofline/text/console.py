@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.padding import Padding
+from rich.table import Column, Table
 from rich.text import Text
 
 from roofline.kernel_names import printable
@@ -66,24 +67,47 @@ def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:
     return grid
 
 
-def line(text: str | Text) -> RenderableType:
-    """A set-in line of a section."""
-    return hanging("", text, indent=INDENT)
+def table(*columns: str | Column, gap: int = 2) -> Table:
+    """A table without rules; a column whose title begins with "-" is aligned right."""
+    return Table(
+        *(_column(c) if isinstance(c, str) else c for c in columns),
+        box=None,
+        padding=(0, gap, 0, 0),
+        pad_edge=False,
+        header_style="bold",
+    )
 
 
-def lines(texts: Sequence[str | None]) -> Iterator[RenderableType]:
-    """A line for each text that is there."""
-    for text in texts:
-        if text:
-            yield line(text)
+def _column(title: str) -> Column:
+    right = title.startswith("-")
+    return Column(title[right:], justify="right" if right else "left", overflow="fold")
+
+
+def grid(columns: int) -> Table:
+    """A table without heads; the last column, the longest, is folded, never cut."""
+    made = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    for place in range(columns):
+        made.add_column(no_wrap=place < columns - 1, overflow="fold")
+    return made
+
+
+def indented(part: RenderableType) -> RenderableType:
+    """What stands under a heading, set in."""
+    return Padding(part, (0, 0, 0, INDENT))
 
 
 def bullet(text: str) -> RenderableType:
-    """A line with a dash."""
-    return hanging("- ", text, indent=INDENT)
+    """A set-in line with a dash."""
+    return hanging("- ", printable(text), indent=INDENT)
 
 
-def bullets(texts: Sequence[str]) -> Iterator[RenderableType]:
-    """A line with a dash for each text."""
-    for text in texts:
-        yield bullet(printable(text))
+def lines(*texts: str | Text | None) -> Iterator[RenderableType]:
+    """A set-in line for each text that is there."""
+    return (hanging("", text, indent=INDENT) for text in texts if text)
+
+
+def section(title: str, body: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """A heading after an empty line, and what stands below it; nothing where that is nothing."""
+    below = list(body)
+    if below:
+        yield from (Text(f"\n{title}", style="bold"), *below)

@@ -13,7 +13,7 @@ from roofline.kernel_names import middle as middle
 from roofline.kernel_names import printable as printable
 from roofline.kernel_names import short as short
 from roofline.kernel_names import short_all as short_all
-from roofline.model import QUANTITIES, Dim3
+from roofline.model import QUANTITIES, Dim3, Kind, Measurement
 from roofline.text.numbers import ABSENT
 
 # What is not a number, or is named where it is missing.
@@ -80,3 +80,10 @@ def dims(dim: Dim3 | None) -> str:
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()
     return "x".join(map(str, sizes))
+
+
+def geometry(m: Measurement) -> str:
+    """Grid and block: "64x64 / 256"; the kind of what has neither, a range or a graph."""
+    if m.grid is None and m.block is None:
+        return "" if m.kind is Kind.KERNEL else str(m.kind)
+    return f"{dims(m.grid)} / {dims(m.block)}"

@@ -11,6 +11,8 @@ from typing import TypeGuard
 
 ABSENT = "-"
 _PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+# Units that take one, as they are written.
+_WITH_PREFIX = {unit: unit for unit in ("s", "B", "B/s", "Hz", "FLOP/s")} | {"operations": "OP"}
 
 
 def scaled(value: float, *, digits: int = 3) -> tuple[str, str]:
@@ -91,6 +93,16 @@ def percent(value: float | None, *, places: int = 0) -> str:
     if value < 100 and float(text) >= 100:
         return f">{100 - step:.{places}f} %"
     return f"{text} %"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A value of a quantity's unit: "4.27 MB" for "B", "48.0 GOP" for "operations", "64"."""
+    if unit == "%":
+        return percent(value)
+    if unit in _WITH_PREFIX:
+        return si(value, _WITH_PREFIX[unit])
+    whole = value is not None and float(value).is_integer() and "/" not in unit
+    return exact(value) if whole else plain(value)
 
 
 def share(fraction: float | None) -> str:

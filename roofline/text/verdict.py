@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from roofline.model import Bound, Family, Measurement, Result, UnitUse
-from roofline.text.names import operation, words
+from roofline.model import Bound, Family, Measurement, Result, UnitUse, Verdict
+from roofline.text.names import operation, unit, words
 from roofline.text.notes import Sentence, sentence
-from roofline.text.numbers import percent, plural
+from roofline.text.numbers import duration, percent, plural, ratio
 from roofline.units import the_unit, unit_name
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
+_PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
 
 # Why not to be sure, or why nothing can be said.
 DOUBTS: Mapping[str, Sentence] = {
@@ -86,6 +87,39 @@ def play(key: str | None) -> Play:
     if key is None:
         return Play()
     return plays().get(key) or plays()[f"{key.partition('.')[0]}.other"]
+
+
+def limited_by(verdict: Verdict) -> str:
+    """The unit or the cause: "issue slots", "grid too small"; empty where neither is known."""
+    if verdict.limiter is not None:
+        return unit(verdict.limiter)
+    if verdict.cause is not None:
+        return words(verdict.cause)
+    return "cause unknown" if verdict.bound is Bound.LATENCY else ""
+
+
+def bounds(result: Result) -> str:
+    """What relief could buy at most, by the ceilings; for the work that was measured.
+
+    "same work: at most 1.29x (2.48 ms) at 100 % of issue slots; less of it: ALU pipe at 1.87x".
+    """
+    v, took_s = result.verdict, result.measurement.duration_s
+
+    def at(floor_s: float) -> str:
+        return f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({duration(floor_s)})"
+
+    if v.floor_s is None:
+        return ""
+    nearest = unit(v.nearest) or "its limit"
+    if v.bound is Bound.LATENCY:
+        if took_s and v.floor_s and took_s / v.floor_s > _PROMISED:
+            return f"no ceiling is within {_PROMISED:.0f}x: trying tells what the wait costs"
+        return f"same work without the wait: at most {at(v.floor_s)}, then {nearest}"
+    text = f"same work: at most {at(v.floor_s)} at 100 % of {nearest}"
+    if v.next_floor_s is not None:
+        following = unit(v.next_limiter) or "the next limit"
+        text += f"; less work for it: {following} at {at(v.next_floor_s)}"
+    return text
 
 
 def claim(result: Result) -> str:

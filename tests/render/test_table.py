@@ -16,8 +16,8 @@ from roofline.model import (
     Source,
     Verdict,
 )
-from roofline.render import markdown, sentences, summary, table
-from roofline.view import Choice, choose, whole
+from roofline.render import markdown, overview, table
+from roofline.view import Choice, choose, devices, whole
 from tests.makers import analysis, group, measurement, result, unit, verdict
 
 GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"
@@ -285,9 +285,9 @@ def test_a_note_of_many_files_is_said_once():
         )
 
     part = whole(replace(analysis(result(measurement())), sources=sources("a", "b", "a")))
-    assert list(sentences.source_notes(part)) == ["2 of 3 files: a", "1.ncu-rep: b"]
+    assert list(overview.source_notes(part)) == ["2 of 3 files: a", "1.ncu-rep: b"]
     part = whole(replace(analysis(result(measurement())), sources=sources("a", "a")))
-    assert list(sentences.source_notes(part)) == ["2 files: a"]
+    assert list(overview.source_notes(part)) == ["2 files: a"]
 
 
 def test_gpus_that_look_alike_are_one():
@@ -295,7 +295,7 @@ def test_gpus_that_look_alike_are_one():
     smaller = Device(name="T4", sm_count=20)
     both = analysis(*(result(measurement(device=d)) for d in (one, other, smaller)))
 
-    used = summary.devices(both)
+    used = devices(both.results)
 
     assert [(u.device.sm_count, u.launches) for u in used] == [(40, 2), (20, 1)]
 

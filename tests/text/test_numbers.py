@@ -110,3 +110,20 @@ def test_prefix_and_digits_give_the_value_back(value):
     assert float(number) * FACTORS[prefix] == pytest.approx(value, rel=0.006)
     assert 1 <= float(number) < 1000
     assert len(re.sub(r"\D", "", number)) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (4265088.0, "B", "4.27 MB"),
+        (48e9, "operations", "48.0 GOP"),
+        (56.2, "%", "56 %"),
+        (1792.0, "FLOP/B", "1792"),
+        (48.0, "registers", "48"),
+        (86.94, "waves", "86.9"),
+        (None, "s", "-"),
+        (math.nan, "waves", "-"),
+    ],
+)
+def test_an_amount_is_written_as_its_unit_asks(value, unit, text):
+    assert numbers.amount(value, unit) == text

@@ -1,0 +1,126 @@
+"""What is said once for a whole analysis: what was read, and below the kernels gaps and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from roofline.model import Result
+from roofline.text import names, numbers
+from roofline.text.notes import note_text
+from roofline.text.numbers import plural
+from roofline.view import Chosen, DeviceClocks, devices, missing_of
+
+UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
+_LISTED = 4  # more results than that are counted, not listed
+
+
+def head(part: Chosen) -> Iterator[str]:
+    """What was read: the GPUs with their clocks, how many launches, what of it is shown."""
+    used = devices(part.analysis.results)
+    for gpu in used:
+        yield device(gpu, counted=len(used) > 1)
+    sources = part.analysis.sources
+    where = plural(len(sources), "file")
+    if len(sources) == 1:
+        where = names.printable(names.last_part(sources[0].path))
+    spent = "time not measured"
+    if part.total_s is not None:
+        spent = f"{numbers.duration(part.total_s)} under the profiler"
+    read = f"{plural(part.total_launches, 'launch')} of {plural(part.total_groups, 'kernel')}"
+    yield f"{read}, {spent}, in {where}"
+    if shown := scope(part):
+        yield shown
+
+
+def device(gpu: DeviceClocks, *, counted: bool = False) -> str:
+    """One GPU: "NVIDIA A100 (cc 8.0, 108 SMs) at SM 1.07 GHz, DRAM 1.21 GHz"."""
+    what = gpu.device
+    facts = [f"cc {what.compute_capability}"] if what.compute_capability else []
+    facts += [f"{what.sm_count} SMs"] if what.sm_count else []
+    clocks = ", ".join(
+        f"{name} {_clocks(*span)}"
+        for name, span in (("SM", gpu.sm_clock_hz), ("DRAM", gpu.dram_clock_hz))
+        if span
+    )
+    text = what.name or "unknown GPU"
+    text += f" ({', '.join(facts)})" if facts else ""
+    text += f" at {clocks}" if clocks else ", clocks not measured"
+    return text + (f": {plural(gpu.launches, 'launch')}" if counted else "")
+
+
+def _clocks(low_hz: float, high_hz: float) -> str:
+    low, high = numbers.clock(low_hz), numbers.clock(high_hz)
+    if low == high:
+        return low
+    number, unit = low.split()
+    return f"{number if high.endswith(f' {unit}') else low} to {high}"
+
+
+def scope(part: Chosen) -> str:
+    """What filters left over; empty where there are none."""
+    if not part.filters:
+        return ""
+    return (
+        f"Shown: {plural(len(part.analysis.results), 'launch')} of "
+        f"{plural(len(part.analysis.groups), 'kernel')} ({' '.join(part.filters)}); "
+        "shares are still of all that was profiled"
+    )
+
+
+def footnotes(part: Chosen, results: Sequence[Result]) -> Iterator[str]:
+    """Gaps and how to close them, and notes, each said once; "#2" is the second of ``results``."""
+    placed = list(enumerate(results, 1))
+    gaps = _once((m.quantity, m.flag, place) for place, r in placed for m in missing_of(r))
+    notes = _once((n.code, note_text(n), place) for place, r in placed for n in r.measurement.notes)
+
+    def where(places: Iterable[int]) -> str:
+        at = list(dict.fromkeys(places))
+        if len(at) == len(results):
+            return ""
+        if len(at) > _LISTED:
+            return f" ({len(at):,} of {len(results):,})"
+        return f" ({', '.join(f'#{place}' for place in at)})"
+
+    if gaps:
+        listed = ", ".join(f"{names.quantity(key)}{where(at)}" for key, (_, at) in gaps.items())
+        yield f"Not measured: {listed}. To collect: {_command(flag for flag, _ in gaps.values())}"
+    for text, at in notes.values():
+        yield f"{names.printable(text)}{where(at)}"
+    yield from source_notes(part)
+
+
+def _once(found: Iterable[tuple[str, str, int]]) -> dict[str, tuple[str, list[int]]]:
+    """Each code with its first text and the places of all that have it."""
+    said: dict[str, tuple[str, list[int]]] = {}
+    for code, text, place in found:
+        said.setdefault(code, (text, []))[1].append(place)
+    return said
+
+
+def _command(flags: Iterable[str]) -> str:
+    """One ncu command line of several flags, each given once, metrics in one list."""
+    metrics: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for flag in flags:
+        name, _, value = flag.partition(" ")
+        if name == "--metrics":
+            metrics |= dict.fromkeys(value.split(","))
+        else:
+            others[flag] = None
+    listed = [f"--metrics {','.join(metrics)}"] if metrics else []
+    return " ".join(["ncu", *others, *listed])
+
+
+def source_notes(part: Chosen) -> Iterator[str]:
+    """Notes on whole files, each said once: "a.ncu-rep: ...", or "500 files: ..."."""
+    sources = part.analysis.sources
+    carriers: dict[str, list[str]] = {}
+    for source in sources:
+        for note in source.notes:
+            carriers.setdefault(names.printable(note_text(note)), []).append(source.path)
+    for text, paths in carriers.items():
+        where = names.printable(names.last_part(paths[0]))
+        if len(paths) > 1:
+            of = "" if len(paths) == len(sources) else f" of {len(sources):,}"
+            where = f"{len(paths):,}{of} files"
+        yield f"{where}: {text}"
