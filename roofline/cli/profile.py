@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import click
 from roofline.capture.command import check_regex, shell, wants_collectives_in_vain
 from roofline.capture.command import command as ncu_command
 from roofline.capture.failures import NcuFailedError, failed
-from roofline.capture.levels import CHIP_OF_CAPABILITY, Cost, chip_of, cost, metrics_of, table
+from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
 from roofline.capture.machine import Gpu, look, model_names
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
 from roofline.capture.ranks import is_chosen
@@ -56,16 +57,11 @@ from roofline.errors import InputError, UsageError
 from roofline.kernel_names import is_collective
 from roofline.model import Analysis, Device
 from roofline.process import become
+from roofline.render import capture as render
 from roofline.specs import load
 from roofline.timeline.model import ProfileRequest, Selection
 from roofline.view import Choice
 
-_REPLAYS = {
-    "kernel": "each kernel was run again for every pass",
-    "application": "the whole program was run again for every pass",
-    "range": "ranges of calls were run again for every pass",
-    "app-range": "the whole program was run again for every pass over a range",
-}
 # What chooses the kernels: options of a timeline, and those that it leaves no room for.
 _OF_TIMELINE = {"--top": "top", "--min-share": "min_share", "--warmup-steps": "warmup_steps"}
 _BY_HAND = {
@@ -510,7 +506,7 @@ def _plan(runs: Sequence[Run], options: ProfileOptions) -> str:
         report, log = run.report.with_suffix(""), log_path(run.report)
         words = ncu_command(run.request, ncu, metrics=metrics, report=report, log=log)
         lines.append(shell(words))
-    return "\n".join([*lines, "", *_costs(request, chips or SHOWN)]) + "\n"
+    return "\n".join([*lines, "", *render.costs(request, chips or SHOWN)]) + "\n"
 
 
 def _known_chip(name: str) -> str:
@@ -523,9 +519,8 @@ def _known_chip(name: str) -> str:
     if name.upper() in table():
         return name.upper()
     older = name.upper() in CHIP_OF_CAPABILITY.values()
-    if not older:
-        spec = load().find(Device(name=name)).spec
-        chip = None if spec is None else chip_of(spec.compute_capability)
+    with suppress(UsageError):  # no GPU of this name either
+        chip = chip_of(load().named(name).compute_capability)
         if chip is not None:
             return chip
     raise UsageError(
@@ -544,38 +539,6 @@ def _chips_here() -> tuple[str, ...]:
     specs = [registry.find(Device(name=name)).spec for name in names]
     chips = (chip_of(spec.compute_capability) for spec in specs if spec is not None)
     return tuple(dict.fromkeys(chip for chip in chips if chip))
-
-
-def _costs(request: CaptureRequest, chips: tuple[str, ...]) -> Iterator[str]:
-    # NVIDIA's full set costs the same, whichever option names it.
-    level = CaptureLevel.FULL if request.section_set == "full" else request.level
-    added = {
-        "--metrics": request.metrics,
-        "--section": request.sections,
-        "--set": request.section_set if level is not CaptureLevel.FULL else None,
-    }
-    names = " and ".join(option for option, given in added.items() if given)
-    yield f"Passes over each {'kernel' if request.patched else 'range or graph'} at level {level}:"
-    yield f"  {'chip':8} {'hardware':>8}  in all"
-    for chip in chips:
-        yield _cost(level, cost(level, chip, patched=request.patched), request)
-    if names:
-        yield f"  and what {names} may add, which is not in this table"
-
-
-def _cost(level: CaptureLevel, row: Cost, request: CaptureRequest) -> str:
-    hardware = "-" if row.hardware is None else str(row.hardware)
-    if row.total is None:
-        return f"  {row.chip:8} {hardware:>8}  not known"
-    low, high = row.total
-    total = f"{low}" if low == high else f"{low} to {high}"
-    if level is CaptureLevel.FULL:
-        how = "seen in public reports"
-    else:
-        parts = ["patched code"] if request.patched else []
-        parts += [] if level is CaptureLevel.QUICK else ["sampling"]
-        how = f"with {' and '.join(parts)}" if parts else "nothing else"
-    return f"  {row.chip:8} {hardware:>8}  {total} ({how})"
 
 
 # --- the answer -------------------------------------------------------------------------------
@@ -619,7 +582,8 @@ def _afterwards(
         more = len(absent) - _MANY
         shown = ", ".join(absent[:_MANY])
         yield f"Not in the report: {shown}" + (f" and {more} more" if more > 0 else "")
-    yield _measured_how(outcome, setting, analysis)
+    logged = [n for done in outcome.done for n in done.captured.progress.passes or ()]
+    yield render.measured(outcome.done[0].run.request, setting.ncu, analysis, logged)
     words = ["roofline", "analyze", *(str(done.captured.report) for done in outcome.done)]
     if showing.timeline is None:
         words += ["--explain", "1"]
@@ -627,31 +591,3 @@ def _afterwards(
         words += ["--timeline", str(showing.timeline)]
         words += [] if showing.step is None else ["--step", showing.step]
     yield f"Next: {shell(words)}"
-
-
-def _measured_how(outcome: Outcome, setting: CaptureSetup, analysis: Analysis) -> str:
-    """One sentence on how the numbers came to be; captures differ only in their launches."""
-    request = outcome.done[0].run.request
-    parts = [
-        f"ncu {setting.ncu.version.text}, level {request.level}",
-        _REPLAYS[request.replay] + _passes(outcome, analysis),
-        "caches flushed before every pass" if request.flush_caches else "caches left warm",
-        "clocks locked to base" if request.lock_clocks else "clocks not locked",
-    ]
-    if request.omits_collectives:
-        parts.append("collectives left out (--collectives takes them)")
-    return (
-        f"Measured: {'; '.join(parts)}. Times are measured under ncu; 'roofline time' measures "
-        "without it."
-    )
-
-
-def _passes(outcome: Outcome, analysis: Analysis) -> str:
-    """The passes that kernels took, from the reports, else from ncu's logs."""
-    counts: Iterable[float] = [r.measurement.passes or 0 for r in analysis.results]
-    logged = (n for done in outcome.done for n in done.captured.progress.passes or ())
-    known = [n for n in counts if n] or [float(n) for n in logged if n]
-    if not known:
-        return ""
-    low, high = min(known), max(known)
-    return f" ({low:.0f} passes)" if low == high else f" ({low:.0f} to {high:.0f} passes)"

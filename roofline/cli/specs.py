@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -116,7 +117,7 @@ def list_command(options: ListOptions) -> None:
     if output.format == "json":
         output.write(document(chosen, registry.sources), "\n")
     else:
-        output.write(listing(chosen, width=output.width(PLAIN_WIDTH), color=output.color))
+        output.write(listing(chosen, width=_width(output), color=output.color))
 
 
 @typed_command(ShowOptions, "show", in_group=command)
@@ -140,7 +141,7 @@ def show_command(options: ShowOptions) -> None:
     if output.format == "json":
         output.write(document([spec], registry.sources), "\n")
     else:
-        width = output.width(PLAIN_WIDTH)
+        width = _width(output)
         output.write(page(spec, registry.sources, width=width, color=output.color))
 
 
@@ -180,7 +181,7 @@ def check_command(options: CheckOptions) -> int:
         say(str(failure))
     output = Output()
     if checked:
-        output.write(checks(checked, width=output.width(PLAIN_WIDTH), color=output.color))
+        output.write(checks(checked, width=_width(output), color=output.color))
     unexplained = sum(d.cause is None for c in checked for d in c.differences)
     if unexplained:
         raise GateError(f"{unexplained} differences without an explanation")
@@ -241,10 +242,15 @@ def measure_command(options: MeasureOptions) -> None:
         ceilings=done,
     )
     shown = Output()
-    shown.write(ceilings(achieved, spec, width=shown.width(PLAIN_WIDTH), color=shown.color))
+    shown.write(ceilings(achieved, spec, width=_width(shown), color=shown.color))
     save(achieved, target, force=force)
     word = "achieved" if output is None else output
     say(f"Wrote {target}. Next: roofline analyze REPORT --peaks {word}", prefix="")
+
+
+def _width(output: Output) -> int:
+    """The width of a table: wide where no terminal limits it, whatever COLUMNS says."""
+    return output.width(PLAIN_WIDTH) if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def _kept(name: str | None) -> Path:

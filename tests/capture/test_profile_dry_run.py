@@ -78,3 +78,19 @@ def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> Non
 
     assert done.returncode == 2
     assert f"--chip {chip}: too old for the pass table: a real run on it asks ncu" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["NVIDIA GeForce RTX 4090", "rtx-4090", "RTX 4090", "ad102"])
+def test_a_chip_is_named_by_its_gpus_too(fake: Fake, name: str) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", name, "true")
+
+    assert done.returncode == 0, done.stderr
+    assert "  AD102  " in done.stdout
+
+
+def test_a_chip_that_nobody_knows(fake: Fake) -> None:
+    done = fake.run("profile", "--dry-run", "--chip", "voodoo", "true")
+
+    assert done.returncode == 2
+    assert "--chip voodoo: not known" in done.stderr
+    assert "or a GPU's name" in done.stderr

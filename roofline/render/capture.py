@@ -1,0 +1,72 @@
+"""What is said about captures: what one would cost, and how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from roofline.capture.levels import Cost, cost
+from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
+from roofline.model import Analysis
+
+_REPLAYS = {
+    "kernel": "each kernel was run again for every pass",
+    "application": "the whole program was run again for every pass",
+    "range": "ranges of calls were run again for every pass",
+    "app-range": "the whole program was run again for every pass over a range",
+}
+
+
+def costs(request: CaptureRequest, chips: Iterable[str]) -> Iterator[str]:
+    """The passes over a kernel, chip by chip."""
+    # NVIDIA's full set costs the same, whichever option names it.
+    level = CaptureLevel.FULL if request.section_set == "full" else request.level
+    added = {
+        "--metrics": request.metrics,
+        "--section": request.sections,
+        "--set": request.section_set if level is not CaptureLevel.FULL else None,
+    }
+    names = " and ".join(option for option, given in added.items() if given)
+    yield f"Passes over each {'kernel' if request.patched else 'range or graph'} at level {level}:"
+    yield f"  {'chip':8} {'hardware':>8}  in all"
+    for chip in chips:
+        yield _cost(level, cost(level, chip, patched=request.patched), request)
+    if names:
+        yield f"  and what {names} may add, which is not in this table"
+
+
+def _cost(level: CaptureLevel, row: Cost, request: CaptureRequest) -> str:
+    hardware = "-" if row.hardware is None else str(row.hardware)
+    if row.total is None:
+        return f"  {row.chip:8} {hardware:>8}  not known"
+    low, high = row.total
+    total = f"{low}" if low == high else f"{low} to {high}"
+    if level is CaptureLevel.FULL:
+        how = "seen in public reports"
+    else:
+        parts = ["patched code"] if request.patched else []
+        parts += [] if level is CaptureLevel.QUICK else ["sampling"]
+        how = f"with {' and '.join(parts)}" if parts else "nothing else"
+    return f"  {row.chip:8} {hardware:>8}  {total} ({how})"
+
+
+def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iterable[int]) -> str:
+    """One sentence on how the numbers came to be.
+
+    ``logged`` are passes of ncu's log, for reports that do not hold them.
+    """
+    counts = [r.measurement.passes for r in analysis.results if r.measurement.passes]
+    counts = counts or [float(n) for n in logged if n]
+    low, high = min(counts, default=0), max(counts, default=0)
+    passes = f"{low:.0f} passes" if low == high else f"{low:.0f} to {high:.0f} passes"
+    parts = [
+        f"ncu {ncu.version.text}, level {request.level}",
+        _REPLAYS[request.replay] + (f" ({passes})" if counts else ""),
+        "caches flushed before every pass" if request.flush_caches else "caches left warm",
+        "clocks locked to base" if request.lock_clocks else "clocks not locked",
+    ]
+    if request.omits_collectives:
+        parts.append("collectives left out (--collectives takes them)")
+    return (
+        f"Measured: {'; '.join(parts)}. Times are measured under ncu; 'roofline time' measures "
+        "without it."
+    )
