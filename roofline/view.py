@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
-from roofline.model import Analysis, Device, Group, Missing, Result, UnitUse
+from roofline.kernel_names import comparable
+from roofline.model import Analysis, Device, Group, Measurement, Missing, Result, UnitUse
 from roofline.patterns import select
 from roofline.units import GENERIC
 
@@ -246,11 +247,16 @@ def _matches(result: Result, choice: Choice) -> bool:
     names = (result.measurement.name, result.measurement.demangled)
     named = (
         any(kernel.search(name) for kernel in choice.kernels for name in names)
-        or any(name in names for name in choice.kernel_names)
+        or any(is_named(result.measurement, name) for name in choice.kernel_names)
         or not (choice.kernels or choice.kernel_names)
     )
     on = (_on(result.measurement.device, device) for device in choice.devices)
     return named and (not choice.devices or any(on))
+
+
+def is_named(measurement: Measurement, name: str) -> bool:
+    """Whether ``name`` is the kernel's function, or its signature in any demangler's spelling."""
+    return name == measurement.name or comparable(name) == comparable(measurement.demangled)
 
 
 def _on(device: Device, wanted: str) -> bool:

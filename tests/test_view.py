@@ -59,6 +59,18 @@ def test_choices(choice, left):
     assert names(choose(three(), choice)) == left
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["sum", "void sum<4, true, float *>(float *)", "void sum<(int)4, (bool)1, float*>(T3)"],
+)
+def test_a_name_is_the_function_or_a_signature_in_any_spelling(name):
+    one = result(measurement("sum", demangled="void sum<(int)4, (bool)1, float *>(T3)"))
+    other = result(measurement("sum2", demangled="void sum2<(int)4, (bool)1, float *>(T3)"))
+
+    assert names(choose(analysis(one, other), Choice(kernel_names=(name,)))) == ["sum"]
+    assert names(choose(analysis(other), Choice(kernel_names=(name,)))) == []
+
+
 def test_shares_still_refer_to_all():
     part = choose(three(), Choice(kernels=(re.compile("gemv"),)))
 

@@ -26,7 +26,7 @@ from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
 from roofline.model import Analysis
 from roofline.specs.ceilings import Ceilings, load_achieved, load_folder
-from roofline.view import Choice, Chosen, choose, matching
+from roofline.view import Choice, Chosen, choose, is_named, matching
 
 if TYPE_CHECKING:
     from roofline.timeline.join import Joined
@@ -195,10 +195,8 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
     for pattern in choice.kernels:
         if not matching(analysis, pattern.pattern):
             raise _no_kernel(analysis, pattern.pattern, "--kernel")
-    there = {r.measurement.name for r in analysis.results}
-    there |= {r.measurement.demangled for r in analysis.results}
     for name in choice.kernel_names:
-        if name not in there:
+        if not any(is_named(r.measurement, name) for r in analysis.results):
             raise _no_kernel(analysis, name, "--kernel-name")
     devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
     if choice.devices:

@@ -85,11 +85,7 @@ _NEWEST = Version(year=2100, minor=1, text="any")
 
 
 def _perl(text: str) -> str:
-    try:
-        check_regex(text)
-    except UsageError as error:
-        exact = f"{error.hint}; --kernel-name NAME is the exact name"
-        raise UsageError(error.what, why=error.why, hint=exact) from error
+    check_regex(text)
     return text
 
 
