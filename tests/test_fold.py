@@ -102,7 +102,7 @@ FIELDS: dict[str, tuple[Any, Any, Any]] = {
     "dram_clock_hz": (2e9, 2e9, 2e9),
     "units": (
         (unit("dram", 90.0), unit("l2", 80.0)),
-        (unit("dram", 50.0), unit("issue", 99.0)),
+        (replace(unit("dram", 50.0), metric="another"), unit("issue", 99.0)),
         (unit("dram", 60.0),),
     ),
     "waves": (1.0, 5.0, 4.0),

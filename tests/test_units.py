@@ -93,6 +93,7 @@ def test_a_pipe_gives_way_to_the_part_of_it_that_is_all_of_its_work():
     ("one", "other", "same"),
     [
         (("tensor_fp64", 92.0), ("tensor", 90.0), True),
+        (("tensor_fp64", 92.0), ("tensor", 89.0), True),
         (("tensor_fp64", 92.0), ("tensor", 60.0), False),
         (("fp64", 85.2), ("shared_pipe", 85.3), True),
         (("fp64", 85.2), ("shared_pipe", 80.0), False),

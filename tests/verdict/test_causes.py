@@ -53,3 +53,10 @@ def test_uneven_work_by_the_same_measure():
     # SMs active 50 % of the time: 35 % would be 70 % without the idle half
     assert cause(nearest=35.0, sm_active_percent=50.0, stalls=WAITS).code == "imbalance"
     assert cause(nearest=20.0, sm_active_percent=50.0, stalls=WAITS).code == "stall_lg_throttle"
+
+
+@pytest.mark.parametrize(("occupancy", "limited"), [(49.9, True), (50.0, False)])
+def test_half_of_all_warps_hide_latency(occupancy, limited):
+    found = cause(theoretical_occupancy_percent=occupancy)
+
+    assert (found is not None and found.code == "occupancy_limited") is limited

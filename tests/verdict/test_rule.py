@@ -428,3 +428,31 @@ def test_without_a_counter_of_its_own_the_fp64_tensor_pipe_is_computed():
     assert verdict.limiter == "tensor_fp64"
     assert verdict.limiter_percent == pytest.approx(92.0)
     assert verdict.next_limiter == "l1"
+
+
+def test_the_side_that_was_not_measured_is_named():
+    verdict = judged(unit("dram", 90.0), unit("l2", 5.0), unit("l1", 5.0))
+
+    assert verdict.doubts == (Note(code="side_not_measured", facts={"sides": ["compute"]}),)
+
+
+@pytest.mark.parametrize(("duration_s", "short"), [(9.9e-6, True), (10e-6, False)])
+def test_a_kernel_of_ten_microseconds_is_long_enough(duration_s, short):
+    verdict = judged(unit("dram", 90.0), unit("issue", 1.0), duration_s=duration_s)
+
+    assert ("short_kernel" in codes(verdict)) is short
+
+
+@pytest.mark.parametrize(("percent", "said"), [(90.0, False), (90.5, True)])
+def test_fifteen_points_between_pipe_and_roof_are_no_disagreement(percent, said):
+    # 3 of 4 operations a second are 75 % of the roof
+    peaks = PeakSet(report=Peaks(kind="report", source="", operations_per_s={"fp64": 4.0}))
+    verdict = judged(
+        unit("fp64", percent),
+        unit("issue", 4.0),
+        operations={"fp64": 3.0},
+        duration_s=1.0,
+        peaks=peaks,
+    )
+
+    assert (verdict.context is not None) is said
