@@ -115,20 +115,19 @@ def _peak_table(rows: Iterable[PeakRow]) -> Table:
         *("-published", "source"),
     )
     for row in rows:
-        unit, figure, printed = operation_unit(row.key), row.figure, ABSENT
-        if figure is not None:
-            printed = rate(figure.published, unit)
-            if figure.difference is not None:
-                printed += f" ({100 * figure.difference:+.1f} %)"
+        unit = operation_unit(row.operation)
+        printed = rate(row.published, unit)
+        if row.published and row.operations_per_s:
+            printed += f" ({100 * (row.operations_per_s / row.published - 1):+.1f} %)"
         table.add_row(
-            f"{row.key}, {row.variant}" if row.variant else row.key,
-            _whole(row.per_clock, 6),
+            f"{row.operation}, {row.variant}" if row.variant else row.operation,
+            _whole(row.per_clock_and_sm, 6),
             row.source or "",
             si(row.clock_hz, "Hz", digits=4),
-            rate(row.peak, unit),
+            rate(row.operations_per_s, unit),
             ABSENT if row.ridge is None else f"{plain(row.ridge)} {unit}/B",
             printed,
-            "" if figure is None else figure.source,
+            row.published_source or "",
         )
     return table
 
@@ -154,20 +153,7 @@ def _gpu(spec: Spec) -> dict[str, Any]:
             if (value := getattr(spec, field)) is not None
         },
         "dram_bytes_per_s": spec.dram_bytes_per_s,
-        "operations": [
-            {
-                "operation": row.key,
-                "variant": row.variant or None,
-                "per_clock_and_sm": row.per_clock,
-                "source": row.source,
-                "clock_hz": row.clock_hz,
-                "operations_per_s": row.peak,
-                "ridge": row.ridge,
-                "published": None if row.figure is None else row.figure.published,
-                "published_source": None if row.figure is None else row.figure.source,
-            }
-            for row in peak_rows(spec)
-        ],
+        "operations": peak_rows(spec),
         "published": {
             key: {"value": value, "source": spec.sources[f"published.{key}"]}
             for key, value in spec.published.items()

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 from roofline.model import Device, Measurement, Note
@@ -49,21 +50,21 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeakRow:
-    """One derived peak.
+    """One derived peak, as the JSON has it.
 
-    ``variant`` is "" or what makes the row different from the usual: ``FP16``, ``MMA_SYNC``.
-    ``per_clock`` is operations a clock and SM, ``peak`` operations a second, ``ridge`` operations
-    a DRAM byte; ``None`` where SMs, clock or bandwidth are not known.
+    ``variant`` is what makes it different from the usual one: ``FP16``, ``MMA_SYNC``. ``ridge`` is
+    in operations a DRAM byte; what SMs, clock or bandwidth are needed for is ``None`` without them.
     """
 
-    key: str
-    variant: str
-    per_clock: float
+    operation: str
+    variant: str | None
+    per_clock_and_sm: float
     source: str | None
     clock_hz: float | None
-    peak: float | None
+    operations_per_s: float | None
     ridge: float | None
-    figure: Figure | None
+    published: float | None
+    published_source: str | None
 
 
 def figures(spec: Spec) -> tuple[Figure, ...]:
@@ -88,20 +89,35 @@ def figures(spec: Spec) -> tuple[Figure, ...]:
 
 def peak_rows(spec: Spec) -> tuple[PeakRow, ...]:
     """Every derived peak of an entry: the usual ones, FP16 accumulation, and Hopper's mma.sync."""
-    published, usual = {figure.key: figure for figure in figures(spec)}, spec.rates()
-    rows = []
-    for key, rate in _rates(spec).items():
-        plain = key.replace(FP16_ACCUMULATE, "")
-        if key == plain or rate != usual[plain]:
-            variant = "" if key == plain else FP16
-            rows.append(_row(spec, plain, variant, rate, published.get(key)))
-    if spec.architecture.mma_sync:
-        rows += [
-            _row(spec, key, MMA_SYNC, rate, None)
-            for key, rate in spec.rates(tensor_path="mma_sync").items()
-            if rate != usual.get(key)
-        ]
+    usual, slow = spec.rates(), spec.architecture.mma_sync
+    rows = [
+        _row(spec, key, None if key in usual else FP16, rate)
+        for key, rate in _rates(spec).items()
+        if key in usual or rate != usual[key.replace(FP16_ACCUMULATE, "")]
+    ]
+    rows += [
+        _row(spec, key, MMA_SYNC, rate)
+        for key, rate in (spec.rates(tensor_path="mma_sync") if slow else {}).items()
+        if rate != usual.get(key)
+    ]
     return tuple(rows)
+
+
+def _row(spec: Spec, key: str, variant: str | None, rate: float) -> PeakRow:
+    peak, bandwidth = _peak(spec, key, rate), spec.dram_bytes_per_s
+    table, dense = ("published_sparse" if SPARSE in key else "published"), key.removesuffix(SPARSE)
+    published = getattr(spec, table).get(dense) if variant != MMA_SYNC else None
+    return PeakRow(
+        operation=key.replace(FP16_ACCUMULATE, ""),
+        variant=variant,
+        per_clock_and_sm=rate,
+        source=_rate_source(spec, key, variant),
+        clock_hz=spec.clock_hz(key),
+        operations_per_s=peak,
+        ridge=None if peak is None or bandwidth is None else peak / bandwidth,
+        published=published,
+        published_source=None if published is None else spec.sources[f"{table}.{dense}"],
+    )
 
 
 def used_sources(spec: Spec) -> list[str]:
@@ -127,26 +143,12 @@ def _peak(spec: Spec, key: str, rate: float) -> float | None:
     return None if spec.sm_count is None or clock is None else rate * spec.sm_count * clock
 
 
-def _row(spec: Spec, key: str, variant: str, rate: float, figure: Figure | None) -> PeakRow:
-    peak, bandwidth = _peak(spec, key, rate), spec.dram_bytes_per_s
-    return PeakRow(
-        key=key,
-        variant=variant,
-        per_clock=rate,
-        source=_rate_source(spec, key, variant),
-        clock_hz=spec.clock_hz(key),
-        peak=peak,
-        ridge=None if peak is None or bandwidth is None else peak / bandwidth,
-        figure=figure,
-    )
-
-
-def _rate_source(spec: Spec, key: str, variant: str) -> str | None:
+def _rate_source(spec: Spec, key: str, variant: str | None) -> str | None:
     """The source of a rate: the entry's own, the half-rate class's, or the architecture's."""
     part = spec.architecture
     if key.endswith(SPARSE):
-        return part.sources.get(f"sparse.{key.removesuffix(SPARSE)}")
-    key += FP16_ACCUMULATE if variant == FP16 else ""
+        dense = key.removesuffix(SPARSE).removesuffix(FP16_ACCUMULATE)
+        return part.sources.get(f"sparse.{dense}")
     if key in spec.overrides:
         return spec.sources.get(f"rates.{key}")
     table = "dense"
@@ -195,16 +197,11 @@ def _note(code: str, spec: Spec, key: str, **facts: Any) -> Note:
     return Note(code=code, facts={"spec": spec.key, "key": key, **facts})
 
 
-def _tells(spec: Spec) -> tuple[object, ...]:
-    return (
-        spec.layer,
-        spec.sm_count,
-        spec.memory_bus_bits,
-        spec.memory_clock_hz,
-        spec.memory_bytes,
-        spec.boost_clock_hz,
-        spec.pci_ids,
-    )
+# What can tell two entries of one name apart.
+_tells = attrgetter(
+    *("layer", "sm_count", "memory_bus_bits", "memory_clock_hz", "memory_bytes"),
+    *("boost_clock_hz", "pci_ids"),
+)
 
 
 # --- reports --------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from statistics import fmean
 
 from roofline import __version__
 from roofline.errors import InputError
@@ -28,8 +29,11 @@ class Sample:
     power_w: float | None = None
 
 
+_SAMPLED = tuple(f.name for f in fields(Sample))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class Ceiling(Sample):
     """One measured ceiling: the best of ``repeats`` runs, and what the device did meanwhile.
 
     ``quantity`` is one of ``QUANTITIES``. ``per_s`` is bytes or operations a second in the
@@ -40,9 +44,6 @@ class Ceiling:
     per_s: float
     median_per_s: float
     repeats: int
-    sm_clock_hz: float | None = None
-    dram_clock_hz: float | None = None
-    power_w: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +67,7 @@ class Ceilings:
 def ceiling(
     quantity: str, amount: float, durations_s: Sequence[float], samples: Sequence[Sample] = ()
 ) -> Ceiling:
-    """The ceiling that a set of timed runs shows.
-
-    Args:
-        quantity: one of ``QUANTITIES``.
-        amount: bytes or operations of one run.
-        durations_s: how long each run took; the fastest counts.
-        samples: clocks and power read meanwhile.
+    """The ceiling that timed runs of ``amount`` bytes or operations show: the fastest counts.
 
     Raises:
         ValueError: no run, or one that took no time.
@@ -83,26 +78,20 @@ def ceiling(
     if not durations_s or min(durations_s) <= 0 or amount <= 0:
         raise ValueError(f"{quantity}: a rate needs runs that did something and took time")
     ordered = sorted(durations_s)
+    read = {name: [getattr(s, name) for s in samples] for name in _SAMPLED}
+    known = {name: [v for v in values if v is not None] for name, values in read.items()}
     return Ceiling(
         quantity=quantity,
         per_s=amount / ordered[0],
         median_per_s=amount / ordered[len(ordered) // 2],
         repeats=len(ordered),
-        sm_clock_hz=_mean([s.sm_clock_hz for s in samples]),
-        dram_clock_hz=_mean([s.dram_clock_hz for s in samples]),
-        power_w=_mean([s.power_w for s in samples]),
+        **{name: fmean(values) for name, values in known.items() if values},
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return sum(known) / len(known) if known else None
 
 
 # --- the file -------------------------------------------------------------------------------------
 
 _HOW = "roofline specs measure -o FILE.toml makes such a file"
-_READ_BACK = ("sm_clock_hz", "dram_clock_hz", "power_w")
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
 _FILE = {
     **dict.fromkeys(_RATES, POSITIVE),
@@ -114,7 +103,7 @@ _FILE = {
 _CEILING = {
     "quantity": TEXT,
     "repeats": WHOLE,
-    **dict.fromkeys(("per_s", "median_per_s", *_READ_BACK), POSITIVE),
+    **dict.fromkeys(("per_s", "median_per_s", *_SAMPLED), POSITIVE),
 }
 
 
@@ -146,7 +135,7 @@ def _lines(achieved: Achieved) -> Iterator[str]:
     yield "# clocks and power while the runs were queued."
     for one in achieved.ceilings:
         yield from ("[[ceiling]]", f"quantity = {_text(one.quantity)}")
-        for name in ("per_s", "median_per_s", "repeats", *_READ_BACK):
+        for name in ("per_s", "median_per_s", "repeats", *_SAMPLED):
             if (value := getattr(one, name)) is not None:
                 yield f"{name} = {value!r}"
         yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -28,6 +28,7 @@ class Family:
     layer: int
 
 
+@dataclass(eq=False)
 class Registry:
     """Every GPU that is known, by key, and the sources that its numbers name.
 
@@ -35,23 +36,17 @@ class Registry:
     searched first: what a device can be found by stands in its file literally.
     """
 
-    def __init__(
-        self,
-        *,
-        folders: tuple[Path, ...],
-        families: tuple[Family, ...],
-        sources: Mapping[str, Source],
-        architectures: Mapping[str, Architecture],
-    ) -> None:
-        self.folders, self.sources, self.architectures = folders, sources, architectures
-        self._families = families
-        self._parsed: dict[Path, dict[str, Spec]] = {}
-        self._found: dict[Device, Found] = {}
+    folders: tuple[Path, ...]
+    families: tuple[Family, ...]
+    sources: Mapping[str, Source]
+    architectures: Mapping[str, Architecture]
+    _parsed: dict[Path, dict[str, Spec]] = field(default_factory=dict)
+    _found: dict[Device, Found] = field(default_factory=dict)
 
     @cached_property
     def specs(self) -> dict[str, Spec]:
         """All entries; one of a later folder replaces one of the same key."""
-        return self._merged(self._families)
+        return self._merged(self.families)
 
     def find(self, device: Device) -> Found:
         """The entry of a report's device: by exact name, PCI id, then capability, SMs and bus."""
@@ -95,7 +90,7 @@ class Registry:
         wanted = [pattern(base_name(device.name))] if device.name else []
         if device.pci_device_id:
             wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
-        mentioning = (f for f in self._families if f.layer or any(w.search(f.text) for w in wanted))
+        mentioning = (f for f in self.families if f.layer or any(w.search(f.text) for w in wanted))
         return tuple(self._merged(mentioning).values())
 
     def _merged(self, families: Iterable[Family]) -> dict[str, Spec]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
@@ -156,32 +156,27 @@ class Spec:
     ) -> dict[str, float]:
         """Operations a clock and SM by operation key.
 
-        Args:
-            accumulate: tensor key -> "fp32" or "fp16"; FP32 where it is silent.
-            tensor_path: "mma_sync" gives what Hopper and Blackwell do without wgmma and tcgen05;
-                rates that nobody has stated for that path are left out.
-
+        ``accumulate`` is tensor key -> "fp32" or "fp16", FP32 where it is silent. The
+        ``tensor_path`` "mma_sync" gives what Hopper and Blackwell do without wgmma and tcgen05, as
+        far as somebody has stated it.
         """
-        return dict(self._rates(accumulate or {}, tensor_path))
-
-    def _rates(
-        self, accumulate: Mapping[str, str], tensor_path: str | None
-    ) -> Iterator[tuple[str, float]]:
         everything, part = self.all_rates(), self.architecture
         slow = part.mma_sync if tensor_path == "mma_sync" else {}
+        found = {}
         for key, rate in everything.items():
             if key.endswith(FP16_ACCUMULATE):
                 continue
-            if accumulate.get(key) == "fp16":
+            if accumulate and accumulate.get(key) == "fp16":
                 rate = everything.get(key + FP16_ACCUMULATE, rate)
             sparse = part.sparse
             if slow and key.startswith("tensor_") and key != "tensor_fp64":
                 if key not in slow:
                     continue
                 rate, sparse = min(rate, slow[key]), part.mma_sync_sparse
-            yield key, rate
+            found[key] = rate
             if key in sparse:
-                yield key + SPARSE, rate * sparse[key]
+                found[key + SPARSE] = rate * sparse[key]
+        return found
 
     def clock_hz(self, key: str) -> float | None:
         """The clock that the vendor's figure for an operation key goes with.
