@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -148,28 +149,25 @@ class Canvas:
         self.figure.add_artist(Rectangle(corner, width, height, **style))
 
     def mark(
-        self, x: float, y: float, bound: Bound, radius: float, edge: float = 0.0, **style: Any
+        self,
+        x: float | Sequence[float],
+        y: float | Sequence[float],
+        bound: Bound,
+        radius: float,
+        *,
+        edge: float = 0.0,
+        **style: Any,
     ) -> None:
-        """The mark of a verdict: its colour and its shape; hollow with an ``edge``."""
-        self.marks([(x, y)], bound, radius, edge, **style)
-
-    def marks(
-        self, at: Sequence[Point], bound: Bound, radius: float, edge: float = 0.0, **style: Any
-    ) -> None:
-        """Several marks of one verdict as one object; ``gid`` is its id in an SVG."""
-        colors = (self.theme[bound], self.theme["background"])
+        """The mark of a verdict, or several as one object; hollow with an ``edge``."""
+        colors, (shape, width) = (self.theme[bound], self.theme["background"]), MARKERS[bound]
         face, line = reversed(colors) if edge else colors
-        (shape, width), xs, ys = MARKERS[bound], [x for x, _ in at], [y for _, y in at]
+        style |= {"markerfacecolor": face, "markeredgecolor": line, "markeredgewidth": edge or 0.8}
         artist = Line2D(
-            xs,
-            ys,
+            *np.atleast_1d(x, y),
             transform=self.pixels,
             linestyle="none",
             marker=shape,
             markersize=2 * radius * width,
-            markerfacecolor=face,
-            markeredgecolor=line,
-            markeredgewidth=edge or 0.8,
             **style,
         )
         self.figure.add_artist(artist)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 Point = tuple[float, float]
 
@@ -160,19 +161,18 @@ def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
 def _untangle(anchors: Sequence[Anchor], placed: Sequence[Box | None]) -> tuple[Box | None, ...]:
     """Exchange boxes of equal size while that makes the leaders shorter; they then do not cross."""
     boxes = list(placed)
+    sizes = [(a.width, a.height) if box else None for a, box in zip(anchors, placed, strict=True)]
+    same = [(i, j) for i, j in combinations(range(len(sizes)), 2) if sizes[i] == sizes[j]]
     changed = True
     while changed:
         changed = False
-        for i, first in enumerate(anchors):
-            for j in range(i + 1, len(anchors)):
-                second, a, b = anchors[j], boxes[i], boxes[j]
-                if a is None or b is None:
-                    continue
-                if (first.width, first.height) != (second.width, second.height):
-                    continue
-                now = a.distance(first.x, first.y) + b.distance(second.x, second.y)
-                then = b.distance(first.x, first.y) + a.distance(second.x, second.y)
-                if then < now - 1e-6:
-                    boxes[i], boxes[j] = b, a
-                    changed = True
+        for i, j in same:
+            a, b, first, second = boxes[i], boxes[j], anchors[i], anchors[j]
+            if a is None or b is None:
+                continue
+            now = a.distance(first.x, first.y) + b.distance(second.x, second.y)
+            then = b.distance(first.x, first.y) + a.distance(second.x, second.y)
+            if then < now - 1e-6:
+                boxes[i], boxes[j] = b, a
+                changed = True
     return tuple(boxes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -78,7 +77,7 @@ def heading(scene: Scene, width: float, ruler: Ruler, more: Iterable[Bound] = ()
     bold: dict[str, Any] = {"fontsize": TITLE_PX, "weight": "bold"}
     return [
         Block(38, lambda canvas: canvas.text(PAD, 16, title, **bold)),
-        _legend_block(_legend(scene, more), width, ruler),
+        _legend_block(scene, more, width, ruler),
     ]
 
 
@@ -119,45 +118,33 @@ def _lines_block(
 
 # --- legend and key -------------------------------------------------------------------------------
 
-_Symbol = Callable[[Canvas, float, float], None]
 
-
-def _legend(scene: Scene, more: Iterable[Bound]) -> list[tuple[str, _Symbol]]:
-    """An entry for each verdict (and ``more``) and each kind of roof that the picture has."""
-    bounds = {m.result.verdict.bound for m in scene.marks} | set(more)
-    kinds = {kind for panel in scene.panels for roof in panel.roofs for kind in roof.rates}
-    items: list[tuple[str, _Symbol]] = []
-    for bound in (b for b in Bound if b in bounds):
-        name = "unknown" if bound is Bound.UNKNOWN else f"{bound}-bound"
-        items.append((name, partial(Canvas.mark, bound=bound, radius=5.5)))
-    for kind, (dashes, text) in KINDS.items():
-        if kind in kinds:
-            items.append((text, partial(_legend_line, dashes)))
-    return items
-
-
-def _legend_line(dashes: Any, canvas: Canvas, x: float, y: float) -> None:
-    color = "roof" if dashes == "-" else "faint"
-    canvas.line([x - 9, x + 11], [y, y], color, linewidth=1.6, linestyle=dashes)
-
-
-def _legend_block(items: Sequence[tuple[str, _Symbol]], width: float, ruler: Ruler) -> Block:
-    """Entries side by side, in as many lines as they need."""
-    places: list[tuple[float, int]] = []
+def _legend_block(scene: Scene, more: Iterable[Bound], width: float, ruler: Ruler) -> Block:
+    """An entry for each verdict (and ``more``) and kind of roof, in as many lines as they need."""
+    shown: set[str] = {m.result.verdict.bound for m in scene.marks} | set(more)
+    shown |= {kind for panel in scene.panels for roof in panel.roofs for kind in roof.rates}
+    entries: dict[str, str] = {bound: f"{bound}-bound" for bound in Bound}
+    entries[Bound.UNKNOWN] = "unknown"
+    entries |= {kind: text for kind, (_, text) in KINDS.items()}
+    places: list[tuple[float, int, str]] = []
     x, line = PAD, 0
-    for text, _ in items:
-        needed = 24 + ruler.width(text) + 18
+    for key in (key for key in entries if key in shown):
+        needed = 24 + ruler.width(entries[key]) + 18
         if x + needed > width and x > PAD:
             x, line = PAD, line + 1
-        places.append((x, line))
+        places.append((x, line, key))
         x += needed
     height = 20.0 * (line + 1)
 
     def draw(canvas: Canvas) -> None:
-        for (left, row), (text, symbol) in zip(places, items, strict=True):
+        for left, row, key in places:
             y = height - 10 - 20 * row
-            symbol(canvas, left + 10, y)
-            canvas.text(left + 26, y, text, va="center_baseline")
+            if key in KINDS:
+                color, dashes = "roof" if key == "report" else "faint", KINDS[key][0]
+                canvas.line([left + 1, left + 21], [y] * 2, color, linewidth=1.6, linestyle=dashes)
+            else:
+                canvas.mark(left + 10, y, Bound(key), 5.5)
+            canvas.text(left + 26, y, entries[key], va="center_baseline")
 
     return Block(height, draw)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -13,7 +13,7 @@ from roofline.model import Bound
 from roofline.plot import roofs, words
 from roofline.plot.canvas import Canvas, Ruler
 from roofline.plot.layout import Anchor, Box, Point, Room, place, points_along
-from roofline.plot.roofs import Scale, limits
+from roofline.plot.roofs import Scale, fitted
 from roofline.plot.scene import Mark, Panel, Place
 from roofline.plot.style import SMALL_PX, TEXT_PX
 from roofline.text import numbers
@@ -88,7 +88,7 @@ def lay_out(
     right = width - RIGHT - (EDGE if outer else 0.0)
     area = Box(LEFT, BOTTOM, right, height - TOP)
     edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if outer else None
-    scale = Scale(limits([*more, *points], [m.y for m in outer], panel.roofs), area)
+    scale = fitted([*more, *points], [m.y for m in outer], panel.roofs, area)
     spots = [Spot(mark=m, x=scale.x(m.x), y=scale.y(m.y)) for m in inner]
     spots += [Spot(mark=m, x=edge.middle, y=scale.y(m.y)) for m in outer if edge]
     spots.sort(key=lambda spot: spot.mark.rank)
@@ -123,41 +123,37 @@ def _labelled(spots: Sequence[Spot], room: Room, ruler: Ruler) -> tuple[list[Spo
 
     Numbers need a key below the chart; whether they were needed is the second answer.
     """
+
+    def attempt(texts: Sequence[str], details: Sequence[str], width: float = 0.0) -> list[Spot]:
+        lines = list(zip(spots, texts, details, strict=True))
+        anchors = [
+            Anchor(
+                spot.x,
+                spot.y,
+                spot.radius,
+                width or max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2,
+                LABEL_PX + (DETAIL_PX if detail else 0.0),
+            )
+            for spot, text, detail in lines
+        ]
+        boxes = place(anchors, room)
+        return [
+            replace(spot, text=text, detail=detail, box=box)
+            for (spot, text, detail), box in zip(lines, boxes, strict=True)
+        ]
+
+    marks, bare = [spot.mark for spot in spots], [""] * len(spots)
     if len(spots) <= NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH:
-        marks = [spot.mark for spot in spots]
         texts = ruler.names([(m.name, m.detail) for m in marks], _NAME_ROOM)
         if len(marks) > 1:
             shares = [words.share(m.share) for m in marks]
             texts = [f"{t}  {share}".rstrip() for t, share in zip(texts, shares, strict=True)]
-        verdicts = [words.verdict(m.result.verdict) for m in marks]
-        for details in (verdicts, [""] * len(marks)):
-            sizes = [
-                max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2
-                for text, detail in zip(texts, details, strict=True)
-            ]
-            found = _placed(spots, texts, details, sizes, room)
+        for details in ([words.verdict(m.result.verdict) for m in marks], bare):
+            found = attempt(texts, details)
             if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in found):
                 return found, False
-    digits = [str(spot.mark.rank) for spot in spots]
-    width = max(map(ruler.width, digits)) + 3
-    return _placed(spots, digits, [""] * len(spots), [width] * len(spots), room), True
-
-
-def _placed(
-    spots: Sequence[Spot],
-    texts: Sequence[str],
-    details: Sequence[str],
-    widths: Sequence[float],
-    room: Room,
-) -> list[Spot]:
-    anchors = [
-        Anchor(s.x, s.y, s.radius, width, LABEL_PX + (DETAIL_PX if detail else 0.0))
-        for s, width, detail in zip(spots, widths, details, strict=True)
-    ]
-    return [
-        Spot(mark=s.mark, x=s.x, y=s.y, text=text, detail=detail, box=box)
-        for s, text, detail, box in zip(spots, texts, details, place(anchors, room), strict=True)
-    ]
+    digits = [str(mark.rank) for mark in marks]
+    return attempt(digits, bare, max(map(ruler.width, digits)) + 3), True
 
 
 # --- L2 and L1 beside a kernel's DRAM point: small marks at their own intensity, on a thin line ---
@@ -215,8 +211,8 @@ def draw(canvas: Canvas, chart: Chart) -> None:
     for spot in sorted(chart.spots[:OWN_MARKS], key=lambda s: -s.radius):
         canvas.mark(spot.x, spot.y, spot.bound, spot.radius, gid=spot.mark.id, zorder=5)
     for bound in Bound:
-        rest = [(s.x, s.y) for s in chart.spots[OWN_MARKS:] if s.bound is bound]
-        canvas.marks(rest, bound, 4.0, zorder=4.9)
+        rest = [s for s in chart.spots[OWN_MARKS:] if s.bound is bound]
+        canvas.mark([s.x for s in rest], [s.y for s in rest], bound, 4.0, zorder=4.9)
     for spot in chart.spots:
         if spot.box is not None:
             _draw_label(canvas, spot, spot.box)
@@ -226,14 +222,14 @@ def _draw_axes(canvas: Canvas, chart: Chart) -> None:
     if chart.edge is not None:
         canvas.box(chart.edge, "panel", zorder=0)
         canvas.small(chart.edge.middle, BOTTOM - 12, "∞", ha="center", fontsize=TEXT_PX)
-    ax, bounds = canvas.axes(chart.scale.area), chart.scale.limits
+    ax, axes = canvas.axes(chart.scale.area), chart.scale
     byte = "byte of the level (large marks: DRAM)" if chart.panel.levels else "DRAM byte"
     ax.set(
         zorder=-1,
         xscale="log",
         yscale="log",
-        xlim=(bounds.x0, bounds.x1),
-        ylim=(bounds.y0, bounds.y1),
+        xlim=(axes.x0, axes.x1),
+        ylim=(axes.y0, axes.y1),
     )
     label: dict[str, Any] = {"color": canvas.theme["muted"], "fontsize": SMALL_PX + 0.5}
     ax.set_xlabel(f"Operations per {byte}", **label)

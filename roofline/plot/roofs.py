@@ -75,34 +75,32 @@ def _rates(
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The range of both axes; all four are finite and over 0."""
+class Scale:
+    """Log-log axes: operations per byte and operations per second, mapped into ``area``.
+
+    The range is finite and over 0.
+    """
 
     x0: float
     x1: float
     y0: float
     y1: float
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps operations per byte and operations per second into ``area``."""
-
-    limits: Limits
     area: Box
 
     def x(self, value: float) -> float:
         """The horizontal place of an intensity, in pixels."""
-        part = math.log(value / self.limits.x0) / math.log(self.limits.x1 / self.limits.x0)
+        part = math.log(value / self.x0) / math.log(self.x1 / self.x0)
         return self.area.x0 + (self.area.x1 - self.area.x0) * part
 
     def y(self, value: float) -> float:
         """The vertical place of a rate, in pixels."""
-        part = math.log(value / self.limits.y0) / math.log(self.limits.y1 / self.limits.y0)
+        part = math.log(value / self.y0) / math.log(self.y1 / self.y0)
         return self.area.y0 + (self.area.y1 - self.area.y0) * part
 
 
-def limits(points: Sequence[Point], heights: Sequence[float], roofs: Sequence[Roof]) -> Limits:
+def fitted(
+    points: Sequence[Point], heights: Sequence[float], roofs: Sequence[Roof], area: Box
+) -> Scale:
     """Room for every point, every ridge of the DRAM roof, all ceilings, and the labels.
 
     ``heights`` are rates without an intensity. At least one point or height is given.
@@ -117,7 +115,7 @@ def limits(points: Sequence[Point], heights: Sequence[float], roofs: Sequence[Ro
     y1 = max(ys + tops) * 3
     y0 = min(min(ys) / 4, y1 / 200, min(tops, default=y1) / 3)
     x1 = max(xs, default=1.0) * 10
-    return Limits(min(min(xs, default=1.0) / 6, x1 / 1e3), x1, y0, y1)
+    return Scale(min(min(xs, default=1.0) / 6, x1 / 1e3), x1, y0, y1, area)
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -139,7 +137,7 @@ def lines(roofs: Sequence[Roof], scale: Scale) -> tuple[Line, ...]:
     for roof in roofs:
         for kind, rate in roof.rates.items():
             others = _same_kind([r for r in roofs if r.is_memory != roof.is_memory], kind)
-            ends = (memory_line if roof.is_memory else ceiling_line)(rate, scale.limits, others)
+            ends = (memory_line if roof.is_memory else ceiling_line)(rate, scale, others)
             if ends is not None:
                 start, end = ((scale.x(x), scale.y(y)) for x, y in ends)
                 found.append(Line(roof=roof, kind=kind, start=start, end=end))
@@ -152,21 +150,19 @@ def _same_kind(roofs: Sequence[Roof], kind: str) -> list[float]:
     return same or [rate for roof in roofs for rate in roof.rates.values()]
 
 
-def memory_line(
-    rate: float, limits: Limits, ceilings: Iterable[float]
-) -> tuple[Point, Point] | None:
+def memory_line(rate: float, axes: Scale, ceilings: Iterable[float]) -> tuple[Point, Point] | None:
     """Both ends of a memory roof, up to the highest ceiling; ``None`` if none of it is seen."""
-    high = min(max(ceilings, default=limits.y1), limits.y1)
-    left = max(limits.x0, limits.y0 / rate)
-    right = min(limits.x1, high / rate)
+    high = min(max(ceilings, default=axes.y1), axes.y1)
+    left = max(axes.x0, axes.y0 / rate)
+    right = min(axes.x1, high / rate)
     return ((left, left * rate), (right, right * rate)) if left < right else None
 
 
-def ceiling_line(rate: float, limits: Limits, bandwidths: Iterable[float]) -> tuple[Point, Point]:
+def ceiling_line(rate: float, axes: Scale, bandwidths: Iterable[float]) -> tuple[Point, Point]:
     """Both ends of a ceiling: from the ridge of the fastest memory drawn to the right edge."""
     fastest = max(bandwidths, default=None)
-    left = limits.x0 if fastest is None else max(limits.x0, rate / fastest)
-    return (min(left, limits.x1), rate), (limits.x1, rate)
+    left = axes.x0 if fastest is None else max(axes.x0, rate / fastest)
+    return (min(left, axes.x1), rate), (axes.x1, rate)
 
 
 # --- labels ---------------------------------------------------------------------------------------

@@ -169,18 +169,14 @@ def place_of(m: Measurement) -> tuple[Place, str]:
 
 
 def _marks(part: Chosen, options: Options) -> Iterator[Mark]:
+    results, shares = part.analysis.results, part.shares
     if options.launches:
-        for position in part.order:
-            result = part.analysis.results[position]
-            yield _mark(result, result.measurement.duration_s, part.shares[position], 1)
-        return
-    for group in part.analysis.groups:
-        yield _mark(group.result, group.total_s, group.share, len(group.launches))
-
-
-def _mark(result: Result, total_s: float | None, share: float | None, count: int) -> Mark:
-    place, why = place_of(result.measurement)
-    return Mark(result=result, total_s=total_s, share=share, count=count, place=place, why=why)
+        found = [(results[i], results[i].measurement.duration_s, shares[i], 1) for i in part.order]
+    else:
+        found = [(g.result, g.total_s, g.share, len(g.launches)) for g in part.analysis.groups]
+    for result, total_s, share, count in found:
+        place, why = place_of(result.measurement)
+        yield Mark(result=result, total_s=total_s, share=share, count=count, place=place, why=why)
 
 
 def _panel(number: int, marks: Sequence[Mark], options: Options, rule: Rule) -> Panel:

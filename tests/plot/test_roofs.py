@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from roofline.plot import roofs
 from roofline.plot.layout import Box
-from roofline.plot.roofs import Limits, Line, Roof, Scale, ceiling_line, limits, memory_line
+from roofline.plot.roofs import Line, Roof, Scale, ceiling_line, fitted, memory_line
 
+AREA = Box(0, 0, 700, 400)
 DRAM = Roof(key="dram", is_memory=True, rates={"report": 1e12})
 FP32 = Roof(key="fp32", rates={"report": 10e12})
 FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
@@ -17,7 +18,7 @@ FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
 
 def test_a_decade_is_as_wide_as_any_other():
     # 4 decades on 400 px from 100: 1 is two decades in, at 300; 2 decades of rate on 200 px.
-    scale = Scale(Limits(0.01, 100.0, 1e9, 1e11), Box(100, 50, 500, 250))
+    scale = Scale(0.01, 100.0, 1e9, 1e11, Box(100, 50, 500, 250))
 
     assert scale.x(1.0) == pytest.approx(300)
     assert scale.y(1e10) == pytest.approx(150)
@@ -25,17 +26,17 @@ def test_a_decade_is_as_wide_as_any_other():
 
 def test_the_memory_roof_ends_at_the_ridge():
     # 1 TB/s reaches 10 TFLOP/s at 10 operations a byte; the left edge is at 0.1.
-    line = memory_line(1e12, Limits(0.1, 1000, 1e9, 1e14), [5e12, 10e12])
+    line = memory_line(1e12, Scale(0.1, 1000, 1e9, 1e14, AREA), [5e12, 10e12])
 
     assert line == (pytest.approx((0.1, 1e11)), pytest.approx((10.0, 10e12)))
 
 
 def test_a_memory_roof_below_the_axes_is_not_drawn():
-    assert memory_line(1e3, Limits(0.1, 10, 1e9, 1e12), [1e12]) is None
+    assert memory_line(1e3, Scale(0.1, 10, 1e9, 1e12, AREA), [1e12]) is None
 
 
 def test_a_ceiling_begins_at_the_ridge_of_the_fastest_memory():
-    line = ceiling_line(10e12, Limits(0.1, 1000, 1e9, 1e14), [1e12, 4e12])
+    line = ceiling_line(10e12, Scale(0.1, 1000, 1e9, 1e14, AREA), [1e12, 4e12])
 
     assert line == ((2.5, 10e12), (1000, 10e12))
 
@@ -50,7 +51,7 @@ positive = st.floats(1e-6, 1e6)
     memory=st.sampled_from([[], [DRAM]]),
 )
 def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, memory):
-    found = limits(points, heights, [*memory, *ceilings])
+    found = fitted(points, heights, [*memory, *ceilings], AREA)
 
     assert all(math.isfinite(v) and v > 0 for v in (found.x0, found.x1, found.y0, found.y1))
     assert all(found.x0 < x < found.x1 and found.y0 < y < found.y1 for x, y in points)

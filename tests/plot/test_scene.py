@@ -9,7 +9,7 @@ from roofline.model import Device, Note, PeakSet, Result, Source
 from roofline.plot import Options, roofline
 from roofline.plot.canvas import Ruler
 from roofline.plot.layout import Box
-from roofline.plot.roofs import Limits, Scale
+from roofline.plot.roofs import Scale
 from roofline.plot.scene import Place, compose, place_of
 from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement
@@ -188,7 +188,7 @@ def test_a_ceiling_far_below_every_mark_is_within_the_axes():
 
 def test_levels_that_were_not_measured_have_no_mark():
     bare = only_panel(kernel("a", l1_bytes=None, l2_bytes=4e9)).marks[0]
-    scale = Scale(Limits(1e-4, 1e3, 1e6, 1e15), Box(0, 0, 700, 400))
+    scale = Scale(1e-4, 1e3, 1e6, 1e15, Box(0, 0, 700, 400))
 
     assert [level for level, _ in roofline.levels(bare, scale)] == ["l2"]
 
