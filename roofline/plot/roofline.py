@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from roofline.model import Bound
 from roofline.plot import roofs, words
@@ -236,7 +236,7 @@ def _draw_axes(canvas: Canvas, chart: Chart) -> None:
     ax.set_ylabel("Operations per second", **label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(LogLocator(base=10, numticks=12))
-        axis.set_minor_formatter(NullFormatter())
+        axis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: numbers.plain(x, digits=1)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: numbers.si(y, "", digits=1)))
     ax.grid(True, which="major", color=canvas.theme["grid"], linewidth=0.8)

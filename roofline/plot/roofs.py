@@ -234,13 +234,13 @@ def _tries(own: Sequence[Line], text: str, ruler: Ruler) -> Iterator[RoofLabel]:
     """
     width, main = ruler.width(text, SMALL_PX), own[0]
     above, angle = main, _angle(main)
-    shortest = sorted(own, key=lambda line: line.end[0] - line.start[0])
-    for line in shortest:
+    lowest_first = sorted(own, key=lambda line: line.end[1] - line.end[0])
+    for line in lowest_first:
         higher = line.start[1] - above.start[1]
         higher -= math.tan(angle) * (line.start[0] - above.start[0])
         if 0 < higher * math.cos(angle) < _LINE_PX + 4:
             above = line
-    for line, lift in ((above, 3.0), (shortest[0], -_LINE_PX - 1.0)):
+    for line, lift in ((above, 3.0), (lowest_first[0], -_LINE_PX - 1.0)):
         length = math.dist(line.start, line.end)
         if line.roof.is_memory:
             firsts = [8 + _STEP_PX * i for i in range(int((length - width) // _STEP_PX))]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.plot import roofs
+from roofline.plot.canvas import Ruler
 from roofline.plot.layout import Box
 from roofline.plot.roofs import Line, Roof, Scale, ceiling_line, fitted, memory_line
 
@@ -102,3 +103,15 @@ def test_lines_through_a_label_are_found(line, degrees, crosses):
     drawn = Line(roof=DRAM, kind="report", start=start, end=end)
 
     assert roofs._runs_through(drawn, a_label(degrees)) is crosses
+
+
+def test_a_label_is_tried_above_the_highest_of_near_lines_and_below_the_lowest():
+    # The datasheet's line is 4 px above the report's and begins farther right.
+    roof = Roof(key="fp32", rates={"report": 10e12, "datasheet": 12e12})
+    low = Line(roof=roof, kind="report", start=(200.0, 226.0), end=(586.0, 226.0))
+    high = Line(roof=roof, kind="datasheet", start=(331.0, 230.0), end=(586.0, 230.0))
+
+    first, *_, last = roofs._tries([low, high], "FP32", Ruler())
+
+    assert first.y == 230 + 3
+    assert last.y == 226 - 14  # a line of 13 px, and 1 between
