@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,10 @@ from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
 Reader = Literal["protobuf", "ncu-report"]
 OnByte = Callable[[int], None]
 _COMPUTED = "computed by "
+# What stands before the eight bytes of a metric that is nothing but a name and a double, as most
+# are: to take these apart here is four times as quick as a message.
+_DOUBLE = b"\x12\x09\x19"
+_unpacked = struct.Struct("<d").unpack_from
 _DEFAULT_DOMAIN = "<default domain>"
 _KINDS = {Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
@@ -205,12 +210,14 @@ class _Metrics(ByName):
 
     def number(self, name: str) -> float | None:
         """See ``Metrics``."""
-        metric = self._metric(name)
-        if metric is None:
+        raw = self._metrics.get(self._numbers.get(name, -1))
+        if raw is None:
             return None
-        value = metric.value  # to look is quicker than to ask what it holds
-        number = value.double or value.uint64 or value.float or value.uint32
-        return si(name, number) if number else super().number(name)
+        if raw[-11:-8] == _DOUBLE and len(raw) < 15:
+            return si(name, _unpacked(raw, len(raw) - 8)[0])
+        value = self._metric(name).value
+        kind = value.WhichOneof("kind")
+        return None if kind is None or kind == "text" else si(name, getattr(value, kind))
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._metric(name)

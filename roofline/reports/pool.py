@@ -14,9 +14,11 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import msgspec
 
@@ -29,6 +31,7 @@ MOST_JOBS = 1024
 _MOST_CPUS = 8  # more would wait for this process, which judges what they measure
 # Starting processes takes as long as reading some megabytes.
 POOL_BYTES = 1 << 23
+_AHEAD = 4  # files a process that are read, or wait to be, before their turn
 _NOTHING = msgspec.msgpack.encode([])
 
 Measure = Callable[[Launch, str], Measurement]
@@ -136,6 +139,8 @@ def _read(path: Path, *, measure: Measure, reader: Reader) -> _Answer:
 def _unpacked(path: Path, answer: _Answer) -> Iterator[Event]:
     origin, packed, error = answer
     for measurement in msgspec.msgpack.decode(packed, type=list[Measurement]):
+        provenance: Any = measurement.provenance  # long texts, and the same in many launches
+        provenance.update({quantity: sys.intern(how) for quantity, how in provenance.items()})
         yield Measured(path=path, origin=origin, measurement=measurement)
     if error is not None:
         yield Refused(path=path, error=error)
@@ -154,11 +159,13 @@ def _by_processes(
         some = list(left)[:1] if again else list(left)
         with _processes(1 if again else count) as pool:
             try:
-                with _nothing_inherited():
-                    futures = [pool.submit(work, file) for file in some]
-                for future in futures:
-                    answer = future.result()
+                todo = (pool.submit(work, file) for file in some)
+                with _nothing_inherited():  # the first tasks start all processes
+                    futures = deque(islice(todo, _AHEAD * count))
+                while futures:
+                    answer = futures.popleft().result()
                     left.popleft()
+                    futures.extend(islice(todo, 1))
                     yield answer
                 again = False
             except BrokenProcessPool:

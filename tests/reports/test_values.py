@@ -11,7 +11,7 @@ import ncu_report
 import pytest
 
 from roofline.reports import read
-from roofline.reports.metrics import is_time
+from roofline.reports.metrics import is_time, si
 from tests import strange
 from tests.shared import REPORTS
 
@@ -50,6 +50,10 @@ def compare(path: Path) -> Counter[str]:
                 seen["instances and no value, which ncu_report calls 0"] += 1
             else:
                 assert same(value, theirs), (path, name, value, theirs)
+            if isinstance(value, str) or value is None:
+                assert metrics.number(name) is None
+            else:
+                assert metrics.number(name) == si(name, metric.as_double())
             rows = list(metrics._rows(name))
             ids = metric.correlation_ids() if metric.has_correlation_ids() else None
             assert len(rows) == metric.num_instances()
