@@ -133,6 +133,8 @@ def option(group: str, spec: str, text: str, **settings: Any) -> Any:
     unset: Any = () if settings["multiple"] else False if settings.get("is_flag") else None
     default = settings.setdefault("default", unset)
     settings.setdefault("show_default", default != unset)
+    if isinstance(default, float) and default.is_integer():
+        settings["default"] = int(default)  # help shows it without ".0"
 
     def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
         changed = {"help": text, "group": group} | settings | dict(changes)
@@ -184,6 +186,12 @@ class _Option(click.Option):
     def __init__(self, *args: Any, group: str, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.group = group
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Without the range, which the error for a value outside it names."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
 
 
 class Command(click.Command):

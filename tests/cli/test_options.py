@@ -284,7 +284,7 @@ def test_the_same_options_may_read_otherwise_elsewhere(capsys: pytest.CaptureFix
         typed("--help")
 
     shown = " ".join(capsys.readouterr().out.split())
-    assert "-z, --size COUNT How big. [default: 3; x>=0]" in shown
+    assert "-z, --size COUNT How big. [default: 3]" in shown
     assert shown.index("Which kernels:") < shown.index("How much:") < shown.index("Output:")
 
 
