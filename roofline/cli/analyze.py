@@ -221,10 +221,9 @@ def _text(
 ) -> Iterable[str]:
     # Renderers are imported here: each run needs one of them.
     if output.format == "json":
-        from roofline.render import joined as of_timeline
         from roofline.render import json
 
-        return json.chunks(part, timeline=None if joined is None else of_timeline.document(joined))
+        return json.chunks(part, joined)
     if output.format == "csv":
         from roofline.render.flat import to_csv
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from roofline.compare.change import precisions_gone, same
 from roofline.compare.model import (
-    CaptureInfo,
     Comparison,
     GateResult,
     Judgement,
@@ -19,10 +18,9 @@ from roofline.compare.model import (
     Prediction,
     Severity,
     Side,
-    Unpaired,
 )
 from roofline.model import QUANTITIES, Bound, Family
-from roofline.text import names, numbers
+from roofline.text import console, names, numbers
 from roofline.text import verdict as said
 from roofline.text.comparison import change, from_to, work
 from roofline.text.console import NARROWEST, hanging, to_text
@@ -81,22 +79,22 @@ def _headline(pair: KernelPair, speedup: float) -> str:
 def _amounts(pair: KernelPair) -> str:
     """The work in bytes; in operations where a compute unit is the cause or bytes are unknown."""
     before, after, cause = pair.before, pair.after, pair.cause
+
+    def both(quantity: str) -> tuple[float, float] | None:
+        one, other = before.figure(quantity), after.figure(quantity)
+        return None if one is None or other is None else (one, other)
+
     gone = [key for key in precisions_gone(before, after) if unit_of_precision(key) == cause.unit]
     if gone and cause.code == "less_work":
         counts = (side.measured.operations.get(gone[0], 0.0) for side in (before, after))
         amounts = from_to("total_operations", *counts)
         return f"without its {names.operation(gone[0])} operations ({amounts})"
-    bytes_ = _both("dram_bytes", before, after)
-    operations = _both("total_operations", before, after)
+    bytes_ = both("dram_bytes")
+    operations = both("total_operations")
     computes = Family.COMPUTE in (s.families.get(cause.unit or "") for s in (before, after))
     if bytes_ and not (computes and operations and not same(*bytes_)):
         return _amount("dram_bytes", *bytes_)
     return _amount("total_operations", *operations) if operations else ""
-
-
-def _both(name: str, before: Side, after: Side) -> tuple[float, float] | None:
-    one, other = before.figure(name), after.figure(name)
-    return None if one is None or other is None else (one, other)
 
 
 def _amount(quantity: str, one: float, other: float) -> str:
@@ -219,15 +217,14 @@ def _latency_now(before: Side, after: Side) -> str:
 
 def title(comparison: Comparison) -> str:
     """What was compared: "before.ncu-rep -> after.ncu-rep on NVIDIA A100"."""
+    before, after = (
+        names.printable(side.sources[0])
+        if len(side.sources) == 1
+        else plural(len(side.sources), "file")
+        for side in (comparison.before, comparison.after)
+    )
     where = names.printable(", ".join(comparison.after.devices)) or "an unknown GPU"
-    return f"{_files(comparison.before)} -> {_files(comparison.after)} on {where}"
-
-
-def _files(info: CaptureInfo) -> str:
-    """The files of a side: one by its name, more by their number."""
-    if len(info.sources) == 1:
-        return names.printable(info.sources[0])
-    return f"{len(info.sources)} files"
+    return f"{before} -> {after} on {where}"
 
 
 def totals(comparison: Comparison) -> str:
@@ -287,12 +284,12 @@ def ratio(before: float | None, after: float | None) -> str:
 
 def told_apart(pairs: Sequence[KernelPair]) -> list[KernelPair]:
     """The pairs that get a sentence: unchanged ones are counted where there are several."""
-    plain_ = [p for p in pairs if p.outcome is Outcome.NO_CHANGE and not _asked(p)]
-    return [p for p in pairs if len(plain_) < 2 or p not in plain_]
 
+    def asked(pair: KernelPair) -> bool:
+        return pair.step is not None or any(p.by == "user" for p in pair.predictions)
 
-def _asked(pair: KernelPair) -> bool:
-    return pair.step is not None or any(p.by == "user" for p in pair.predictions)
+    same_ = [p for p in pairs if p.outcome is Outcome.NO_CHANGE and not asked(p)]
+    return [p for p in pairs if len(same_) < 2 or p not in same_]
 
 
 def unchanged(pairs: Sequence[KernelPair]) -> Iterator[str]:
@@ -344,36 +341,24 @@ def _span(low: float, high: float) -> str:
 def side_effects(pair: KernelPair) -> Iterator[str]:
     """What else moved: registers, shared memory, occupancy, grid and block."""
     one, other = pair.before.measured, pair.after.measured
-    for what, key in (
-        ("registers per thread", "registers_per_thread"),
-        ("shared memory per block", "shared_memory_bytes"),
-        ("achieved occupancy, %", "occupancy_percent"),
-        ("waves", "waves"),
-    ):
+    for key in ("registers_per_thread", "shared_memory_bytes", "occupancy_percent", "waves"):
         old, new = getattr(one, key), getattr(other, key)
         if old is not None and new is not None and ratio(old, new) != "same":
-            yield f"{what}: {_short(old)} to {_short(new)}"
+            yield f"{names.quantity(key)}: {from_to(key, old, new)}"
     for what in ("grid", "block"):
         shape, new_shape = getattr(one, what), getattr(other, what)
         if shape != new_shape:
             yield f"{what}: {names.dims(shape)} to {names.dims(new_shape)}"
 
 
-def _short(value: float) -> str:
-    return numbers.exact(value) if value.is_integer() else plain(value)
-
-
 def unpaired(comparison: Comparison) -> Iterator[str]:
     """The kernels that only one side has."""
     for what, kernels in (("gone", comparison.gone), ("new", comparison.new)):
-        if kernels:
-            ordered = sorted(kernels, key=lambda k: -(k.side.total_s or 0.0))
+        sides = sorted((k.side for k in kernels), key=lambda side: -(side.total_s or 0.0))
+        shown = [f"{names.short(s.measured.name)} ({duration(s.total_s)})" for s in sides[:10]]
+        if shown:
             more = f" and {len(kernels) - 10} more" if len(kernels) > 10 else ""
-            yield f"{what}: {', '.join(map(_unpaired, ordered[:10]))}{more}"
-
-
-def _unpaired(kernel: Unpaired) -> str:
-    return f"{names.short(kernel.side.measured.name)} ({duration(kernel.side.total_s)})"
+            yield f"{what}: {', '.join(shown)}{more}"
 
 
 def extras(comparison: Comparison) -> Iterator[str]:
@@ -438,36 +423,30 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
 
 def _table(pairs: Sequence[KernelPair], width: int) -> Table:
     wide = width >= 100
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     room = max(width - (_WIDE if wide else _NARROW) - 4, 12)
-    table.add_column("#", justify="right")
-    table.add_column("kernel", width=room, overflow="ellipsis", no_wrap=True)
-    for heading in ("before", "after"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("change", no_wrap=True)
-    if wide:
-        table.add_column("bytes", justify="right")
-        table.add_column("ops", justify="right")
-    table.add_column("limited by", overflow="fold")
+    table = console.table(
+        "-#",
+        Column("kernel", width=room),
+        Column("before", justify="right", no_wrap=True),
+        Column("after", justify="right", no_wrap=True),
+        Column("change", no_wrap=True),
+        *(("-bytes", "-ops") if wide else ()),
+        "+limited by",
+    )
     shorts = names.short_all((p.after.measured.demangled for p in pairs), room)
     for rank, (pair, name) in enumerate(zip(pairs, shorts, strict=True), 1):
-        table.add_row(*_row(rank, name, pair, wide=wide))
-    return table
-
-
-def _row(rank: int, name: str, pair: KernelPair, *, wide: bool) -> list[str | Text]:
-    one, other = pair.before, pair.after
-    limits = dict.fromkeys((limit(one), limit(other)))
-    cells: list[str | Text] = [
-        str(rank),
-        Text(name),
-        took(pair, one),
-        took(pair, other),
-        Text(cell(pair), style=_STYLES.get(pair.outcome, "")),
-    ]
-    if wide:
-        cells += [
+        one, other = pair.before, pair.after
+        amounts = (
             ratio(one.measured.dram_bytes, other.measured.dram_bytes),
             ratio(one.measured.total_operations, other.measured.total_operations),
-        ]
-    return [*cells, Text(" -> ".join(limits))]
+        )
+        table.add_row(
+            str(rank),
+            Text(name),
+            took(pair, one),
+            took(pair, other),
+            Text(cell(pair), style=_STYLES.get(pair.outcome, "")),
+            *(amounts if wide else ()),
+            " -> ".join(dict.fromkeys((limit(one), limit(other)))),
+        )
+    return table

@@ -1,27 +1,25 @@
-"""What profiled kernels could buy the step: as text, Markdown and for JSON."""
+"""What profiled kernels could buy the step, for people: terminal and Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from roofline.model import Group
-from roofline.render.documents import JoinedDocument, JoinedShareDocument, filled
-from roofline.render.markdown import code, escaped
+from roofline.render.markdown import NAME, bullets, code, escaped, table
 from roofline.render.selection import speedups, warning
-from roofline.text import names, numbers
+from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.numbers import plural
 from roofline.text.verdict import limited_by
-from roofline.timeline.join import Joined, JoinedKernel
+from roofline.timeline.join import Joined
 from roofline.timeline.model import KernelShare
 
 ROWS = 10
 _FIGURES = 74  # columns that the figures take
-_TITLES = ("limited by", "of wall", "floor / time", "max step speedup")
+_TITLES = ("-#", "kernel", "limited by", "-of wall", "-floor / time", "-max step speedup")
 
 
 def render(joined: Joined, *, width: int = 120, color: bool = False, limit: int = ROWS) -> str:
@@ -32,15 +30,11 @@ def render(joined: Joined, *, width: int = 120, color: bool = False, limit: int 
 
 def markdown(joined: Joined, *, limit: int = ROWS) -> str:
     """The same as a table for GitHub."""
-    lines = [
-        *(f"{escaped(line)}\n" for line in warning(joined.selection)),
-        f"| # | kernel | {' | '.join(_TITLES)} |",
-        f"| --: | --- | --- |{' --: |' * (len(_TITLES) - 1)}",
-    ]
-    for rank, name, cells in _rows(joined, limit, 60):
-        lines.append(f"| {rank} | {code(name)} | {' | '.join(map(escaped, cells))} |")
-    listed = [f"- {escaped(line)}" for line in _remarks(joined)]
-    return "\n".join([*lines, "", *listed]) + "\n"
+    rows = (
+        (rank, code(name), *map(escaped, cells)) for rank, name, cells in _rows(joined, limit, NAME)
+    )
+    lines = [*(f"{escaped(line)}\n" for line in warning(joined.selection)), *table(_TITLES, rows)]
+    return "\n".join([*lines, *bullets(_remarks(joined))]) + "\n"
 
 
 def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
@@ -48,14 +42,10 @@ def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
         yield Text(line, style="bold")
     yield Text("What the step gains if a kernel reaches its nearest ceiling:", style="bold")
     if joined.kernels:
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-        table.add_column("#", justify="right")
-        table.add_column("kernel", overflow="fold")
-        for i, title in enumerate(_TITLES):
-            table.add_column(title, justify="left" if i == 0 else "right")
+        made = console.table(*_TITLES)
         for rank, name, cells in _rows(joined, limit, max(width - _FIGURES, 20)):
-            table.add_row(str(rank), name, *cells)
-        yield table
+            made.add_row(rank, name, *cells)
+        yield made
     else:
         yield Text("No profiled kernel is in the timeline.")
     if (more := len(joined.kernels) - limit) > 0:
@@ -64,23 +54,20 @@ def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
         yield hanging("- ", line)
 
 
-def _rows(joined: Joined, limit: int, room: int) -> Iterator[tuple[int, str, list[str]]]:
+def _rows(joined: Joined, limit: int, room: int) -> Iterator[tuple[str, str, list[str]]]:
     shown = joined.kernels[:limit]
     titles = names.short_all((k.share.name for k in shown), room)
     for rank, (kernel, name) in enumerate(zip(shown, titles, strict=True), 1):
-        yield rank, name, _cells(kernel)
-
-
-def _cells(kernel: JoinedKernel) -> list[str]:
-    result = kernel.group.result
-    duration, floor = result.measurement.duration_s, result.verdict.floor_s
-    known = kernel.saved_at_most[0] is not None
-    return [
-        f"{result.verdict.bound} {limited_by(result.verdict)}".strip(),
-        numbers.share(kernel.share.exposed_share),
-        numbers.ABSENT if not duration or floor is None else numbers.share(floor / duration),
-        speedups(kernel.step_speedup_at_most) if known else numbers.ABSENT,
-    ]
+        m, v = kernel.group.result.measurement, kernel.group.result.verdict
+        part = v.floor_s / m.duration_s if m.duration_s and v.floor_s is not None else None
+        known = kernel.saved_at_most[0] is not None
+        cells = [
+            f"{v.bound} {limited_by(v)}".strip(),
+            numbers.share(kernel.share.exposed_share),
+            numbers.share(part),
+            speedups(kernel.step_speedup_at_most) if known else numbers.ABSENT,
+        ]
+        yield str(rank), name, cells
 
 
 def _remarks(joined: Joined) -> Iterator[str]:
@@ -110,42 +97,18 @@ def _shares(found: list[KernelShare], *, wall: bool) -> str:
         share = k.exposed_share if wall else k.kernel_share
         shares.setdefault(k.base_name, []).append(share or 0.0)
     largest = sorted(shares, key=lambda name: -sum(shares[name]))[:3]
-    listed = [_summed(names.printable(name), shares[name]) for name in largest]
+    listed = [
+        f"{names.printable(name)} {numbers.share(sum(shares[name]))}"
+        + (f" in {len(shares[name])} kernels" if len(shares[name]) > 1 else "")
+        for name in largest
+    ]
     others = len(found) - sum(len(shares[name]) for name in largest)
     more = f" and {plural(others, 'more kernel')}" if others else ""
     of = "exposed, of the wall time" if wall else "of kernel time"
     return f"{', '.join(listed)}{more} ({of})"
 
 
-def _summed(name: str, shares: list[float]) -> str:
-    several = f" in {len(shares)} kernels" if len(shares) > 1 else ""
-    return f"{name} {numbers.share(sum(shares))}{several}"
-
-
 def _groups(groups: tuple[Group, ...]) -> str:
     listed = dict.fromkeys(names.printable(g.result.measurement.name) for g in groups)
     more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
     return ", ".join([*listed][:3]) + more
-
-
-def document(joined: Joined) -> JoinedDocument:
-    """What a JSON document says under "timeline"."""
-    return filled(
-        JoinedDocument,
-        joined,
-        file=joined.selection.file,
-        device=joined.selection.device,
-        kernels=[_joined_share(k) for k in joined.kernels],
-        unmatched=[g.launches for g in joined.unmatched],
-        ambiguous=[g.launches for g in joined.ambiguous],
-    )
-
-
-def _joined_share(kernel: JoinedKernel) -> JoinedShareDocument:
-    return filled(
-        JoinedShareDocument,
-        kernel.share,
-        launches=kernel.group.launches,
-        saved_at_most=kernel.saved_at_most,
-        step_speedup_at_most=kernel.step_speedup_at_most,
-    )

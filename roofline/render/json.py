@@ -25,7 +25,6 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render.documents import (
-    JoinedDocument,
     NoteDocument,
     Number,
     Text,
@@ -33,8 +32,10 @@ from roofline.render.documents import (
     note_documents,
     text,
 )
+from roofline.render.selection_json import JoinedDocument, joined_document
 from roofline.text import verdict as said
 from roofline.text.names import last_part
+from roofline.timeline.join import Joined
 from roofline.units import UNITS
 from roofline.view import Chosen, chosen, missing_of
 
@@ -232,11 +233,11 @@ def render(view: Analysis | Chosen) -> str:
     return "".join(chunks(view))
 
 
-def chunks(view: Analysis | Chosen, timeline: JoinedDocument | None = None) -> Iterator[str]:
+def chunks(view: Analysis | Chosen, joined: Joined | None = None) -> Iterator[str]:
     """The text of ``render`` piece by piece, so that a large one is never held whole.
 
-    ``timeline`` is what ``render.joined.document`` says, where there is a timeline. Each launch
-    and each kernel is on a line of its own.
+    ``joined`` is the analysis with a timeline, where there is one. Each launch and each kernel is
+    on a line of its own.
     """
     part = chosen(view)
     head = AnalysisDocument(
@@ -254,7 +255,7 @@ def chunks(view: Analysis | Chosen, timeline: JoinedDocument | None = None) -> I
             )
             for s in part.analysis.sources
         ],
-        timeline=UNSET if timeline is None else timeline,
+        timeline=UNSET if joined is None else joined_document(joined),
         launches=[],
         groups=[],
     )

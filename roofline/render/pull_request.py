@@ -8,7 +8,7 @@ from roofline.compare.model import Comparison, KernelPair, Severity
 from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render import markdown
-from roofline.render.markdown import ROWS, code, escaped
+from roofline.render.markdown import NAME, ROWS, code, escaped
 from roofline.text import names
 from roofline.text.notes import note_text
 from roofline.view import Chosen
@@ -23,8 +23,7 @@ _PICTURE = (
     '  <img alt="Roofline of the kernels in the table" src="roofline.svg" width="900">',
     "</picture>",
 )
-_HEADER = ("#", "kernel", "before", "after", "change", "bytes", "limited by before", "after")
-_ALIGN = ("--:", "---", "--:", "--:", "---", "--:", "---", "---")
+_TITLES = ("-#", "kernel", "-before", "-after", "change", "-bytes", "limited by before", "after")
 
 
 def render(comparison: Comparison, *, limit: int | None = ROWS) -> str:
@@ -81,43 +80,38 @@ def _head(comparison: Comparison) -> Iterator[str]:
         said = f"**{len(failed)} of {count} gate checks failed**"
         yield ""
         yield said if failed else f"All {count} gate checks passed"
-        yield from (f"- {escaped(words.gate(g))}" for g in failed[:ROWS])
+        yield from markdown.bullets(map(words.gate, failed[:ROWS]))
 
 
 def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
     """The table, a sentence a kernel, and the details folded away."""
     shown = comparison.pairs[:limit]
     told = words.told_apart(shown)
-    lines = ["", *_table(shown), ""]
+    lines = ["", *markdown.table(_TITLES, _rows(shown)), ""]
     lines += [f"{n}. {escaped(words.sentence(p))}" for n, p in enumerate(shown, 1) if p in told]
     lines += [f"- {escaped(line)}" for line in words.unchanged(shown)]
     if len(comparison.pairs) > len(shown):
         lines += ["", f"... and {len(comparison.pairs) - len(shown)} more"]
-    rest = [*words.unpaired(comparison), *words.extras(comparison)]
-    lines += ["", *(f"- {escaped(line)}" for line in rest)] if rest else []
+    lines += markdown.bullets([*words.unpaired(comparison), *words.extras(comparison)])
     folded = list(_folded(comparison, shown, told))
     if folded:
         lines += ["", "<details><summary>Details</summary>", "", *folded, "", "</details>"]
     return [*lines, "", f"<sub>{words.foot(comparison)}</sub>"]
 
 
-def _table(pairs: Sequence[KernelPair]) -> Iterator[str]:
-    yield _line(_HEADER)
-    yield _line(_ALIGN)
-    shorts = names.short_all((p.after.measured.demangled for p in pairs), 60)
+def _rows(pairs: Sequence[KernelPair]) -> Iterator[tuple[str, ...]]:
+    shorts = names.short_all((p.after.measured.demangled for p in pairs), NAME)
     for rank, (pair, name) in enumerate(zip(pairs, shorts, strict=True), 1):
         one, other = pair.before, pair.after
-        yield _line(
-            (
-                str(rank),
-                code(name),
-                words.took(pair, one),
-                words.took(pair, other),
-                f"**{words.cell(pair)}**",
-                words.ratio(one.measured.dram_bytes, other.measured.dram_bytes),
-                escaped(words.limit(one)),
-                escaped(words.limit(other)),
-            )
+        yield (
+            str(rank),
+            code(name),
+            words.took(pair, one),
+            words.took(pair, other),
+            f"**{words.cell(pair)}**",
+            words.ratio(one.measured.dram_bytes, other.measured.dram_bytes),
+            escaped(words.limit(one)),
+            escaped(words.limit(other)),
         )
 
 
@@ -128,7 +122,7 @@ def _folded(
         said = [] if pair in told else [words.sentence(pair)]
         said += [*words.details(pair, everything=True), *words.side_effects(pair)]
         if said:
-            yield f"{rank}. {code(names.short(pair.after.measured.demangled, 60))}"
+            yield f"{rank}. {code(names.short(pair.after.measured.demangled, NAME))}"
             yield from (f"   - {escaped(line)}" for line in said)
     for check in comparison.checks:
         if check.level is Severity.INFO:
@@ -139,7 +133,3 @@ def _folded(
         said += [settings] if settings else []
         if said:
             yield f"- {side}: {escaped('; '.join(said))}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

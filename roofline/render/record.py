@@ -28,16 +28,11 @@ def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
         **stated,
         **_head(comparison),
     }
-    lines = [
-        "---",
-        *(f"{key}: {msgspec.json.encode(value).decode()}" for key, value in head.items()),
-        "---",
-        "",
-        f"# Experiment {number}: {_plain(stated['problem'])}",
-    ]
+    yaml = [f"{key}: {msgspec.json.encode(value).decode()}" for key, value in head.items()]
+    lines = ["---", *yaml, "---", "", f"# Experiment {number}: {_plain(stated['problem'])}"]
     for title, body in _sections(comparison, stated).items():
-        said = [f"- {_plain(line)}" for line in body]
-        lines += ["", f"## {title}", "", *said] if said else []
+        if said := [f"- {_plain(line)}" for line in body]:
+            lines += ["", f"## {title}", "", *said]
     return "\n".join(lines) + "\n"
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from textwrap import fill
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from roofline.render.markdown import code, escaped
-from roofline.text import names, numbers
-from roofline.text.console import NARROWEST, hanging, to_text
+from roofline.render.markdown import NAME, bullets, code, escaped, table
+from roofline.text import console, names, numbers
+from roofline.text.console import NARROWEST, bullet, to_text
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 from roofline.timeline.model import (
@@ -37,7 +37,6 @@ _HUGE = 1000  # a bound beyond it says no more than that there is next to no lim
 _NARROW = 100  # columns: below that, grid and block go under the name
 _FIGURES = 60  # columns that the figures take
 _SIZES = 18  # and that grid and block take
-_MARKDOWN_NAME = 60
 
 LEFT_OUT: dict[LeftOut, str] = {
     "first": "first: warm-up",
@@ -68,10 +67,11 @@ _LARGEST = "Largest gaps"
 def render(selection: Selection, *, width: int = 120, color: bool = False) -> str:
     """``selection`` as text, at most ``width`` columns wide."""
     width = max(width, NARROWEST)
+    below = console.section("Notes:", map(bullet, notes(selection)))
     return (
         to_text(_parts(selection, width), width=width, color=color)
         + _commands(selection, width)
-        + to_text(_section("Notes", notes(selection)), width=width, color=color)
+        + to_text(below, width=width, color=color)
     )
 
 
@@ -80,20 +80,20 @@ def markdown(selection: Selection) -> str:
     device = selection.selected
     lines = [f"{escaped(line)}  " for line in head(selection)]
     if selection.chosen:
-        titles = [" ".join(title) for title in _titles(selection)]
-        lines += ["", f"| # | kernel | grid / block | {' | '.join(titles)} |"]
-        lines += [f"| --: | --- | --- |{' --: |' * len(titles)}"]
-        for rank, name, sizes, figures in _rows(selection, _MARKDOWN_NAME):
-            lines += [f"| {' | '.join([rank, code(name), sizes, *figures])} |"]
+        titles = [f"-{' '.join(title.split())}" for title in _titles(selection)]
+        rows = (
+            (rank, code(name), sizes, *figures)
+            for rank, name, sizes, figures in _rows(selection, NAME)
+        )
+        lines += ["", *table(("-#", "kernel", "grid / block", *titles), rows)]
     if others := _others(device):
         lines += ["", escaped(others)]
     for title, found in ((_SKIPPED, _apart(device)), (_LARGEST, gaps(device))):
-        if listed := [f"- {escaped(line)}" for line in found]:
-            lines += ["", f"**{title}**", "", *listed]
+        if listed := bullets(found):
+            lines += ["", f"**{title}**", *listed]
     for request in selection.requests:
         lines += ["", f"{escaped(launches(request))}:", "", "```sh", command(request), "```"]
-    if noted := [f"- {escaped(note)}" for note in notes(selection)]:
-        lines += ["", *noted]
+    lines += bullets(notes(selection))
     return "\n".join(lines) + "\n"
 
 
@@ -102,37 +102,33 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
     for i, line in enumerate(head(selection)):
         yield Text(line, style="bold" if i < 2 else "")
     if len(selection.devices) > 1:
-        listed = [f"{d.index}: {_spent(d)}" for d in selection.devices]
-        yield from _section("Devices (never added up)", listed)
+        listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
+        yield from console.section("Devices (never added up):", map(bullet, listed))
     yield Text()
     if selection.chosen:
         yield _table(selection, width)
     if others := _others(device):
         yield Text(others, style="dim")
-    yield from _section(_SKIPPED, _apart(device))
-    yield from _section(_LARGEST, gaps(device))
+    for title, found in ((_SKIPPED, _apart(device)), (_LARGEST, gaps(device))):
+        yield from console.section(f"{title}:", map(bullet, found))
 
 
 def _table(selection: Selection, width: int) -> Table:
     wide = width >= _NARROW
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("kernel" if wide else "kernel\ngrid / block", overflow="fold")
-    if wide:
-        table.add_column("grid / block", overflow="fold")
-    for title in _titles(selection):
-        table.add_column("\n".join(title), justify="right", no_wrap=True)
+    figures = (Column(t, justify="right", no_wrap=True) for t in _titles(selection))
+    names_ = ("+kernel", "+grid / block") if wide else ("+kernel\ngrid / block",)
+    made = console.table("-#", *names_, *figures)
     room = max(width - _FIGURES - (_SIZES if wide else 0), 20)
-    for rank, name, sizes, figures in _rows(selection, room):
-        table.add_row(rank, *([name, sizes] if wide else [f"{name}\n{sizes}"]), *figures)
-    return table
+    for rank, name, sizes, cells in _rows(selection, room):
+        made.add_row(rank, *([name, sizes] if wide else [f"{name}\n{sizes}"]), *cells)
+    return made
 
 
-def _titles(selection: Selection) -> Iterator[tuple[str, str]]:
+def _titles(selection: Selection) -> Iterator[str]:
     each = "a step" if selection.steps == "ranges" else "in all"
-    yield from (("launches", each), ("time", each), ("of kernel", "time"))
+    yield from (f"launches\n{each}", f"time\n{each}", "of kernel\ntime")
     if selection.selected.use is not None:
-        yield from (("exposed", "of wall"), ("max step", "speedup"))
+        yield from ("exposed\nof wall", "max step\nspeedup")
 
 
 def _rows(selection: Selection, room: int) -> Iterator[tuple[str, str, str, list[str]]]:
@@ -157,16 +153,6 @@ def _commands(selection: Selection, width: int) -> str:
     ]
     head = "\nNext, with your program's command line for PROGRAM:\n"
     return head + "".join(lines) if lines else ""
-
-
-def _section(title: str, lines: Iterable[str]) -> Iterator[RenderableType]:
-    found = list(lines)
-    if not found:
-        return
-    yield Text()
-    yield Text(f"{title}:", style="bold")
-    for line in found:
-        yield hanging("- ", line, indent=2)
 
 
 # --- lines

@@ -1,4 +1,4 @@
-"""JSON of the schema ``roofline.selection/1``: the documents, whose types are the schema.
+"""JSON of timelines: ``roofline.selection/1``, and what joins an analysis; types are the schema.
 
 Fields are filled from the fields and properties of the same name of ``roofline.timeline.model``.
 """
@@ -13,7 +13,6 @@ from roofline.model import Dim3
 from roofline.render.documents import (
     NoteDocument,
     Number,
-    ShareDocument,
     Text,
     about,
     filled,
@@ -21,8 +20,11 @@ from roofline.render.documents import (
     text,
 )
 from roofline.render.selection import LEFT_OUT, command
+from roofline.timeline.join import Joined
 from roofline.timeline.model import (
+    Apart,
     Basis,
+    Bounds,
     DeviceUse,
     First,
     Format,
@@ -42,6 +44,26 @@ DESCRIPTION = (
 
 
 _NULL = "null is no limit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareDocument:
+    """One kernel of a timeline at one grid and block, or one kind of copy, and its bounds."""
+
+    name: str
+    base_name: str
+    mangled: Text
+    grid: Dim3 | None
+    block: Dim3 | None
+    instances: int
+    instances_per_step: Number
+    total_s: Annotated[float, about("in the steps that count")]
+    kernel_share: Annotated[Number, about("of the sum of all kernels' times")]
+    exposed_share: Annotated[Number, about("of the wall time: it ran and nothing else did")]
+    wall_share: Annotated[Number, about("of the wall time: it ran")]
+    speedup_at_most: Annotated[Bounds, about("by exposed_share, wall_share; null is no limit")]
+    apart: Annotated[Apart | None, about("why ncu cannot help with it")]
+    chosen: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,4 +207,50 @@ def _step(step: StepUse) -> StepDocument:
 def _request(request: ProfileRequest) -> RequestDocument:
     return filled(
         RequestDocument, request, command=command(request), notes=note_documents(request.notes)
+    )
+
+
+# --- with an analysis ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedShareDocument(ShareDocument):
+    """A profiled kernel, and what reaching its nearest ceiling buys the step."""
+
+    launches: Annotated[tuple[int, ...], about("positions in this document")]
+    saved_at_most: Annotated[Bounds, about("of the step's time: by exposed_share, wall_share")]
+    step_speedup_at_most: Annotated[Bounds, about("how many times faster the step gets")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedDocument:
+    """Profiled kernels by what the step gains, and what could not be joined to the timeline."""
+
+    file: str
+    device: int
+    kernels: list[JoinedShareDocument]
+    unprofiled: list[ShareDocument]
+    unmatched: Annotated[list[tuple[int, ...]], about("launches that it does not have")]
+    ambiguous: Annotated[list[tuple[int, ...]], about("launches that could be several kernels")]
+
+
+def joined_document(joined: Joined) -> JoinedDocument:
+    """What the JSON of an analysis says under "timeline"."""
+    return filled(
+        JoinedDocument,
+        joined,
+        file=joined.selection.file,
+        device=joined.selection.device,
+        kernels=[
+            filled(
+                JoinedShareDocument,
+                kernel.share,
+                launches=kernel.group.launches,
+                saved_at_most=kernel.saved_at_most,
+                step_speedup_at_most=kernel.step_speedup_at_most,
+            )
+            for kernel in joined.kernels
+        ],
+        unmatched=[g.launches for g in joined.unmatched],
+        ambiguous=[g.launches for g in joined.ambiguous],
     )

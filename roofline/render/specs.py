@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +14,8 @@ from roofline.specs import Source, Spec
 from roofline.specs.audit import BANDWIDTH, Checked, PeakRow, figures, peak_rows, used_sources
 from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
 from roofline.specs.spec import quantities
-from roofline.text.console import INDENT, to_text
+from roofline.text import console
+from roofline.text.console import indented, lines, to_text
 from roofline.text.names import operation_unit
 from roofline.text.notes import note_text
 from roofline.text.numbers import ABSENT, percent, plain, rate, si
@@ -25,7 +25,7 @@ SCHEMA = "roofline.specs/1"
 
 def listing(specs: Sequence[Spec], *, width: int, color: bool) -> str:
     """One line a GPU: shape, clock, bandwidth and the peaks that people ask for."""
-    table = _table("key", "name", "cc", "-SMs", "-boost", "-DRAM", "-FP32", "-tensor FP16")
+    table = console.table("key", "name", "cc", "-SMs", "-boost", "-DRAM", "-FP32", "-tensor FP16")
     for spec in specs:
         peaks = spec.peaks()
         table.add_row(
@@ -52,16 +52,16 @@ def page(spec: Spec, sources: Mapping[str, Source], *, width: int, color: bool) 
 
 def _page(spec: Spec, sources: Mapping[str, Source]) -> Iterator[RenderableType]:
     yield Text(spec.name, style="bold")
-    yield from map(_indented, _identity(spec))
-    table = _table("parameter", "-value", "source")
+    yield from lines(*_identity(spec))
+    table = console.table("parameter", "-value", "source")
     for field, quantity in quantities(Spec).items():
         if (value := getattr(spec, field)) is not None:
             written = _amount(value, quantity.unit, quantity.digits)
             table.add_row(quantity.label, written, spec.sources.get(field, ""))
-    yield from (table, Text(""), _indented(_bandwidth(spec)), Text(""))
+    yield from (table, Text(""), *lines(_bandwidth(spec)), Text(""))
     if spec.sm_count is None or spec.boost_clock_hz is None:
-        yield _indented("SMs or clock are not known: these are the vendor's figures as they are.")
-        table = _table("operation", "-published", "source")
+        yield from lines("SMs or clock are not known: these are the vendor's figures as they are.")
+        table = console.table("operation", "-published", "source")
         for key, figure in spec.published.items():
             table.add_row(key, rate(figure), spec.sources[f"published.{key}"])
         yield table
@@ -69,10 +69,10 @@ def _page(spec: Spec, sources: Mapping[str, Source]) -> Iterator[RenderableType]
         yield _peak_table(peak_rows(spec))
     for what, keys in (("Not on this part", spec.lacks), ("Not known", spec.unknown)):
         if keys:
-            yield _indented(f"{what}: {', '.join(keys)}.")
-    yield from (_indented(f"{key}: {why}") for key, why in spec.known_differences.items())
+            yield from lines(f"{what}: {', '.join(keys)}.")
+    yield from lines(*(f"{key}: {why}" for key, why in spec.known_differences.items()))
     yield Text("")
-    table = _table("source", "kind", "what, and when it was read")
+    table = console.table("source", "kind", "what, and when it was read")
     for key in used_sources(spec):
         source = sources[key]
         where = f" {source.url}" if source.url else ""
@@ -110,7 +110,7 @@ def _bandwidth(spec: Spec) -> str:
 
 
 def _peak_table(rows: Iterable[PeakRow]) -> Table:
-    table = _table(
+    table = console.table(
         *("operation", "-a clock and SM", "source", "-clock", "-peak", "-ridge"),
         *("-published", "source"),
     )
@@ -175,16 +175,16 @@ def _checked(checked: Checked) -> Iterator[RenderableType]:
     name = checked.device or "a GPU that the report does not name"
     yield Text.assemble((name, "bold"), f" [{checked.spec or 'not in the registry'}]")
     found, compared = checked.differences, checked.compared
-    yield from (_indented(note_text(note)) for note in checked.notes)
+    yield from lines(*(note_text(note) for note in checked.notes))
     if compared:
         differ = "differs" if len(found) == 1 else "differ"
         apart = f"{len(found)} of {compared} quantities {differ} by more than 2 %"
-        yield _indented(apart if found else f"All {compared} quantities agree within 2 %.")
+        yield from lines(apart if found else f"All {compared} quantities agree within 2 %.")
     if checked.suggestions:
-        yield _indented(f"Near it are {', '.join(checked.suggestions)}.")
+        yield from lines(f"Near it are {', '.join(checked.suggestions)}.")
     if not found:
         return
-    table = _table("quantity", "-registry", "-report", "-difference", "cause")
+    table = console.table("quantity", "-registry", "-report", "-difference", "cause")
     unknown = Text("not known: one of the two is wrong", style="bold red")
     for row in found:
         unit = "MiB" if row.quantity == "L2" else row.unit
@@ -195,12 +195,12 @@ def _checked(checked: Checked) -> Iterator[RenderableType]:
             f"{row.percent:+.1f} %",
             unknown if row.cause is None else note_text(row.cause),
         )
-    yield Padding(table, (0, 0, 0, INDENT))
+    yield indented(table)
 
 
 def ceilings(achieved: Achieved, spec: Spec | None, *, width: int, color: bool) -> str:
     """Measured ceilings beside what the datasheet says, with clocks and power meanwhile."""
-    table = _table("ceiling", "-best", "-median", "-of datasheet", "-SM clock", "-power")
+    table = console.table("ceiling", "-best", "-median", "-of datasheet", "-SM clock", "-power")
     for one in achieved.ceilings:
         unit = "B/s" if one.quantity in (*DRAM, *L2) else f"{operation_unit(one.quantity)}/s"
         sheet = _datasheet(one, spec)
@@ -237,16 +237,3 @@ def _amount(value: float, unit: str, digits: int) -> str:
 def _whole(value: float, digits: int) -> str:
     """A number without the zeros that its digits would add: "5120", "1365.33"."""
     return str(int(value)) if float(value).is_integer() else plain(value, digits=digits)
-
-
-def _indented(text: str) -> Padding:
-    return Padding(Text(text), (0, 0, 0, INDENT))
-
-
-def _table(*columns: str) -> Table:
-    """A plain table; a column whose title begins with "-" is aligned right."""
-    table = Table(box=None, padding=(0, INDENT, 0, 0), header_style="bold", pad_edge=False)
-    for title in columns:
-        right = title.startswith("-")
-        table.add_column(title.removeprefix("-"), justify="right" if right else "left")
-    return table

@@ -68,7 +68,7 @@ def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:
 
 
 def table(*columns: str | Column, gap: int = 2) -> Table:
-    """A table without rules; a column whose title begins with "-" is aligned right."""
+    """A table without rules; a title that begins with "-" is aligned right, with "+" folded."""
     return Table(
         *(_column(c) if isinstance(c, str) else c for c in columns),
         box=None,
@@ -79,8 +79,12 @@ def table(*columns: str | Column, gap: int = 2) -> Table:
 
 
 def _column(title: str) -> Column:
-    right = title.startswith("-")
-    return Column(title[right:], justify="right" if right else "left", overflow="fold")
+    match title[:1]:
+        case "-":
+            return Column(title[1:], justify="right")
+        case "+":
+            return Column(title[1:], overflow="fold")
+    return Column(title)
 
 
 def grid(columns: int) -> Table:

@@ -215,7 +215,7 @@ def test_side_effects_are_recorded() -> None:
     text = entry(compared(before, after), STATEMENT)
 
     assert "kernel: registers per thread: 32 to 128" in text
-    assert "kernel: achieved occupancy, %: 90 to 25" in text
+    assert "kernel: achieved occupancy: 90 % to 25 %" in text
     assert "kernel: grid: 100 to 50" in text
 
 

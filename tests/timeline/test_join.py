@@ -9,6 +9,7 @@ import pytest
 
 from roofline.model import Device
 from roofline.render import joined as render_joined
+from roofline.render.selection_json import joined_document
 from roofline.timeline.join import join
 from roofline.timeline.model import Apart, DeviceUse, KernelShare, Selection, Use
 from tests.makers import analysis, measurement, result, verdict
@@ -169,7 +170,7 @@ def test_markdown_has_the_same():
 
 
 def test_the_document_is_complete():
-    document = msgspec.to_builtins(render_joined.document(joined()))
+    document = msgspec.to_builtins(joined_document(joined()))
     (kernel,) = document["kernels"]
     assert kernel["saved_at_most"] == (pytest.approx(0.15), pytest.approx(0.3))
     assert kernel["launches"] == (0,)
