@@ -147,7 +147,7 @@ class RequestDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class TimelineFile:
     """The timeline."""
 
     path: Annotated[str, about("file name, without folders")]
@@ -160,7 +160,7 @@ class SelectionDocument:
 
     schema: str
     version: Annotated[str, about("of roofline")]
-    source: Source
+    source: TimelineFile
     steps: Annotated[Steps, about("what the figures cover")]
     truncated: Annotated[bool, about("events are missing at the end: no wall time, no bounds")]
     device: Annotated[int, about("the device whose kernels are chosen from")]
@@ -181,7 +181,7 @@ def document(selection: Selection) -> SelectionDocument:
         selection,
         schema=SCHEMA,
         version=__version__,
-        source=Source(path=selection.file, format=selection.format),
+        source=TimelineFile(path=selection.file, format=selection.format),
         devices=[_device(device) for device in selection.devices],
         requests=[_request(request) for request in selection.requests],
         notes=note_documents(selection.notes),

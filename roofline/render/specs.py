@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from roofline.render.documents import text
-from roofline.specs import Source, Spec
+from roofline.specs import Citation, Spec
 from roofline.specs.audit import BANDWIDTH, Checked, PeakRow, figures, peak_rows, used_sources
 from roofline.specs.ceilings import DRAM, L2, Achieved, Ceiling
 from roofline.specs.spec import quantities
@@ -45,12 +45,12 @@ def listing(specs: Sequence[Spec], *, width: int, color: bool) -> str:
 # --- one GPU --------------------------------------------------------------------------------------
 
 
-def page(spec: Spec, sources: Mapping[str, Source], *, width: int, color: bool) -> str:
+def page(spec: Spec, sources: Mapping[str, Citation], *, width: int, color: bool) -> str:
     """Everything about one GPU: parameters, peaks, ridge points, aliases and sources."""
     return to_text(_page(spec, sources), width=width, color=color)
 
 
-def _page(spec: Spec, sources: Mapping[str, Source]) -> Iterator[RenderableType]:
+def _page(spec: Spec, sources: Mapping[str, Citation]) -> Iterator[RenderableType]:
     yield Text(spec.name, style="bold")
     yield from lines(*_identity(spec))
     table = console.table("parameter", "-value", "source")
@@ -132,7 +132,7 @@ def _peak_table(rows: Iterable[PeakRow]) -> Table:
     return table
 
 
-def document(specs: Sequence[Spec], sources: Mapping[str, Source]) -> str:
+def document(specs: Sequence[Spec], sources: Mapping[str, Citation]) -> str:
     """The same as JSON: parameters and peaks in SI, each with its source key."""
     used = dict.fromkeys(key for spec in specs for key in used_sources(spec))
     content = {

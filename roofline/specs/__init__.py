@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from roofline.specs.lookup import Found
 from roofline.specs.registry import Registry, load
-from roofline.specs.spec import Architecture, Source, Spec
+from roofline.specs.spec import Architecture, Citation, Spec
 
-__all__ = ["Architecture", "Found", "Registry", "Source", "Spec", "load"]
+__all__ = ["Architecture", "Citation", "Found", "Registry", "Spec", "load"]

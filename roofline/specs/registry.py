@@ -13,14 +13,14 @@ from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, unreadable
 from roofline.model import Device
 from roofline.specs.lookup import Found, base_name, find, matching, near, pattern
-from roofline.specs.spec import Architecture, Source, Spec
+from roofline.specs.spec import Architecture, Citation, Spec
 from roofline.specs.tables import parse_architectures, parse_family, parse_sources
 
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class SpecFile:
     """A file of GPUs that has not been parsed yet; ``layer`` counts folders, ours is 0."""
 
     path: Path
@@ -37,8 +37,8 @@ class Registry:
     """
 
     folders: tuple[Path, ...]
-    families: tuple[Family, ...]
-    sources: Mapping[str, Source]
+    families: tuple[SpecFile, ...]
+    sources: Mapping[str, Citation]
     architectures: Mapping[str, Architecture]
     _parsed: dict[Path, dict[str, Spec]] = field(default_factory=dict)
     _found: dict[Device, Found] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Registry:
         mentioning = (f for f in self.families if f.layer or any(w.search(f.text) for w in wanted))
         return tuple(self._merged(mentioning).values())
 
-    def _merged(self, families: Iterable[Family]) -> dict[str, Spec]:
+    def _merged(self, families: Iterable[SpecFile]) -> dict[str, Spec]:
         merged: dict[str, Spec] = {}
         for family in families:
             for key, spec in self._entries(family).items():
@@ -105,7 +105,7 @@ class Registry:
                 merged[key] = spec
         return merged
 
-    def _entries(self, family: Family) -> dict[str, Spec]:
+    def _entries(self, family: SpecFile) -> dict[str, Spec]:
         if family.path not in self._parsed:
             self._parsed[family.path] = parse_family(
                 family.path,
@@ -132,15 +132,15 @@ def load(folder: Path | None = None) -> Registry:
     places = {builtin_folder(): _files_in(builtin_folder()), **_own()}
     if folder is not None:
         places[folder] = _given(folder)
-    sources: dict[str, Source] = {}
+    sources: dict[str, Citation] = {}
     architectures: dict[str, Architecture] = {}
-    families: list[Family] = []
+    families: list[SpecFile] = []
     for layer, (place, texts) in enumerate(places.items()):
         if text := texts.pop(place / SOURCES, ""):
             sources |= parse_sources(place / SOURCES, text)
         if text := texts.pop(place / ARCHITECTURES, ""):
             architectures |= parse_architectures(place / ARCHITECTURES, text, sources)
-        families += [Family(path=p, text=t, layer=layer) for p, t in texts.items()]
+        families += [SpecFile(path=p, text=t, layer=layer) for p, t in texts.items()]
     return Registry(
         folders=tuple(places),
         families=tuple(families),

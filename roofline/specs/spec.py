@@ -16,7 +16,7 @@ AccumulateRate = Literal["full", "half"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Citation:
     """Where a number comes from: "quoted" is somebody quoting the vendor; ``read`` is when."""
 
     kind: SourceKind
@@ -26,7 +26,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quantity:
+class SpecField:
     """A number of an entry: ``key`` in the file, ``si`` what one of the file's units is in SI.
 
     ``label``, ``unit`` and ``digits`` are for people.
@@ -40,11 +40,11 @@ class Quantity:
 
 
 def _quantity(key: str, label: str, unit: str = "", *, si: float = 1, digits: int = 4) -> Any:
-    quantity = Quantity(key=key, label=label, unit=unit, si=si, digits=digits)
+    quantity = SpecField(key=key, label=label, unit=unit, si=si, digits=digits)
     return field(default=None, metadata={"quantity": quantity})
 
 
-def quantities(kind: type) -> dict[str, Quantity]:
+def quantities(kind: type) -> dict[str, SpecField]:
     """The numbers that a file may give for ``kind``, by field."""
     return {f.name: f.metadata["quantity"] for f in fields(kind) if "quantity" in f.metadata}
 

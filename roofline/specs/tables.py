@@ -18,7 +18,7 @@ from roofline.specs.spec import (
     FP16_ACCUMULATE,
     AccumulateRate,
     Architecture,
-    Source,
+    Citation,
     SourceKind,
     Spec,
     quantities,
@@ -135,7 +135,7 @@ def _meant(key: str, forms: Iterable[str]) -> str:
 class _File:
     """The tables of a spec file, whose numbers name their sources."""
 
-    def __init__(self, path: Path, text: str, sources: Mapping[str, Source]) -> None:
+    def __init__(self, path: Path, text: str, sources: Mapping[str, Citation]) -> None:
         again = f"roofline specs check --specs {path.parent}"
         self.tables = read_tables(path, text, hint=f"mend that line; {again} looks again")
         self.hint = f"see 'Adding a GPU' in docs/peaks.md, then: {again}"
@@ -171,17 +171,17 @@ class _File:
         values["sources"] = origins
 
 
-def parse_sources(path: Path, text: str) -> dict[str, Source]:
+def parse_sources(path: Path, text: str) -> dict[str, Citation]:
     """The sources that a folder's ``sources.toml`` lists."""
     file = _File(path, text, {})
     return {
-        key: Source(**file.table(key).entries(content, _SOURCE, ("kind", "title", "read")))
+        key: Citation(**file.table(key).entries(content, _SOURCE, ("kind", "title", "read")))
         for key, content in file.tables.items()
     }
 
 
 def parse_architectures(
-    path: Path, text: str, sources: Mapping[str, Source]
+    path: Path, text: str, sources: Mapping[str, Citation]
 ) -> dict[str, Architecture]:
     """The rates by compute capability that a folder's ``architectures.toml`` lists."""
     file = _File(path, text, sources)
@@ -198,7 +198,7 @@ def parse_family(
     path: Path,
     text: str,
     *,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, Citation],
     architectures: Mapping[str, Architecture],
     layer: int,
 ) -> dict[str, Spec]:
