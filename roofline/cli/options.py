@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from roofline.reports import Reader
 
 Options = TypeVar("Options")
-FORMATS = ("table", "json", "csv", "markdown", "parquet")
+# Format -> the endings of files that mean it.
+FORMATS: dict[str, tuple[str, ...]] = {
+    "table": (),
+    "json": (".json",),
+    "csv": (".csv",),
+    "markdown": (".md", ".markdown"),
+    "parquet": (".parquet",),
+}
 
 # The groups of options, in the order in which help shows them.
 GROUPS = ("Which kernels", "How much", "Judging", "Output", "For experts")

@@ -17,13 +17,7 @@ from roofline.cli.options import FORMATS, written
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 
-ENDINGS = {
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".parquet": "parquet",
-}
+ENDINGS = {ending: name for name, endings in FORMATS.items() for ending in endings}
 PLAIN_WIDTH = 120  # where there is no terminal to ask
 WIDEST = 200  # longer lines are hard to read
 QUIET_S = 0.5  # shorter work shows no progress
@@ -42,7 +36,7 @@ class Output:
     asked_format: str | None = written(
         "--format",
         "Format of the answer.  [default: by the ending of --output, else table]",
-        type=click.Choice(FORMATS),
+        type=click.Choice(tuple(FORMATS)),
     )
     as_json: bool = written("--json", "Short for --format json.")
     output: Path | None = written(

@@ -42,7 +42,7 @@ def render(
         ("Try first", _try(result)),
         ("What that could buy", lines(said.bounds(result))),
         ("Not worth the time", map(bullet, said.avoid(result))),
-        ("How sure", _sure(result)),
+        ("Confidence", _confidence(result)),
         (
             "Not measured",
             (
@@ -119,7 +119,7 @@ def _try(result: Result) -> Iterator[RenderableType]:
         yield console.hanging(f"{place}. ", step, indent=console.INDENT)
 
 
-def _sure(result: Result) -> Iterator[RenderableType]:
+def _confidence(result: Result) -> Iterator[RenderableType]:
     reasons = said.confidence_reasons(result)
     yield from lines(f"{result.verdict.confidence}" + (", because" if reasons else ""))
     yield from map(bullet, reasons)

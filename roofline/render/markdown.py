@@ -14,8 +14,8 @@ ROWS = 10  # more than that nobody reads in a pull request
 NAME = 60  # letters of a kernel's name
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"})
 _TITLES = (
-    *("-#", "kernel", "-count", "-time", "-share", "limited by", "busiest units", "-FLOP/B"),
-    "sure",
+    *("-#", "kernel", "-count", "-time", "-share", "limited by", "busiest units"),
+    *("-AI (FLOP/B)", "confidence"),
 )
 
 

@@ -10,7 +10,7 @@ from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 from roofline.view import Chosen, DeviceClocks, devices, missing_of
 
-UNDER_PROFILER = "Times are under the profiler; shares are of the time profiled, not of a step."
+UNDER_PROFILER = "Times measured under ncu; share = share of the profiled time, not of a step."
 _LISTED = 4  # more results than that are counted, not listed
 
 

@@ -1,4 +1,4 @@
-"""The ranked table for the terminal: what limits each kernel, how sure that is, what to try."""
+"""The ranked table for the terminal: what limits each kernel, how certainly, and what to try."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Layout:
     bar: int
     stacks: int  # pairs of units beside each other
     gap: int  # between columns
-    sure: bool  # confidence has a column of its own
+    confidence: int  # its column; 0 where it stands below the intensity
     rates: bool  # achieved bytes and operations per second
     many_sources: bool
     launches: bool
@@ -129,7 +129,7 @@ def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) 
         bar=(8 if width >= 110 else 6) if wide else 0 if narrow else 4,
         stacks=2 if broad else 1,
         gap=1 if narrow else 2,
-        sure=wide,
+        confidence=(10 if width >= 110 else 6) if wide else 0,
         rates=broad,
         many_sources=many_sources,
         launches=launches,
@@ -152,14 +152,15 @@ def _columns(layout: _Layout) -> list[_Column]:
             for i, title in enumerate(titles)
         ),
     ]
-    if layout.sure:
-        columns.append(_Column("FLOP/B", 8, _intensity, "right"))
+    if layout.confidence:
+        columns.append(_Column("AI\nFLOP/B", 8, _intensity, "right"))
     else:
-        columns.append(_Column("FLOP/B\nsure", 6, _intensity_and_confidence, "right"))
+        columns.append(_Column("FLOP/B\nconf.", 6, _intensity_and_confidence, "right"))
     if layout.rates:
         columns.append(_Column("DRAM\noperations", 12, _rates, "right"))
-    if layout.sure:
-        columns.append(_Column("sure", 6, _confidence))
+    if layout.confidence:
+        title = "confidence" if layout.confidence >= 10 else "conf."
+        columns.append(_Column(title, layout.confidence, _confidence))
     return columns
 
 

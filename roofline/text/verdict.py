@@ -101,7 +101,7 @@ def limited_by(verdict: Verdict) -> str:
 def bounds(result: Result) -> str:
     """What relief could buy at most, by the ceilings; for the work that was measured.
 
-    "same work: at most 1.29x (2.48 ms) at 100 % of issue slots; less of it: ALU pipe at 1.87x".
+    "headroom: up to 1.29x (2.48 ms) at 100 % of issue slots; with less work for it: up to ...".
     """
     v, took_s = result.verdict, result.measurement.duration_s
 
@@ -113,12 +113,12 @@ def bounds(result: Result) -> str:
     nearest = unit(v.nearest) or "its limit"
     if v.bound is Bound.LATENCY:
         if took_s and v.floor_s and took_s / v.floor_s > _PROMISED:
-            return f"no ceiling is within {_PROMISED:.0f}x: trying tells what the wait costs"
-        return f"same work without the wait: at most {at(v.floor_s)}, then {nearest}"
-    text = f"same work: at most {at(v.floor_s)} at 100 % of {nearest}"
+            return f"no useful bound: every unit is below {100 / _PROMISED:.0f} %"
+        return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
+    text = f"headroom: up to {at(v.floor_s)} at 100 % of {nearest}"
     if v.next_floor_s is not None:
         following = unit(v.next_limiter) or "the next limit"
-        text += f"; less work for it: {following} at {at(v.next_floor_s)}"
+        text += f"; with less work for it: up to {at(v.next_floor_s)}, then {following}"
     return text
 
 

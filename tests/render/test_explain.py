@@ -82,10 +82,10 @@ def test_all_the_evidence_is_there():
     assert section(text, "What would refute this").startswith("Run it on half of the data")
     assert section(text, "Try first").startswith("1. fuse it with the kernel before")
     # 1 ms to 0.9 ms is 1.11x, to 0.4 ms is 2.5x.
-    assert "at most 1.11x (900 µs) at 100 % of DRAM" in section(text, "What that could buy")
-    assert "L2 at 2.50x (400 µs)" in section(text, "What that could buy")
+    assert "up to 1.11x (900 µs) at 100 % of DRAM" in section(text, "What that could buy")
+    assert "up to 2.50x (400 µs), then L2" in section(text, "What that could buy")
     assert "- more occupancy: " in section(text, "Not worth the time")
-    assert section(text, "How sure") == "medium, because - the duration was not measured"
+    assert section(text, "Confidence") == "medium, because - the duration was not measured"
     assert section(text, "Not measured") == "- occupancy: collect with --section Occupancy"
     assert section(text, "Notes") == "- a note"
 

@@ -111,15 +111,15 @@ def test_the_head_says_what_was_read():
     head = text.splitlines()[:2]
     assert head[0] == "NVIDIA Toy (cc 8.0, 100 SMs) at SM 1.00 GHz, DRAM 1.00 GHz"
     assert head[1] == "2 launches of 2 kernels, 4.00 ms under the profiler, in toy.ncu-rep"
-    assert "shares are of the time profiled, not of a step" in text
+    assert "share = share of the profiled time, not of a step" in text
 
 
 def test_hints_are_bounds():
-    text = table.render(analysis(gemm()), width=120)
+    text = table.render(analysis(gemm()), width=140)
 
     # 3 ms to 2 ms is 1.5x, to 1.5 ms is 2x.
-    assert "at most 1.50x (2.00 ms) at 100 % of FMA pipe" in text
-    assert "less work for it: issue slots at 2.00x (1.50 ms)" in text
+    assert "headroom: up to 1.50x (2.00 ms) at 100 % of FMA pipe" in text
+    assert "with less work for it: up to 2.00x (1.50 ms), then issue slots" in text
 
 
 def test_hints_that_are_the_same_are_given_once():

@@ -234,3 +234,31 @@ def test_an_fp64_tensor_gemm_is_told_of_fp32_tf32_and_accuracy():
 )
 def test_waves_read_well(value, text):
     assert waves(value) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        # 1 ms: 0.9 ms is 1.11x, 0.4 ms 2.5x, 0.05 ms 20x.
+        (
+            {"floor_s": 0.9e-3, "next_limiter": "l2", "next_floor_s": 0.4e-3},
+            (
+                "headroom: up to 1.11x (900 µs) at 100 % of DRAM; "
+                "with less work for it: up to 2.50x (400 µs), then L2"
+            ),
+        ),
+        (
+            {"bound": Bound.LATENCY, "limiter": None, "floor_s": 0.4e-3},
+            "if latency were hidden: up to 2.50x (400 µs), then DRAM",
+        ),
+        (
+            {"bound": Bound.LATENCY, "limiter": None, "floor_s": 0.05e-3},
+            "no useful bound: every unit is below 10 %",
+        ),
+        ({"floor_s": None}, ""),
+    ],
+)
+def test_bounds_are_said_as_headroom(values, sentence):
+    told = result(measurement(duration_s=1e-3), verdict(nearest="dram", **values))
+
+    assert said.bounds(told) == sentence
