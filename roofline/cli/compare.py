@@ -26,7 +26,6 @@ from roofline.cli.options import (
     written,
 )
 from roofline.cli.output import Output
-from roofline.compare import judge as judging
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
@@ -40,7 +39,7 @@ from roofline.model import Analysis
 from roofline.render import ci, comparison_json, pull_request
 from roofline.render import comparison as render
 from roofline.render.record import entry
-from roofline.timing import read_times
+from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
 DRAWN = 20  # more arrows than that nobody tells apart
@@ -95,19 +94,21 @@ class Comparing:
         type=click.Choice([*REFUSALS, "all"]),
     )
 
-    def options(self, before: Analysis) -> judging.CompareOptions:
-        """The same for a comparison with ``before``.
+    def compare(self, before: Analysis, after: Analysis) -> Comparison:
+        """The comparison that they ask for.
 
         Raises:
-            UsageError: the timeline has none of its kernels.
+            UsageError: the captures do not compare, or the timeline has none of their kernels.
 
         """
-        return judging.CompareOptions(
+        return compare(
+            before,
+            after,
             maps=self.maps,
             allow=self.allow,
             noise=None if self.noise is None else self.noise / 100,
             expectations=(*self.expect, *self.because),
-            shares={} if self.timeline is None else _shares_of(before, self.timeline),
+            shares=None if self.timeline is None else _shares_of(before, self.timeline),
         )
 
 
@@ -270,7 +271,7 @@ def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float
 
 def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
-    comparison = compare(before, after, options.comparing.options(before))
+    comparison = options.comparing.compare(before, after)
     if options.time_before is not None and options.time_after is not None:
         times = read_times(options.time_before), read_times(options.time_after)
         comparison = replace(comparison, program=judge_program(*times))

@@ -19,7 +19,6 @@ from roofline.cli.options import (
     written,
 )
 from roofline.compare.baseline import without_personal
-from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
@@ -79,7 +78,7 @@ def command(options: ReportOptions) -> int:
     first, after = sides[0][0], sides[-1][0]
     comparison = None
     if len(sides) == 2:
-        comparison = compare(first, after, options.comparing.options(first))
+        comparison = options.comparing.compare(first, after)
     with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
         _write(without_personal(after), comparison, options, folder)
     for name in options.names:

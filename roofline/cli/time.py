@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import click
 
-from roofline import timing
+from roofline import wall_time
 from roofline.capture.machine import look
 from roofline.cli.errors import say
 from roofline.cli.options import PROGRAM, Regex, amount, argument, shared, typed_command, written
@@ -53,7 +53,7 @@ def command(options: TimeOptions) -> None:
     output = options.output
     output.check(FORMATS)
     with progress("runs", verb="Timing") as tell:
-        times = timing.time_program(
+        times = wall_time.time_program(
             options.program,
             lambda argv: run_quietly(argv, timeout_s=options.timeout),
             repeats=options.repeats,
@@ -62,11 +62,11 @@ def command(options: TimeOptions) -> None:
             tell=tell,
         )
     machine = look()
-    around = timing.environment([gpu.name for gpu in machine.gpus], machine.driver)
+    around = wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver)
     times = replace(times, environment=around)
-    table = timing.table(times)
+    table = wall_time.table(times)
     if output.format == "json":
-        output.write(timing.to_json(times))
+        output.write(wall_time.to_json(times))
     else:
         output.write(table)
     if output.file is not None:

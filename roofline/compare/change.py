@@ -9,7 +9,6 @@ these figures do not show.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import log
 from typing import Literal
 
@@ -17,7 +16,7 @@ from roofline.compare.model import (
     CauseCode,
     Change,
     ChangeCause,
-    Outcome,
+    PairOutcome,
     Side,
     TimeChange,
     WorkChange,
@@ -84,11 +83,11 @@ def time_change(
     )
 
 
-def outcome_of(low: float, high: float) -> Outcome:
+def outcome_of(low: float, high: float) -> PairOutcome:
     """A speed-up interval as an outcome: what includes 1 is no change."""
     if low > 1:
-        return Outcome.FASTER
-    return Outcome.SLOWER if high < 1 else Outcome.NO_CHANGE
+        return "faster"
+    return "slower" if high < 1 else "no_change"
 
 
 def clock_ratios(before: Side, after: Side) -> tuple[float | None, float | None]:
@@ -148,6 +147,8 @@ PROPORTIONAL = 0.10
 # Units less busy than this are left out where all units are compared, in percent.
 _BUSY = 5.0
 
+_Work = tuple[WorkStatus, str, WorkMeasure | None, float | None]  # the second is a note's code
+
 
 def same(one: float, other: float, tolerance: float = SAME) -> bool:
     """Whether two amounts are alike enough not to be spoken of as changed."""
@@ -173,59 +174,52 @@ def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkCha
     changed by the same factor. Fewer operations at the same bytes are an optimisation, not
     another problem.
     """
+    status, code, measure, ratio = _same_problem(before, after)
+    speedup = None
+    if status == "different" and ratio and timing is not None:
+        speedup = timing.speedup * ratio
+    text = note(code, measure=measure, ratio=ratio)
+    return WorkChange(status=status, measure=measure, ratio=ratio, speedup=speedup, text=text)
+
+
+def _same_problem(before: Side, after: Side) -> _Work:
+    """By operations; by bytes where those are not measured; by threads where neither is."""
     threads = _ratio(before.threads, after.threads)
     bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
     operations = _ratio(before.measured.total_operations, after.measured.total_operations)
     if operations is not None:
-        found = _by_operations(operations, bytes_, threads)
-    elif bytes_ is not None:
-        found = _by_bytes(before, after, bytes_, threads)
-    else:
-        found = _by_threads(before, after, threads)
-    if found.status == "different" and found.ratio and timing is not None:
-        return replace(found, speedup=timing.speedup * found.ratio)
-    return found
-
-
-def _work(status: WorkStatus, measure: WorkMeasure, ratio: float, code: str) -> WorkChange:
-    text = note(code, measure=measure, ratio=ratio)
-    return WorkChange(status=status, measure=measure, ratio=ratio, text=text)
-
-
-def _by_operations(operations: float, bytes_: float | None, threads: float | None) -> WorkChange:
-    def found(status: WorkStatus, code: str) -> WorkChange:
-        return _work(status, "operations", operations, code)
-
-    if same(operations, 1.0, SAME_OPERATIONS):
-        return found("same", "same_work")
-    witnesses = [r for r in (bytes_, threads) if r is not None]
-    agreeing = [r for r in witnesses if same(r, operations, PROPORTIONAL)]
-    if agreeing and (bytes_ is None or bytes_ in agreeing) and not same(operations, 1.0, 0.05):
-        return found("different", "other_size")
-    if any(same(r, 1.0, SAME_OPERATIONS) for r in witnesses):
-        return found("same", "operations_changed")
-    return found("unknown", "operations_disagree")
-
-
-def _by_bytes(before: Side, after: Side, bytes_: float, threads: float | None) -> WorkChange:
-    if same(bytes_, 1.0, SAME_BYTES):
-        return _work("same", "dram_bytes", bytes_, "same_work")
-    if threads is not None and same(threads, 1.0, SAME_OPERATIONS):
-        return _unless_uniform(before, after)
-    if threads is not None and same(bytes_, threads, PROPORTIONAL):
-        return _work("different", "dram_bytes", bytes_, "other_size")
-    return _work("unknown", "dram_bytes", bytes_, "bytes_on_another_grid")
-
-
-def _by_threads(before: Side, after: Side, threads: float | None) -> WorkChange:
+        status, code = _by_operations(operations, bytes_, threads)
+        return status, code, "operations", operations
+    if bytes_ is not None:
+        if same(bytes_, 1.0, SAME_BYTES):
+            return "same", "same_work", "dram_bytes", bytes_
+        if threads is not None and same(threads, 1.0, SAME_OPERATIONS):
+            return _unless_uniform(before, after)
+        if threads is not None and same(bytes_, threads, PROPORTIONAL):
+            return "different", "other_size", "dram_bytes", bytes_
+        return "unknown", "bytes_on_another_grid", "dram_bytes", bytes_
     if threads is None:
-        return WorkChange(status="unknown", text=note("work_not_measured"))
+        return "unknown", "work_not_measured", None, None
     if same(threads, 1.0, 1e-9):
         return _unless_uniform(before, after)
-    return _work("unknown", "threads", threads, "only_the_grid_differs")
+    return "unknown", "only_the_grid_differs", "threads", threads
 
 
-def _unless_uniform(before: Side, after: Side) -> WorkChange:
+def _by_operations(
+    operations: float, bytes_: float | None, threads: float | None
+) -> tuple[WorkStatus, str]:
+    if same(operations, 1.0, SAME_OPERATIONS):
+        return "same", "same_work"
+    witness = threads if bytes_ is None else bytes_
+    agreed = witness is not None and same(witness, operations, PROPORTIONAL)
+    if agreed and not same(operations, 1.0, 0.05):
+        return "different", "other_size"
+    if any(r is not None and same(r, 1.0, SAME_OPERATIONS) for r in (bytes_, threads)):
+        return "same", "operations_changed"
+    return "unknown", "operations_disagree"
+
+
+def _unless_uniform(before: Side, after: Side) -> _Work:
     """Same threads, but if every unit's work changed by one factor, the problem's size may have.
 
     A grid-stride loop or a persistent kernel has the same grid for any size.
@@ -236,8 +230,8 @@ def _unless_uniform(before: Side, after: Side) -> WorkChange:
         middle = ratios[len(ratios) // 2]
         uniform = all(same(r, middle, PROPORTIONAL) for r in ratios)
         if uniform and not same(middle, 1.0, 2 * PROPORTIONAL):
-            return _work("unknown", "units", middle, "every_unit_changed")
-    return _work("same", "threads", 1.0, "same_work")
+            return "unknown", "every_unit_changed", "units", middle
+    return "same", "same_work", "threads", 1.0
 
 
 def _ratio(before: float | None, after: float | None) -> float | None:
@@ -247,11 +241,16 @@ def _ratio(before: float | None, after: float | None) -> float | None:
 # --- cause --------------------------------------------------------------------------------------
 
 
-def find_cause(before: Side, after: Side, timing: TimeChange, outcome: Outcome) -> ChangeCause:
+def find_cause(before: Side, after: Side, timing: TimeChange, outcome: PairOutcome) -> ChangeCause:
     """The cause of a change of time, or of its absence."""
-    if outcome is Outcome.NO_CHANGE:
-        return _no_change(before, after, timing)
-    gained = outcome is Outcome.FASTER
+    if outcome == "no_change":
+        limiter = before.verdict.limiter
+        if not timing.low <= 1 <= timing.high:
+            return ChangeCause(code="clock")
+        if limiter and limiter == after.verdict.limiter:
+            return ChangeCause(code="same_limiter", unit=limiter)
+        return ChangeCause(code="within_noise")
+    gained = outcome == "faster"
     slow, fast = (before, after) if gained else (after, before)
     moved = precision_moved(before, after)
     if moved and gained:
@@ -263,23 +262,12 @@ def find_cause(before: Side, after: Side, timing: TimeChange, outcome: Outcome) 
     use = fast.utilization[unit] / slow.utilization[unit]
     if work > 0 and use > 0 and log(use) >= -log(work):
         return ChangeCause(code="busier" if gained else "idler", unit=unit, factor=use)
+    code: CauseCode = "less_work" if gained else "more_work"
     if unit == "dram" and slow.measured.dram_bytes and fast.measured.dram_bytes is not None:
         share = fast.measured.dram_bytes / slow.measured.dram_bytes
         if share < 1 - SAME:
-            factor = 1 / share if share else None
-            code: CauseCode = "fewer_bytes" if gained else "more_bytes"
-            return ChangeCause(code=code, unit=unit, factor=factor)
-    code = "less_work" if gained else "more_work"
+            code, work = "fewer_bytes" if gained else "more_bytes", share
     return ChangeCause(code=code, unit=unit, factor=1 / work if work > 0 else None)
-
-
-def _no_change(before: Side, after: Side, timing: TimeChange) -> ChangeCause:
-    if not timing.low <= 1 <= timing.high:
-        return ChangeCause(code="clock")
-    limiter = before.verdict.limiter
-    if limiter and limiter == after.verdict.limiter:
-        return ChangeCause(code="same_limiter", unit=limiter)
-    return ChangeCause(code="within_noise")
 
 
 def precision_moved(before: Side, after: Side) -> tuple[str, str] | None:

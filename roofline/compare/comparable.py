@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from roofline.compare.model import Difference, Severity, note
+from roofline.compare.model import Mismatch, Severity, note
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Note
 from roofline.text.notes import note_text
@@ -16,25 +16,23 @@ REFUSALS = ("gpu", "kind", "rule")
 SETTINGS = ("clock_control", "cache_control", "replay_mode")
 CLOCK_TOLERANCE = 0.03
 # Under 10 points of the maximum clock apart, the same clock control is likely.
-_CONTROL_POINTS = 0.10
+_CONTROL_POINTS = 10.0
 
-_Launches = Sequence[Measurement]
+_WORST_FIRST = ("refusal", "warning", "info")
+_Sides = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
-def check(before: Analysis, after: Analysis) -> tuple[Difference, ...]:
+def check(before: Analysis, after: Analysis) -> tuple[Mismatch, ...]:
     """Everything in which two captures differ and must not, worst first."""
-    left = [r.measurement for r in before.results]
-    right = [r.measurement for r in after.results]
-    finders = (_device, _kind, _clocks, _clock_control, _tool, _collected, _settings)
-    found = [item for find in finders for item in find(left, right)]
+    sides = [r.measurement for r in before.results], [r.measurement for r in after.results]
+    found = [*_device(sides), *_kind(sides), *_clocks(sides), *_tool(sides), *_settings(sides)]
     if before.rule != after.rule:
         old, new = (f"{r.latency:g}/{r.balance:g}" for r in (before.rule, after.rule))
-        found.append(_difference("rule", "rule_differs", Severity.REFUSAL, before=old, after=new))
-    order = (Severity.REFUSAL, Severity.WARNING, Severity.INFO)
-    return tuple(sorted(found, key=lambda d: order.index(d.level)))
+        found.append(_mismatch("rule", "rule_differs", "refusal", before=old, after=new))
+    return tuple(sorted(found, key=lambda d: _WORST_FIRST.index(d.level)))
 
 
-def refuse(checks: Iterable[Difference], allow: Collection[str]) -> tuple[Difference, ...]:
+def refuse(checks: Iterable[Mismatch], allow: Collection[str]) -> tuple[Mismatch, ...]:
     """Turn allowed refusals into warnings; raise for the others.
 
     Raises:
@@ -43,11 +41,11 @@ def refuse(checks: Iterable[Difference], allow: Collection[str]) -> tuple[Differ
     """
     kept, refused = [], []
     for item in checks:
-        if item.level is not Severity.REFUSAL:
+        if item.level != "refusal":
             kept.append(item)
         elif item.code in allow or "all" in allow:
             text = note("allowed", what=item.text)
-            kept.append(replace(item, level=Severity.WARNING, text=text))
+            kept.append(replace(item, level="warning", text=text))
         else:
             refused.append(item)
     if refused:
@@ -60,110 +58,92 @@ def refuse(checks: Iterable[Difference], allow: Collection[str]) -> tuple[Differ
     return tuple(kept)
 
 
-def _difference(
-    code: str, text: str, level: Severity = Severity.WARNING, /, **facts: object
-) -> Difference:
-    return Difference(code=code, level=level, text=Note(code=text, facts=facts))
+def _mismatch(code: str, text: str, level: Severity = "warning", /, **facts: object) -> Mismatch:
+    return Mismatch(code=code, level=level, text=Note(code=text, facts=facts))
 
 
-def _device(left: _Launches, right: _Launches) -> Iterator[Difference]:
-    names = _values(left, right, lambda m: m.device.name)
+def _device(sides: _Sides) -> Iterator[Mismatch]:
+    names = _values(sides, lambda m: m.device.name)
     for what, (one, other) in {
         "gpu": names,
-        "sm_count": _values(left, right, lambda m: m.device.sm_count),
-        "compute_capability": _values(left, right, lambda m: m.device.compute_capability),
+        "sm_count": _values(sides, lambda m: m.device.sm_count),
+        "compute_capability": _values(sides, lambda m: m.device.compute_capability),
     }.items():
         if one and other and one != other:
-            refused = set(one).isdisjoint(other)
-            yield _difference(
-                "gpu",
-                "differs" if refused else "sets_differ",
-                Severity.REFUSAL if refused else Severity.WARNING,
-                what=what,
-                before=one,
-                after=other,
-            )
+            facts = {"what": what, "before": one, "after": other}
+            if set(one).isdisjoint(other):
+                yield _mismatch("gpu", "differs", "refusal", **facts)
+            else:
+                yield _mismatch("gpu", "sets_differ", **facts)
             break
     if not all(names):
-        yield _difference("gpu", "gpu_not_recorded")
+        yield _mismatch("gpu", "gpu_not_recorded")
 
 
-def _kind(left: _Launches, right: _Launches) -> Iterator[Difference]:
-    one, other = _values(left, right, lambda m: str(m.kind))
+def _kind(sides: _Sides) -> Iterator[Mismatch]:
+    one, other = _values(sides, lambda m: str(m.kind))
     if one and other and set(one).isdisjoint(other):
-        yield _difference("kind", "kind_differs", Severity.REFUSAL, before=one, after=other)
+        yield _mismatch("kind", "kind_differs", "refusal", before=one, after=other)
 
 
-def _clocks(left: _Launches, right: _Launches) -> Iterator[Difference]:
+def _clocks(sides: _Sides) -> Iterator[Mismatch]:
+    """Clocks that differ, and signs that ncu did not control them alike."""
     for clock in ("sm_clock_hz", "dram_clock_hz"):
         code = clock.removesuffix("_hz")
-        one, other = (_time_weighted(side, clock) for side in (left, right))
+        one, other = (_time_weighted(side, clock) for side in sides)
         if one is None or other is None:
-            if any(m.duration_s is not None for m in (*left, *right)):
-                yield _difference(code, "clock_not_measured", Severity.INFO, clock=clock)
+            if any(m.duration_s is not None for side in sides for m in side):
+                yield _mismatch(code, "clock_not_measured", "info", clock=clock)
         elif abs(other / one - 1) > CLOCK_TOLERANCE:
             hz = {"before_hz": one, "after_hz": other, "change": abs(other / one - 1)}
-            yield _difference(code, "clock_differs", clock=clock, **hz)
-
-
-def _clock_control(left: _Launches, right: _Launches) -> Iterator[Difference]:
-    shares = []
-    for side in (left, right):
+            yield _mismatch(code, "clock_differs", clock=clock, **hz)
+    percents = []
+    for side in sides:
         actual = _time_weighted(side, "sm_clock_hz")
         top = next((m.device.sm_clock_max_hz for m in side if m.device.sm_clock_max_hz), None)
         if actual is None or top is None:
             return
-        shares.append(actual / top)
-    if abs(shares[0] - shares[1]) > _CONTROL_POINTS:
-        before, after = (share * 100 for share in shares)
-        yield _difference("clock_control", "clock_control_differs", before=before, after=after)
+        percents.append(actual / top * 100)
+    before, after = percents
+    if abs(before - after) > _CONTROL_POINTS:
+        yield _mismatch("clock_control", "clock_control_differs", before=before, after=after)
 
 
-def _tool(left: _Launches, right: _Launches) -> Iterator[Difference]:
-    one, other = _values(left, right, lambda m: m.ncu_version)
+def _tool(sides: _Sides) -> Iterator[Mismatch]:
+    """Another ncu, or quantities that one side has and the other lacks: other metric sets."""
+    one, other = _values(sides, lambda m: m.ncu_version)
     if one and other and one != other:
-        yield _difference("ncu_version", "ncu_differs", before=one, after=other)
-
-
-def _collected(left: _Launches, right: _Launches) -> Iterator[Difference]:
-    """Quantities that one side has and the other lacks altogether: different metric sets."""
-    one, other = (
+        yield _mismatch("ncu_version", "ncu_differs", before=one, after=other)
+    lacks, lacked = (
         set.intersection(*({gap.quantity for gap in m.missing} for m in side)) if side else set()
-        for side in (left, right)
+        for side in sides
     )
-    if one != other:
-        before, after = sorted(one - other), sorted(other - one)
-        yield _difference("set", "metric_set_differs", before_lacks=before, after_lacks=after)
+    if lacks != lacked:
+        before, after = sorted(lacks - lacked), sorted(lacked - lacks)
+        yield _mismatch("set", "metric_set_differs", before_lacks=before, after_lacks=after)
 
 
-def _settings(left: _Launches, right: _Launches) -> Iterator[Difference]:
+def _settings(sides: _Sides) -> Iterator[Mismatch]:
     """What ncu was told, where the files say so, and what they do not say."""
     silent = []
     for key in SETTINGS:
-        one, other = _values(left, right, _setting(key))
+        one, other = (
+            sorted({m.settings[key] for m in side if key in m.settings}) for side in sides
+        )
         if not one or not other:
             silent.append(key)
         elif one != other:
-            yield _difference(key, "differs", what=key, before=one, after=other)
+            yield _mismatch(key, "differs", what=key, before=one, after=other)
     if silent:
-        yield _difference("not_recorded", "not_recorded", Severity.INFO, settings=silent)
+        yield _mismatch("not_recorded", "not_recorded", "info", settings=silent)
 
 
-def _setting(key: str) -> Callable[[Measurement], str | None]:
-    return lambda m: m.settings.get(key)
+def _values(sides: _Sides, get: Callable[[Measurement], object]) -> list[list[str]]:
+    """The distinct values of each side, sorted."""
+    return [sorted({str(v) for m in side if (v := get(m)) is not None}) for side in sides]
 
 
-def _values(
-    left: _Launches, right: _Launches, get: Callable[[Measurement], object]
-) -> tuple[list[str], list[str]]:
-    """The distinct values of both sides, sorted."""
-    one, other = (
-        sorted({str(v) for m in side if (v := get(m)) is not None}) for side in (left, right)
-    )
-    return one, other
-
-
-def _time_weighted(side: _Launches, clock: str) -> float | None:
+def _time_weighted(side: Sequence[Measurement], clock: str) -> float | None:
     """Cycles over time: the mean that makes cycles add up."""
     known = [(hz, m.duration_s) for m in side if (hz := getattr(m, clock)) and m.duration_s]
     whole = sum(seconds for _, seconds in known)

@@ -11,7 +11,6 @@ from roofline.compare.model import (
     GateResult,
     GateStatus,
     KernelPair,
-    Outcome,
     Side,
     note,
 )
@@ -23,7 +22,7 @@ from roofline.units import UNITS
 _Judged = tuple[str | None, GateStatus, Note]
 
 FORMS = "regression=5%, 'gemm: time>120us', 'dram<70%', bound=latency, gone"
-# Unit of a quantity -> what may be typed for it, in that unit; other units are not typed.
+# Unit of a quantity -> what may be typed for it, in that unit; others take a bare number.
 _SCALES = {
     "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
     "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
@@ -69,29 +68,27 @@ def parse_gate(text: str) -> Gate:
     if form is None or pattern == "":
         raise _unknown(text)
     what, operator, value = form["what"], form["operator"], form["value"]
+    wanted: float | str
     if what in ("bound", "limiter") and operator == "=":
         known = [b.value for b in Bound] if what == "bound" else list(UNITS)
         if value not in known:
             raise UsageError(
                 f"--fail-on {text!r}: no {what} {value!r}", hint=f"one of {', '.join(known)}"
             )
-        return Gate(text=text, what=what, operator="=", value=value, pattern=pattern)
-    number = _number(text, what, operator, value)
-    return Gate(text=text, what=what, operator=operator, value=number, pattern=pattern)
-
-
-def _number(text: str, what: str, operator: str, value: str) -> float:
-    number = _NUMBER.fullmatch(value)
-    known = what in UNITS or what == "regression" or what in _QUANTITIES
-    if not known or number is None or (operator == "=") != (what == "regression"):
-        raise _unknown(text)
-    scales = _SCALES.get(_unit(what), {"": 1.0})
-    if number[2] not in scales:
-        raise UsageError(
-            f"--fail-on {text!r}: {number[2] or 'no unit'} does not fit {what}",
-            hint=f"one of {', '.join(u or '(none)' for u in scales)}",
-        )
-    return float(number[1]) * scales[number[2]]
+        wanted = value
+    else:
+        number = _NUMBER.fullmatch(value)
+        gateable = what in UNITS or what == "regression" or what in _QUANTITIES
+        if not gateable or number is None or (operator == "=") != (what == "regression"):
+            raise _unknown(text)
+        scales = _SCALES.get(_unit(what), {"": 1.0})
+        if number[2] not in scales:
+            raise UsageError(
+                f"--fail-on {text!r}: {number[2] or 'no unit'} does not fit {what}",
+                hint=f"one of {', '.join(u or '(none)' for u in scales)}",
+            )
+        wanted = float(number[1]) * scales[number[2]]
+    return Gate(text=text, what=what, operator=operator, value=wanted, pattern=pattern)
 
 
 def _unit(what: str) -> str:
@@ -121,7 +118,15 @@ def failed(results: Sequence[GateResult]) -> tuple[GateResult, ...]:
 
 
 def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
-    kernels = tuple(_meant(comparison, gate))
+    """Of AFTER, all kernels that the condition is about; a regression takes a pair."""
+    pairs = comparison.pairs
+    kernels: list[tuple[Side, KernelPair | None]] = [(p.after, p) for p in pairs]
+    if gate.what != "regression":
+        kernels += [(k.side, None) for k in comparison.new]
+    if gate.pattern is not None:
+        chosen = {*select(gate.pattern, [side.names for side, _ in kernels])}
+        chosen |= {*select(gate.pattern, [p.before.names for p in pairs])}
+        kernels = [kernels[i] for i in sorted(chosen)]
     if not kernels:
         yield None, "not_judged", _none_named(comparison, gate)
     for side, pair in kernels:
@@ -132,19 +137,6 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         if pair is None:
             text = note("gate_new_kernel", what=text)
         yield side.measured.name, status, text
-
-
-def _meant(comparison: Comparison, gate: Gate) -> Iterator[tuple[Side, KernelPair | None]]:
-    """The kernels that a condition is about: of AFTER, all; a regression takes a pair."""
-    kernels: list[tuple[Side, KernelPair | None]] = [(p.after, p) for p in comparison.pairs]
-    if gate.what != "regression":
-        kernels += [(k.side, None) for k in comparison.new]
-    if gate.pattern is None:
-        yield from kernels
-        return
-    chosen = {*select(gate.pattern, [side.names for side, _ in kernels])}
-    chosen |= {*select(gate.pattern, [p.before.names for p in comparison.pairs])}
-    yield from (kernels[i] for i in sorted(chosen))
 
 
 def _none_named(comparison: Comparison, gate: Gate) -> Note:
@@ -162,9 +154,8 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     gone = comparison.gone
     if gate.pattern is not None:
         # All names of BEFORE, so that an exact one means its kernel and no other.
-        names = [
-            side.names for side in (*(k.side for k in gone), *(p.before for p in comparison.pairs))
-        ]
+        sides = [*(k.side for k in gone), *(p.before for p in comparison.pairs)]
+        names = [side.names for side in sides]
         gone = tuple(gone[i] for i in select(gate.pattern, names) if i < len(gone))
     for kernel in gone:
         yield kernel.side.measured.name, "failed", note("gate_gone")
@@ -201,13 +192,13 @@ def _within_spread(side: Side, pair: KernelPair | None, operator: str, limit: fl
 
 def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
     """Slower by more than the limit: beyond noise, and more than the clocks alone explain."""
-    if pair.timing is None or pair.outcome is Outcome.UNKNOWN:
+    if pair.timing is None or pair.outcome == "unknown":
         return "not_judged", note("no_duration")
     best, shown = pair.timing.speedup_high, pair.timing.speedup
     if pair.work.differs and pair.work.ratio and pair.work.speedup:
         best, shown = best * pair.work.ratio, pair.work.speedup
-    if pair.outcome is not Outcome.SLOWER:
-        return "passed", note("outcome", speedup=shown, outcome=pair.outcome.value)
+    if pair.outcome != "slower":
+        return "passed", note("outcome", speedup=shown, outcome=pair.outcome)
     loss, limit = 1 / best - 1, float(gate.value) / 100
     text = note("gate_slower", loss=loss, limit=limit)
     return "failed" if loss > limit else "passed", text

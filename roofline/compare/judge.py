@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from roofline.compare.change import find_cause, outcome_of, step_gain, time_change, work_change
 from roofline.compare.comparable import SETTINGS, check, refuse
 from roofline.compare.model import (
-    Basis,
     CaptureInfo,
     ChangeCause,
     Comparison,
     KernelPair,
-    Outcome,
+    PairBasis,
+    PairOutcome,
     ProgramChange,
     Side,
     StepGain,
@@ -31,38 +31,37 @@ from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
 from roofline.text.names import last_part
-from roofline.timing import ProgramTimes
+from roofline.wall_time import ProgramTimes
+
+_Shares = Mapping[int, tuple[float, float]]
 
 _CLOCK_SAID = 0.03
 # The spread of few runs can be 0 by chance; timings of processes scatter by this at least.
 LEAST_SPREAD = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions:
-    """How to compare; ``shares`` maps a position in BEFORE's groups to its share of the step.
-
-    A share is (exposed, total), 0 to 1.
-    """
-
-    maps: Sequence[tuple[str, str]] = ()
-    allow: Collection[str] = ()
-    noise: float | None = None
-    expectations: Sequence[Expectation] = ()
-    shares: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-
-
-def compare(before: Analysis, after: Analysis, options: CompareOptions | None = None) -> Comparison:
+def compare(
+    before: Analysis,
+    after: Analysis,
+    *,
+    maps: Sequence[tuple[str, str]] = (),
+    allow: Collection[str] = (),
+    noise: float | None = None,
+    expectations: Sequence[Expectation] = (),
+    shares: _Shares | None = None,
+) -> Comparison:
     """Everything that changed between two captures.
+
+    ``noise`` (0.03 is 3 %) replaces the assumed one; ``shares`` maps a position in BEFORE's groups
+    to its (exposed, total) share of the step, 0 to 1.
 
     Raises:
         UsageError: the captures do not compare (see ``comparable.REFUSALS``), nothing pairs, or
             a map names a kernel that is not there.
 
     """
-    options = options or CompareOptions()
-    checks = refuse(check(before, after), options.allow)
-    matches = pair(before, after, maps=options.maps)
+    checks = refuse(check(before, after), allow)
+    matches = pair(before, after, maps=maps)
     gone = _unpaired(before, {p for m in matches for p in m.before})
     new = _unpaired(after, {p for m in matches for p in m.after})
     if not matches:
@@ -71,23 +70,29 @@ def compare(before: Analysis, after: Analysis, options: CompareOptions | None = 
             why=f"before: {_names(gone)}; after: {_names(new)}",
             hint="--map OLD=NEW names what became what",
         )
-    judged = [_pair(before, after, match, options) for match in matches]
-    said = expected(judged, options.expectations)
-    judged = [
-        replace(p, predictions=(*p.predictions, *said.get(i, ()))) for i, p in enumerate(judged)
+    judged = [_pair(before, after, match, noise, shares or {}) for match in matches]
+    said = expected(judged, expectations)
+    pairs = [
+        replace(p, predictions=(*bounds_held(p), *said.get(i, ())), notes=tuple(_notes(p)))
+        for i, p in enumerate(judged)
     ]
-    one, other = _paired_time(judged)
+    # Time of all judged pairs, the launches of BEFORE on both sides.
+    times = [
+        (p.before.total_s or 0.0, p.timing.speedup)
+        for p in pairs
+        if p.timing is not None and not p.work.differs
+    ]
     return Comparison(
         before=_info(before),
         after=_info(after),
         checks=checks,
-        pairs=tuple(sorted(judged, key=_rank, reverse=True)),
+        pairs=tuple(sorted(pairs, key=_rank, reverse=True)),
         gone=gone,
         new=new,
-        before_paired_s=one,
-        after_paired_s=other,
+        before_paired_s=sum(time for time, _ in times) if times else None,
+        after_paired_s=sum(time / speedup for time, speedup in times) if times else None,
         notes=tuple(note("expectation", claim=p.claim, reason=p.reason) for p in said.get(-1, ())),
-        counts=Counter(str(p.outcome) for p in judged),
+        counts=Counter[str](p.outcome for p in pairs),
     )
 
 
@@ -95,10 +100,12 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
     """The change of the median; one within the wider of the two spreads is none."""
     one, other = before.wall_s, after.wall_s
     speedup = one.median / other.median
-    noise, outcome = None, Outcome.UNKNOWN  # one run has no spread
+    noise: float | None = None
+    outcome: PairOutcome = "unknown"  # one run has no spread
     if min(before.repeats, after.repeats) > 1:
         noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
         outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
+    facts = {"speedup": speedup, "noise": noise, "outcome": outcome}
     return ProgramChange(
         before_s=one.median,
         after_s=other.median,
@@ -108,9 +115,7 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
         after_spread=other.spread,
         speedup=speedup,
         outcome=outcome,
-        text=note(
-            "program", speedup=speedup, noise=noise, outcome=outcome, before=before, after=after
-        ),
+        text=note("program", **facts, before=before, after=after),
     )
 
 
@@ -119,12 +124,17 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
 
 def _side(analysis: Analysis, groups: Sequence[Group], *, summed: bool) -> Side:
     """What ``groups`` (one, or several that together stand for one) did, per launch or in sum."""
-    ordered = sorted(groups, key=lambda g: g.total_s or 0.0, reverse=True)
+    main = max(groups, key=lambda g: g.total_s or 0.0).result
+    whole = fold([g.result.measurement for g in groups])
     launches = [
         analysis.results[p].measurement for p in sorted(p for g in groups for p in g.launches)
     ]
-    main = ordered[0].result
-    whole = fold([g.result.measurement for g in ordered])
+    shapes = [
+        prod(m.grid) * prod(m.block) * (len(g.launches) if summed else 1)
+        for g in groups
+        for m in [g.result.measurement]
+        if m.grid is not None and m.block is not None
+    ]
     return Side(
         result=_scaled(main, whole, 1 if summed else whole.count),
         launches=len(launches),
@@ -132,7 +142,7 @@ def _side(analysis: Analysis, groups: Sequence[Group], *, summed: bool) -> Side:
         sources=_distinct(last_part(m.source) for m in launches),
         durations_s=tuple(m.duration_s for m in launches if m.duration_s is not None),
         total_s=whole.duration_s,
-        threads=_threads(groups, summed=summed),
+        threads=float(sum(shapes)) if len(shapes) == len(groups) else None,
         limits=tuple(
             use.unit
             for use in whole.units
@@ -150,26 +160,11 @@ def _scaled(main: Result, whole: Measurement, count: int) -> Result:
             return {key: over(value) for key, value in amount.items()}
         return None if amount is None else amount / by
 
-    sums = [name for name, policy in FOLDS[Measurement].items() if policy is Fold.SUM]
-    measured = replace(whole, **{n: over(getattr(whole, n)) for n in sums} | {"count": 1})
+    sums = {n: over(getattr(whole, n)) for n, how in FOLDS[Measurement].items() if how is Fold.SUM}
     share = (main.measurement.duration_s or 1.0) / (whole.duration_s or 1.0) * count
-    verdict = replace(
-        main.verdict,
-        floor_s=over(main.verdict.floor_s, share),
-        next_floor_s=over(main.verdict.next_floor_s, share),
-    )
-    return replace(main, measurement=measured, verdict=verdict)
-
-
-def _threads(groups: Sequence[Group], *, summed: bool) -> float | None:
-    total = 0.0
-    for group in groups:
-        measured = group.result.measurement
-        if measured.grid is None or measured.block is None:
-            return None
-        launches = len(group.launches) if summed else 1
-        total += prod(measured.grid) * prod(measured.block) * launches
-    return total
+    floors = {n: over(getattr(main.verdict, n), share) for n in ("floor_s", "next_floor_s")}
+    measured = replace(whole, **(sums | {"count": 1}))
+    return replace(main, measurement=measured, verdict=replace(main.verdict, **floors))
 
 
 def _info(analysis: Analysis) -> CaptureInfo:
@@ -208,17 +203,17 @@ def _names(unpaired: Sequence[Unpaired]) -> str:
 # --- a pair -------------------------------------------------------------------------------------
 
 
-def _pair(before: Analysis, after: Analysis, match: Match, options: CompareOptions) -> KernelPair:
+def _pair(
+    before: Analysis, after: Analysis, match: Match, noise: float | None, shares: _Shares
+) -> KernelPair:
     summed = match.kind != "one_to_one"
     left = _side(before, [before.groups[i] for i in match.before], summed=summed)
     right = _side(after, [after.groups[i] for i in match.after], summed=summed)
-    timing = time_change(left, right, summed=summed, noise=options.noise)
+    timing = time_change(left, right, summed=summed, noise=noise)
     # A fusion drops bytes, operations and threads alike: no sign of another problem size.
-    work = (
-        WorkChange(status="unknown", text=note("work_of_sums"))
-        if summed
-        else work_change(left, right, timing)
-    )
+    work = WorkChange(status="unknown", text=note("work_of_sums"))
+    if not summed:
+        work = work_change(left, right, timing)
     outcome, basis = _outcome(timing, work)
     if timing is None:
         cause = ChangeCause(code="not_measured")
@@ -226,7 +221,7 @@ def _pair(before: Analysis, after: Analysis, match: Match, options: CompareOptio
         cause = ChangeCause(code="other_size")
     else:
         cause = find_cause(left, right, timing, outcome)
-    done = KernelPair(
+    return KernelPair(
         kind=match.kind,
         how=match.how,
         before=left,
@@ -236,30 +231,25 @@ def _pair(before: Analysis, after: Analysis, match: Match, options: CompareOptio
         timing=timing,
         work=work,
         cause=cause,
-        step=_step(match, timing, work, options.shares),
+        step=_step([shares[i] for i in match.before if i in shares], timing, work),
     )
-    return replace(done, predictions=bounds_held(done), notes=tuple(_notes(done)))
 
 
-def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[Outcome, Basis]:
+def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[PairOutcome, PairBasis]:
     if timing is None:
-        return Outcome.UNKNOWN, Basis.TIME
+        return "unknown", "time"
     low, high = timing.equal_low, timing.equal_high
     if work.differs and work.ratio:
-        return outcome_of(low * work.ratio, high * work.ratio), Basis.WORK
+        return outcome_of(low * work.ratio, high * work.ratio), "equal_work"
     clocks = (timing.sm_clock_ratio, timing.dram_clock_ratio)
     differ = any(c is not None and abs(c - 1) > _CLOCK_SAID for c in clocks)
-    return outcome_of(low, high), Basis.CLOCK if differ else Basis.TIME
+    return outcome_of(low, high), "equal_clocks" if differ else "time"
 
 
 def _step(
-    match: Match,
-    timing: TimeChange | None,
-    work: WorkChange,
-    shares: Mapping[int, tuple[float, float]],
+    found: Sequence[tuple[float, float]], timing: TimeChange | None, work: WorkChange
 ) -> StepGain | None:
-    """The step gain of the kernels in ``match``; none where the problem's size changed."""
-    found = [shares[i] for i in match.before if i in shares]
+    """The step gain of kernels with these shares; none where the problem's size changed."""
     if timing is None or not found or work.differs:
         return None
     exposed, whole = sum(s[0] for s in found), min(sum(s[1] for s in found), 1.0)
@@ -291,22 +281,10 @@ def _notes(pair_: KernelPair) -> Iterable[Note]:
             yield note("equal_clocks", low=ends[0], high=ends[1])
     # Slower with a busier limiter: the trap of judging by utilisation.
     unit = after.busiest
-    if pair_.outcome is Outcome.SLOWER and unit is not None and unit == before.busiest:
+    if pair_.outcome == "slower" and unit is not None and unit == before.busiest:
         one, other = before.utilization.get(unit), after.utilization.get(unit)
         if one is not None and other is not None and other > one:
             yield note("busier_but_slower", unit=unit, before=one, after=other)
-
-
-def _paired_time(pairs: Sequence[KernelPair]) -> tuple[float | None, float | None]:
-    """Time of all judged pairs, the launches of BEFORE on both sides."""
-    known = [
-        (p.before.total_s or 0.0, p.timing.speedup)
-        for p in pairs
-        if p.timing is not None and not p.work.differs
-    ]
-    if not known:
-        return None, None
-    return sum(time for time, _ in known), sum(time / speedup for time, speedup in known)
 
 
 def _rank(pair_: KernelPair) -> tuple[bool, float]:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import isfinite
 from typing import Any, Literal
 
 from roofline.model import Family, Measurement, Note, Result, Verdict
 
-Kind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
+# What happened to the time of a kernel, with clocks, work and noise accounted for; judged by what.
+PairOutcome = Literal["faster", "slower", "no_change", "unknown"]
+PairBasis = Literal["time", "equal_clocks", "equal_work"]
+PairKind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
+Judgement = Literal["confirmed", "refuted", "not_testable"]
+Severity = Literal["info", "warning", "refusal"]
 GateStatus = Literal["passed", "failed", "not_judged"]
 WorkStatus = Literal["same", "different", "unknown"]
 WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
@@ -35,46 +39,13 @@ CauseCode = Literal[
 ]
 
 
-class Outcome(StrEnum):
-    """What happened to the time of a kernel, with clocks, work and noise accounted for."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_CHANGE = "no_change"
-    UNKNOWN = "unknown"
-
-
-class Basis(StrEnum):
-    """What an outcome was judged by."""
-
-    TIME = "time"
-    CLOCK = "equal_clocks"
-    WORK = "equal_work"
-
-
-class Judgement(StrEnum):
-    """How a prediction stands against the result."""
-
-    CONFIRMED = "confirmed"
-    REFUTED = "refuted"
-    NOT_TESTABLE = "not_testable"
-
-
-class Severity(StrEnum):
-    """How much a difference between two captures matters."""
-
-    INFO = "info"
-    WARNING = "warning"
-    REFUSAL = "refusal"
-
-
 def note(code: str, /, **facts: object) -> Note:
     """What ``roofline.text`` has a sentence for, with its facts."""
     return Note(code=code, facts=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Mismatch:
     """Something that must be alike for two captures to compare; ``code`` is what --allow takes."""
 
     code: str
@@ -241,12 +212,12 @@ class StepGain:
 class KernelPair:
     """One kernel before and after, judged; ``how`` says by what the sides were paired."""
 
-    kind: Kind
+    kind: PairKind
     how: Note
     before: Side
     after: Side
-    outcome: Outcome
-    basis: Basis
+    outcome: PairOutcome
+    basis: PairBasis
     timing: TimeChange | None
     work: WorkChange
     cause: ChangeCause
@@ -262,7 +233,7 @@ class KernelPair:
     @property
     def changed(self) -> bool:
         """Whether it got faster or slower."""
-        return self.outcome in (Outcome.FASTER, Outcome.SLOWER)
+        return self.outcome in ("faster", "slower")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +275,7 @@ class ProgramChange:
     before_spread: float | None
     after_spread: float | None
     speedup: float
-    outcome: Outcome
+    outcome: PairOutcome
     text: Note
 
 
@@ -333,7 +304,7 @@ class Comparison:
 
     before: CaptureInfo
     after: CaptureInfo
-    checks: tuple[Difference, ...]
+    checks: tuple[Mismatch, ...]
     pairs: tuple[KernelPair, ...]
     gone: tuple[Unpaired, ...] = ()
     new: tuple[Unpaired, ...] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log, prod
 from typing import cast
 
-from roofline.compare.model import Kind, note
+from roofline.compare.model import PairKind, note
 from roofline.errors import UsageError
 from roofline.kernel_names import build_name, similarity
 from roofline.model import Analysis, Group, Measurement, Note
@@ -30,10 +30,10 @@ class Match:
     how: Note
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PairKind:
         """How many launch shapes became how many."""
         sides = ("one" if len(side) == 1 else "many" for side in (self.before, self.after))
-        return cast("Kind", "_to_".join(sides))
+        return cast("PairKind", "_to_".join(sides))
 
 
 @dataclass(frozen=True, slots=True)

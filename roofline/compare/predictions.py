@@ -6,13 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofline.compare.change import (
-    SAME,
-    busy_ratio,
-    precision_moved,
-    precisions_gone,
-)
-from roofline.compare.model import Judgement, KernelPair, Outcome, Prediction, Side, note
+from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
+from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
 from roofline.model import Bound, Family, Note
 from roofline.patterns import select
@@ -26,9 +21,13 @@ NEAR = 0.75
 _POINTS = 5.0
 CAUSES = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy", "precision")
 
+_MEASURES = {
+    "bytes": "dram_bytes",
+    "operations": "total_operations",
+    "occupancy": "occupancy_percent",
+}
+
 Held = tuple[bool | None, Note]  # None: it cannot be told
-
-
 _UNKNOWN = note("limit_unknown")
 
 
@@ -40,74 +39,71 @@ def bounds_held(pair: KernelPair) -> tuple[Prediction, ...]:
 
     Only a speed-up tests a bound; a pair without one gets none of these.
     """
-    if pair.outcome is not Outcome.FASTER or pair.timing is None or pair.work.differs:
+    if pair.outcome != "faster" or pair.timing is None or pair.work.differs:
         return ()
-    before, unit = pair.before, pair.before.verdict.nearest or pair.before.verdict.limiter
-    if unit is None or not before.measured.duration_s:
+    verdict, duration_s = pair.before.verdict, pair.before.measured.duration_s
+    unit, then = verdict.nearest or verdict.limiter, verdict.next_limiter
+    if unit is None or not duration_s:
         return ()
+    work = busy_ratio(pair.before, pair.after, unit)
+    next_work = busy_ratio(pair.before, pair.after, then)
+    speedup, tolerance = pair.timing.speedup_low, 1 + pair.timing.noise
+    facts = {"speedup": speedup, "unit": unit, "then": then, "now": pair.after.busiest}
     found = []
-    speedup, noise = pair.timing.speedup_low, pair.timing.noise
-    floor, next_floor = before.verdict.floor_s, before.verdict.next_floor_s
-    if floor:
-        most = before.measured.duration_s / floor
-        work = busy_ratio(before, pair.after, unit)
-        claim = note("bound_at_same_work", most=most, unit=unit)
-        found.append((claim, *_same_work(unit, work, speedup, most, most * (1 + noise))))
-    if next_floor and before.verdict.next_limiter:
-        most = before.measured.duration_s / next_floor
-        then = before.verdict.next_limiter
-        claim = note("bound_relieved", most=most, unit=unit, then=then)
-        found.append((claim, *_relieved(pair, unit, speedup, most, most * (1 + noise))))
+    if verdict.floor_s:
+        most = duration_s / verdict.floor_s
+        judged, code = _at_same_work(work, speedup, most, exceeded=speedup > most * tolerance)
+        reason = note(code, **facts, most=most, work=work)
+        found.append((note("bound_at_same_work", most=most, unit=unit), judged, reason))
+    if verdict.next_floor_s and then:
+        most = duration_s / verdict.next_floor_s
+        judged, code = _relieved(pair, work, next_work, exceeded=speedup > most * tolerance)
+        reason = note(code, **facts, most=most, work=next_work)
+        found.append((note("bound_relieved", most=most, unit=unit, then=then), judged, reason))
     return tuple(
         Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
         for claim, judged, reason in found
     )
 
 
-def _same_work(
-    unit: str, work: float | None, speedup: float, most: float, tolerated: float
-) -> tuple[Judgement, Note]:
+def _at_same_work(
+    work: float | None, speedup: float, most: float, *, exceeded: bool
+) -> tuple[Judgement, str]:
     """The bound of the nearest ceiling: confirmed by a gain near it, else not put to the test."""
     if work is None:
-        return Judgement.NOT_TESTABLE, note("unit_not_measured", unit=unit)
+        return "not_testable", "unit_not_measured"
     if abs(work - 1) > UNCHANGED:
-        return Judgement.NOT_TESTABLE, note("work_changed", work=work, unit=unit)
-    if speedup > tolerated:
-        return Judgement.REFUTED, note("bound_exceeded_at_same_work", speedup=speedup)
-    won = (1 - 1 / speedup) / (1 - 1 / most) if most > 1 else 1.0
-    facts = {"speedup": speedup, "most": most, "won": won}
-    if won >= NEAR:
-        return Judgement.CONFIRMED, note("bound_reached", **facts)
-    return Judgement.NOT_TESTABLE, note("bound_not_neared", **facts)
+        return "not_testable", "work_changed"
+    if exceeded:
+        return "refuted", "bound_exceeded_at_same_work"
+    if most <= 1 or (1 - 1 / speedup) / (1 - 1 / most) >= NEAR:
+        return "confirmed", "bound_reached"
+    return "not_testable", "bound_not_neared"
 
 
 def _relieved(
-    pair: KernelPair, unit: str, speedup: float, most: float, tolerated: float
-) -> tuple[Judgement, Note]:
+    pair: KernelPair, work: float | None, next_work: float | None, *, exceeded: bool
+) -> tuple[Judgement, str]:
     """With the limiter relieved, the next one was to hold at ``next_floor_s``."""
-    before, after = pair.before, pair.after
-    then, now = before.verdict.next_limiter, after.busiest
-    work, next_work = busy_ratio(before, after, unit), busy_ratio(before, after, then)
-    facts = {"speedup": speedup, "most": most, "unit": unit, "then": then, "now": now}
+    verdict, now = pair.before.verdict, pair.after.busiest
     if work is None or next_work is None:
-        return Judgement.NOT_TESTABLE, note("units_not_measured")
+        return "not_testable", "units_not_measured"
     fell = next_work < 1 - UNCHANGED
     if work > 1 - UNCHANGED:
-        return Judgement.NOT_TESTABLE, note("work_did_not_fall", unit=unit)
-    if speedup > tolerated:
-        if fell:
-            return Judgement.NOT_TESTABLE, note("next_work_fell_too", work=next_work, unit=then)
-        return Judgement.REFUTED, note("bound_exceeded", **facts)
-    if now == then and after.verdict.limiter is None:
-        return Judgement.NOT_TESTABLE, note("nearest_but_not_near", **facts)
-    if now == then:
-        return Judgement.CONFIRMED, note("bound_reached", **facts)
-    if now == unit:
-        return Judgement.NOT_TESTABLE, note("still_nearest", unit=unit)
+        return "not_testable", "work_did_not_fall"
+    if exceeded and fell:
+        return "not_testable", "next_work_fell_too"
+    if exceeded:
+        return "refuted", "bound_exceeded"
+    if now == verdict.next_limiter:
+        if pair.after.verdict.limiter is None:
+            return "not_testable", "nearest_but_not_near"
+        return "confirmed", "bound_reached"
+    if now == (verdict.nearest or verdict.limiter):
+        return "not_testable", "still_nearest"
     if fell:
-        facts = {"work": next_work, "unit": then, "now": now}
-        return Judgement.NOT_TESTABLE, note("next_work_fell_and_another_is_nearest", **facts)
-    return Judgement.REFUTED, note("another_is_nearest", now=now)
+        return "not_testable", "next_work_fell_and_another_is_nearest"
+    return "refuted", "another_is_nearest"
 
 
 # --- the user -----------------------------------------------------------------------------------
@@ -165,7 +161,7 @@ def expected(
     found: dict[int, list[Prediction]] = {}
     for item in wanted:
         if item.pattern is None:
-            positions = tuple(i for i, p in enumerate(pairs) if p.outcome is Outcome.FASTER)
+            positions = tuple(i for i, p in enumerate(pairs) if p.outcome == "faster")
         else:
             positions = select(item.pattern, names) or select(item.pattern, names_after)
         for position in positions:
@@ -173,7 +169,7 @@ def expected(
             found.setdefault(position, []).append(_user(item, judged, reason))
         if not positions:
             reason = note("no_pair_named" if item.pattern else "nothing_faster")
-            found.setdefault(-1, []).append(_user(item, Judgement.NOT_TESTABLE, reason))
+            found.setdefault(-1, []).append(_user(item, "not_testable", reason))
     return found
 
 
@@ -185,34 +181,32 @@ def _user(item: Expectation, judged: Judgement, reason: Note) -> Prediction:
 
 def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
     if pair.timing is None:
-        return Judgement.NOT_TESTABLE, note("no_duration")
+        return "not_testable", note("no_duration")
     if pair.work.differs:
-        return Judgement.NOT_TESTABLE, note("size_differs")
+        return "not_testable", note("size_differs")
     if item.cause is not None:
         return _judge_claim(pair, item.cause)
     noise, speedup = pair.timing.noise, pair.timing.speedup
     if item.speedup is None:
-        held = pair.outcome is Outcome.NO_CHANGE
-        reason = note("outcome", speedup=speedup, outcome=pair.outcome.value)
-        return Judgement.CONFIRMED if held else Judgement.REFUTED, reason
+        held = pair.outcome == "no_change"
+        reason = note("outcome", speedup=speedup, outcome=pair.outcome)
+        return "confirmed" if held else "refuted", reason
     if 1 / (1 + noise) < item.speedup < 1 + noise:
-        return Judgement.NOT_TESTABLE, note("within_the_noise", noise=noise, speedup=speedup)
+        return "not_testable", note("within_the_noise", noise=noise, speedup=speedup)
     if pair.timing.speedup_low * (1 + noise) >= item.speedup:
-        return Judgement.CONFIRMED, note("reached", speedup=speedup)
+        return "confirmed", note("reached", speedup=speedup)
     if pair.timing.equal_high < item.speedup:
-        return Judgement.REFUTED, note("reached", speedup=speedup)
-    return Judgement.NOT_TESTABLE, note("reached_by_clocks", speedup=speedup)
+        return "refuted", note("reached", speedup=speedup)
+    return "not_testable", note("reached_by_clocks", speedup=speedup)
 
 
 def _judge_claim(pair: KernelPair, cause: str) -> tuple[Judgement, Note]:
-    if pair.outcome is not Outcome.FASTER or pair.timing is None:
-        return Judgement.NOT_TESTABLE, note("no_speedup", outcome=pair.outcome.value)
+    if pair.outcome != "faster" or pair.timing is None:
+        return "not_testable", note("no_speedup", outcome=pair.outcome)
     held, reason = cause_held(pair, cause)
-    if held is None:
-        return Judgement.NOT_TESTABLE, reason
-    if held:
-        return Judgement.CONFIRMED, reason
-    return Judgement.REFUTED, note("other_reason", speedup=pair.timing.speedup, why=reason)
+    if held is False:
+        return "refuted", note("other_reason", speedup=pair.timing.speedup, why=reason)
+    return "confirmed" if held else "not_testable", reason
 
 
 # --- a claimed cause: it must have been the limit, and relieved ---------------------------------
@@ -222,37 +216,42 @@ def cause_held(pair: KernelPair, cause: str) -> Held:
     """Whether ``cause`` (one of ``CAUSES`` or a unit) made ``pair`` faster, and the figures."""
     before, after = pair.before, pair.after
     match cause:
-        case "bytes":
-            return _bytes(before, after)
-        case "operations":
-            return _operations(before, after)
+        case "bytes" | "operations" | "occupancy":
+            return _amount_held(before, after, cause)
         case "precision":
             return _precision(before, after)
-        case "occupancy":
-            return _occupancy(before, after)
         case "latency":
-            return _latency(pair)
+            bound, change = before.verdict.bound, pair.cause.code
+            if bound is Bound.UNKNOWN:
+                return None, _UNKNOWN
+            if bound is not Bound.LATENCY:
+                return False, note("was_limited_by", limiter=before.verdict.limiter)
+            return change == "busier", note("latency_before", cause=change)
     return _unit_relieved(before, after, cause)
 
 
-def _bytes(before: Side, after: Side) -> Held:
-    """Fewer bytes make faster what DRAM limited."""
-    fewer, reason = _fewer("dram_bytes", before.measured.dram_bytes, after.measured.dram_bytes)
-    if not fewer:
-        return fewer, reason
-    limited, was = _limited_by(before, "dram")
-    return limited, reason if limited else note("but", what=reason, why=was)
+def _amount_held(before: Side, after: Side, cause: str) -> Held:
+    """Fewer bytes speed up what DRAM limited, fewer operations what a compute unit limited.
 
-
-def _operations(before: Side, after: Side) -> Held:
-    """Fewer operations make faster what a unit limited that executes or issues them."""
-    fewer, reason = _fewer(
-        "total_operations", before.measured.total_operations, after.measured.total_operations
-    )
-    if not fewer:
-        return fewer, reason
-    relieved, why = _unit_relieved(before, after, Family.COMPUTE)
-    return relieved, note("with" if relieved else "but", what=reason, why=why)
+    More occupancy speeds up what latency bound.
+    """
+    measure = _MEASURES[cause]
+    one, other = before.figure(measure), after.figure(measure)
+    if one is None or other is None:
+        return None, note("amount_not_measured", measure=measure)
+    reason = note("amount_changed", measure=measure, before=one, after=other)
+    if cause == "occupancy":
+        if before.verdict.bound is Bound.LATENCY:
+            return other > one + _POINTS, reason
+        why = note("limit_was_and", limiter=before.verdict.limiter)
+        return False, note("and", what=reason, why=why)
+    if other >= one * (1 - SAME):
+        return False, reason
+    if cause == "bytes":
+        held, why = _limited_by(before, "dram")
+        return held, reason if held else note("but", what=reason, why=why)
+    held, why = _unit_relieved(before, after, Family.COMPUTE)
+    return held, note("with" if held else "but", what=reason, why=why)
 
 
 def _precision(before: Side, after: Side) -> Held:
@@ -274,13 +273,6 @@ def _precision(before: Side, after: Side) -> Held:
     return False, said or note("no_precision_changed")
 
 
-def _fewer(measure: str, one: float | None, other: float | None) -> Held:
-    if one is None or other is None:
-        return None, note("amount_not_measured", measure=measure)
-    fewer = other < one * (1 - SAME)
-    return fewer, note("amount_changed", measure=measure, before=one, after=other)
-
-
 def _limited_by(before: Side, unit: str) -> Held:
     """Whether ``unit`` was the limit or as near to it, and what was."""
     if before.verdict.bound is Bound.UNKNOWN:
@@ -290,26 +282,6 @@ def _limited_by(before: Side, unit: str) -> Held:
         return None, note("unit_not_measured_before", unit=unit)
     limiter = before.verdict.limiter
     return unit in before.limits, note("limit_was", limiter=limiter, unit=unit, percent=use)
-
-
-def _occupancy(before: Side, after: Side) -> Held:
-    one, other = before.measured.occupancy_percent, after.measured.occupancy_percent
-    if one is None or other is None:
-        return None, note("amount_not_measured", measure="occupancy_percent")
-    reason = note("amount_changed", measure="occupancy_percent", before=one, after=other)
-    if before.verdict.bound is not Bound.LATENCY:
-        limiter = note("limit_was_and", limiter=before.verdict.limiter)
-        return False, note("and", what=reason, why=limiter)
-    return other > one + _POINTS, reason
-
-
-def _latency(pair: KernelPair) -> Held:
-    verdict = pair.before.verdict
-    if verdict.bound is Bound.UNKNOWN:
-        return None, _UNKNOWN
-    if verdict.bound is not Bound.LATENCY:
-        return False, note("was_limited_by", limiter=verdict.limiter)
-    return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
 
 
 def _unit_relieved(before: Side, after: Side, cause: str) -> Held:

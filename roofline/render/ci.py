@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from roofline.compare.model import Comparison, Severity
+from roofline.compare.model import Comparison
 from roofline.render.comparison import gate
 from roofline.text.names import printable
 from roofline.text.notes import note_text
@@ -20,7 +20,7 @@ def github(comparison: Comparison) -> list[str]:
     if comparison.correctness is not None and not comparison.correctness.passed:
         command = _data(printable(comparison.correctness.command))
         said.append(f"::error title=roofline check::{command} failed")
-    warnings = [c for c in comparison.checks if c.level is Severity.WARNING]
+    warnings = [c for c in comparison.checks if c.level == "warning"]
     return said + [f"::warning title=roofline::{_data(note_text(c.text))}" for c in warnings[:MOST]]
 
 

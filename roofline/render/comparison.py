@@ -12,11 +12,8 @@ from roofline.compare.change import precisions_gone, same
 from roofline.compare.model import (
     Comparison,
     GateResult,
-    Judgement,
     KernelPair,
-    Outcome,
     Prediction,
-    Severity,
     Side,
 )
 from roofline.model import QUANTITIES, Bound, Family
@@ -33,8 +30,8 @@ ROWS = 10
 _POINTS = 5.0
 # Bounds beyond this are not promised.
 _MOST = 10.0
-_STYLES = {Outcome.FASTER: "green", Outcome.SLOWER: "red", Outcome.UNKNOWN: "dim"}
-_SEVERITIES = {Severity.REFUSAL: "bold yellow", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_STYLES = {"faster": "green", "slower": "red", "unknown": "dim"}
+_SEVERITIES = {"refusal": "bold yellow", "warning": "yellow", "info": "dim"}
 # Columns besides the name, with their gaps; narrow terminals do without bytes and operations.
 _WIDE, _NARROW = 74, 58
 
@@ -53,12 +50,12 @@ def sentence(pair: KernelPair) -> str:
         )
     if pair.work.differs:
         speedup = pair.work.speedup or 1.0
-        unchanged = f"no change ({times(speedup)})"
+        how = change(speedup)
+        if pair.outcome == "no_change":
+            how = f"no change ({times(speedup)})"
         head = (
             f"{plain(pair.work.ratio)}x the {names.quantity(pair.work.measure or '')} in "
-            f"{plain(1 / timing.speedup)}x the time, another problem size: "
-            f"{unchanged if pair.outcome is Outcome.NO_CHANGE else change(speedup)} "
-            "per unit of work"
+            f"{plain(1 / timing.speedup)}x the time, another problem size: {how} per unit of work"
         )
         why, told = "", False
     else:
@@ -229,7 +226,12 @@ def title(comparison: Comparison) -> str:
 
 def totals(comparison: Comparison) -> str:
     """How many pairs got faster or slower, and the time of all of them."""
-    order = (Outcome.FASTER, Outcome.SLOWER, Outcome.NO_CHANGE, Outcome.UNKNOWN)
+    order = (
+        "faster",
+        "slower",
+        "no_change",
+        "unknown",
+    )
     said = [
         f"{count} {names.words(o).replace('unknown', 'not judged')}"
         for o in order
@@ -246,7 +248,7 @@ def foot(comparison: Comparison) -> str:
     """What the figures are, and what counts as no change where some did not."""
     repeated = any(s.launches > 1 for p in comparison.pairs for s in (p.before, p.after))
     text = f"Times{' per launch' if repeated else ''} measured under ncu."
-    if comparison.counts.get(Outcome.NO_CHANGE):
+    if comparison.counts.get("no_change"):
         text += " A change within the noise, or that the clocks explain, is no change."
     return text
 
@@ -255,7 +257,7 @@ def cell(pair: KernelPair) -> str:
     """The outcome in a cell: "1.42x faster", "no change"."""
     if pair.timing is None:
         return "not judged"
-    if pair.outcome is Outcome.NO_CHANGE:
+    if pair.outcome == "no_change":
         return "no change"
     if pair.work.differs and pair.work.speedup:
         return f"{change(pair.work.speedup)} per work"
@@ -288,7 +290,7 @@ def told_apart(pairs: Sequence[KernelPair]) -> list[KernelPair]:
     def asked(pair: KernelPair) -> bool:
         return pair.step is not None or any(p.by == "user" for p in pair.predictions)
 
-    same_ = [p for p in pairs if p.outcome is Outcome.NO_CHANGE and not asked(p)]
+    same_ = [p for p in pairs if p.outcome == "no_change" and not asked(p)]
     return [p for p in pairs if len(same_) < 2 or p not in same_]
 
 
@@ -317,7 +319,7 @@ def details(pair: KernelPair, *, everything: bool = False) -> Iterator[str]:
         yield f"before / after is {_span(timing.spread_low, timing.spread_high)} over {launches}"
     yield from map(note_text, pair.notes)
     for item in pair.predictions:
-        tested = item.by == "user" or item.judgement is not Judgement.NOT_TESTABLE
+        tested = item.by == "user" or item.judgement != "not_testable"
         if (tested or everything) and item.claim.facts.get("most", 0.0) <= _MOST:
             yield prediction(item, who=True)
     if step is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from roofline.compare.model import Comparison, KernelPair, Severity
+from roofline.compare.model import Comparison, KernelPair
 from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render import markdown
@@ -70,7 +70,7 @@ def _head(comparison: Comparison) -> Iterator[str]:
     """What was compared, the totals, and what did not match."""
     yield f"{escaped(words.title(comparison))}  "
     yield f"**{escaped(words.totals(comparison))}**"
-    warnings = [c for c in comparison.checks if c.level is not Severity.INFO]
+    warnings = [c for c in comparison.checks if c.level != "info"]
     if warnings:
         yield ""
         yield from (f"> {escaped(f'{c.level}: {note_text(c.text)}')}  " for c in warnings)
@@ -125,7 +125,7 @@ def _folded(
             yield f"{rank}. {code(names.short(pair.after.measured.demangled, NAME))}"
             yield from (f"   - {escaped(line)}" for line in said)
     for check in comparison.checks:
-        if check.level is Severity.INFO:
+        if check.level == "info":
             yield f"- {escaped(note_text(check.text))}"
     for side, info in (("before", comparison.before), ("after", comparison.after)):
         said = [f"ncu {', '.join(info.ncu_versions)}"] if info.ncu_versions else []

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
-from roofline.compare.model import Comparison, KernelPair, Severity
+from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import SCHEMA, Statement
 from roofline.render import comparison as words
 from roofline.text import names, numbers
@@ -130,6 +130,6 @@ def _environment(comparison: Comparison) -> Iterator[str]:
         facts = [*info.devices, *(f"ncu {v}" for v in info.ncu_versions), *told]
         yield f"{side}: {', '.join(facts) or 'nothing recorded'}"
     for check in comparison.checks:
-        prefix = "" if check.level is Severity.INFO else f"{check.level}: "
+        prefix = "" if check.level == "info" else f"{check.level}: "
         yield f"{prefix}{note_text(check.text)}"
     yield f"roofline {__version__}; times measured under ncu"

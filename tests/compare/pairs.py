@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roofline.analysis import Judge, group
-from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.judge import compare
 from roofline.compare.model import Comparison, KernelPair
 from roofline.model import Analysis, Measurement, Source
 from roofline.specs import Registry
@@ -50,7 +50,7 @@ def one(before: Measurement, after: Measurement, **options: Any) -> KernelPair:
 
 def compared(before: Measurement, after: Measurement, **options: Any) -> Comparison:
     """Two captures of one launch each."""
-    return compare(capture(before), capture(after), CompareOptions(**options))
+    return compare(capture(before), capture(after), **options)
 
 
 # --- the pairs that the rules must get right -----------------------------------------------------

@@ -18,7 +18,7 @@ from roofline.compare.baseline import (
     save_baseline,
     without_personal,
 )
-from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.compare.predictions import parse_expect
 from roofline.compare.record import (
@@ -135,7 +135,7 @@ STATEMENT = Statement(
     hypothesis='half the weights, "1.4x"',
     intervention="int8 weights",
 )
-WANTED = CompareOptions(expectations=[parse_expect("kernel=1.5x")])
+WANTED = [parse_expect("kernel=1.5x")]
 
 
 def added(path: Path, comparison: Comparison, statement: Statement) -> int:
@@ -156,7 +156,7 @@ def heads(text: str) -> list[dict[str, Any]]:
 
 def test_a_record_is_for_machines_and_people(tmp_path: Path) -> None:
     before, after = pairs.fewer_bytes()
-    comparison = compare(capture(before), capture(after), WANTED)
+    comparison = compare(capture(before), capture(after), expectations=WANTED)
 
     assert added(tmp_path / "log.md", comparison, STATEMENT) == 1
 
@@ -189,7 +189,7 @@ def test_running_again_adds(tmp_path: Path) -> None:
 
 
 def test_what_was_not_stated_is_taken_from_the_captures() -> None:
-    comparison = compare(capture(launch()), capture(launch(us=500)), WANTED)
+    comparison = compare(capture(launch()), capture(launch(us=500)), expectations=WANTED)
 
     (head,) = heads(entry(comparison, Statement(when="now")))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.judge import compare
 from roofline.compare.model import Judgement, KernelPair
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.errors import UsageError
@@ -31,12 +31,12 @@ def floors(pair: KernelPair) -> dict[str, Judgement]:
 @pytest.mark.parametrize(
     ("expect", "judgement"),
     [
-        ("kernel=1.4x", Judgement.CONFIRMED),  # 2x came
-        ("kernel=2.05x", Judgement.CONFIRMED),  # within 3 % of it
-        ("kernel=2.2x", Judgement.REFUTED),
-        ("kernel=same", Judgement.REFUTED),
-        ("kern.*=1.5x", Judgement.CONFIRMED),
-        ("kernel=1.02x", Judgement.NOT_TESTABLE),  # within the noise
+        ("kernel=1.4x", "confirmed"),  # 2x came
+        ("kernel=2.05x", "confirmed"),  # within 3 % of it
+        ("kernel=2.2x", "refuted"),
+        ("kernel=same", "refuted"),
+        ("kern.*=1.5x", "confirmed"),
+        ("kernel=1.02x", "not_testable"),  # within the noise
     ],
 )
 def test_an_expected_speed_up(expect: str, judgement: Judgement) -> None:
@@ -44,16 +44,16 @@ def test_an_expected_speed_up(expect: str, judgement: Judgement) -> None:
 
 
 def test_no_change_can_be_expected() -> None:
-    assert judged(launch(), launch(), expect="kernel=same")[0] is Judgement.CONFIRMED
+    assert judged(launch(), launch(), expect="kernel=same")[0] == "confirmed"
 
 
 def test_a_speed_up_that_the_clock_gave_confirms_nothing() -> None:
-    assert judged(*pairs.by_clock(), expect="kernel=1.2x")[0] is Judgement.REFUTED
+    assert judged(*pairs.by_clock(), expect="kernel=1.2x")[0] == "refuted"
 
 
 def test_an_expectation_of_no_kernel_is_said() -> None:
     comparison = compare(
-        capture(launch()), capture(launch()), CompareOptions(expectations=[parse_expect("gemm=2x")])
+        capture(launch()), capture(launch()), expectations=[parse_expect("gemm=2x")]
     )
 
     assert [note_text(n) for n in comparison.notes] == [
@@ -64,17 +64,17 @@ def test_an_expectation_of_no_kernel_is_said() -> None:
 @pytest.mark.parametrize(
     ("because", "judgement"),
     [
-        ("bytes", Judgement.CONFIRMED),
-        ("bandwidth", Judgement.CONFIRMED),
-        ("dram", Judgement.CONFIRMED),
-        ("kernel=dram", Judgement.CONFIRMED),
-        ("operations", Judgement.REFUTED),
-        ("compute", Judgement.REFUTED),
-        ("latency", Judgement.REFUTED),
-        ("l2", Judgement.REFUTED),
-        ("precision", Judgement.REFUTED),
-        ("occupancy", Judgement.NOT_TESTABLE),  # not measured
-        ("fp64", Judgement.NOT_TESTABLE),
+        ("bytes", "confirmed"),
+        ("bandwidth", "confirmed"),
+        ("dram", "confirmed"),
+        ("kernel=dram", "confirmed"),
+        ("operations", "refuted"),
+        ("compute", "refuted"),
+        ("latency", "refuted"),
+        ("l2", "refuted"),
+        ("precision", "refuted"),
+        ("occupancy", "not_testable"),  # not measured
+        ("fp64", "not_testable"),
     ],
 )
 def test_a_claimed_cause(because: str, judgement: Judgement) -> None:
@@ -84,7 +84,7 @@ def test_a_claimed_cause(because: str, judgement: Judgement) -> None:
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
     judgement, reason = judged(*pairs.other_grid(), because="bytes")
 
-    assert judgement is Judgement.REFUTED
+    assert judgement == "refuted"
     assert reason == "1.25x faster, but not for that reason: DRAM bytes 900 MB to 900 MB"
 
 
@@ -114,7 +114,7 @@ def fp64_gone(**values: Any) -> tuple[Measurement, Measurement]:
     [
         (
             "bytes",
-            Judgement.REFUTED,
+            "refuted",
             (
                 "7.00x faster, but not for that reason: DRAM bytes 12.0 GB to 2.00 GB, but the "
                 "limit was the FP64 pipe, with DRAM at 4 %"
@@ -122,15 +122,15 @@ def fp64_gone(**values: Any) -> tuple[Measurement, Measurement]:
         ),
         (
             "precision",
-            Judgement.CONFIRMED,
+            "confirmed",
             "FP64 operations 27.0 GOP to 0 OP, the FP64 pipe was 86 % busy",
         ),
         (
             "operations",
-            Judgement.CONFIRMED,
+            "confirmed",
             "operations 81.0 GOP to 55.0 GOP, with the FP64 pipe 86 % to 0 % busy, no work left",
         ),
-        ("fp64", Judgement.CONFIRMED, "the FP64 pipe 86 % to 0 % busy, no work left"),
+        ("fp64", "confirmed", "the FP64 pipe 86 % to 0 % busy, no work left"),
     ],
 )
 def test_what_was_not_the_limit_is_no_cause(because: str, judgement: Judgement, said: str) -> None:
@@ -151,7 +151,7 @@ def test_fewer_operations_of_what_bytes_limit_are_no_cause() -> None:
     # 4 GFLOP in 1 ms are 40 % of the 10 TFLOP/s of the toy.
     judgement, reason = judged(before, after, because="operations")
 
-    assert judgement is Judgement.REFUTED
+    assert judgement == "refuted"
     assert reason.endswith(
         "operations 4.00 GOP to 2.00 GOP, but the limit was DRAM, with the FMA pipe at 40 %"
     )
@@ -164,7 +164,7 @@ def test_a_precision_that_went_but_was_not_the_limit() -> None:
 
     judgement, reason = judged(before, after, because="precision")
 
-    assert judgement is Judgement.REFUTED
+    assert judgement == "refuted"
     assert "the limit was DRAM, with the FP64 pipe at 20 %" in reason
 
 
@@ -175,7 +175,7 @@ def test_bytes_of_a_latency_bound_kernel_are_no_cause() -> None:
 
     judgement, reason = judged(before, after, because="bytes")
 
-    assert judgement is Judgement.REFUTED
+    assert judgement == "refuted"
     assert reason.endswith("but the limit was latency, with DRAM at 45 %")
 
 
@@ -183,11 +183,11 @@ def test_bytes_of_a_latency_bound_kernel_are_no_cause() -> None:
     ("us", "use", "judgement"),
     [
         # LSU 80 % of 1000 us: 800 us, 1.25x, 200 us to be won at the same work.
-        (970, 80 / 0.97, Judgement.NOT_TESTABLE),  # 30 of 200 us: held, but not tried
-        (860, 80 / 0.86, Judgement.NOT_TESTABLE),  # 140 of 200 us: 70 %
-        (840, 80 / 0.84, Judgement.CONFIRMED),  # 160 of 200 us: 80 %
-        (810, 80 / 0.81, Judgement.CONFIRMED),
-        (700, 80 / 0.70, Judgement.REFUTED),  # beyond it
+        (970, 80 / 0.97, "not_testable"),  # 30 of 200 us: held, but not tried
+        (860, 80 / 0.86, "not_testable"),  # 140 of 200 us: 70 %
+        (840, 80 / 0.84, "confirmed"),  # 160 of 200 us: 80 %
+        (810, 80 / 0.81, "confirmed"),
+        (700, 80 / 0.70, "refuted"),  # beyond it
     ],
 )
 def test_a_bound_is_confirmed_by_a_gain_near_it(
@@ -223,20 +223,18 @@ def test_the_next_unit_must_be_near_its_peak_to_confirm_that_it_limits() -> None
     )
 
     claim = "at most 2.22x with L1/shared relieved, then limited by DRAM"
-    assert floors(pair)[claim] is Judgement.NOT_TESTABLE
+    assert floors(pair)[claim] == "not_testable"
 
 
 def test_latency_hidden_is_a_cause() -> None:
     before = launch(us=1000, use={**IDLE, "l2": 25, "dram": 10, "issue": 9})
     after = launch(us=400, use={**IDLE, "l2": 62, "dram": 25, "issue": 22})
 
-    assert judged(before, after, because="latency")[0] is Judgement.CONFIRMED
+    assert judged(before, after, because="latency")[0] == "confirmed"
 
 
 def test_a_cause_is_asked_only_of_what_got_faster() -> None:
-    comparison = compare(
-        capture(launch()), capture(launch()), CompareOptions(expectations=[parse_claim("dram")])
-    )
+    comparison = compare(capture(launch()), capture(launch()), expectations=[parse_claim("dram")])
 
     assert not comparison.pairs[0].predictions
     assert [note_text(n) for n in comparison.notes] == ["--because dram: nothing got faster"]
@@ -250,8 +248,8 @@ def test_the_next_floor_was_right() -> None:
     )
 
     assert floors(pair) == {
-        "at most 1.11x at the same work for L1/shared": Judgement.NOT_TESTABLE,
-        "at most 1.67x with L1/shared relieved, then limited by DRAM": Judgement.CONFIRMED,
+        "at most 1.11x at the same work for L1/shared": "not_testable",
+        "at most 1.67x with L1/shared relieved, then limited by DRAM": "confirmed",
     }
 
 
@@ -263,10 +261,7 @@ def test_the_next_floor_was_beaten_though_its_work_stayed() -> None:
         launch(us=500, use={"l1": 40, "dram": 120, "issue": 29}),
     )
 
-    assert (
-        floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"]
-        is Judgement.REFUTED
-    )
+    assert floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"] == "refuted"
 
 
 def test_another_unit_limits_than_was_foretold() -> None:
@@ -275,10 +270,7 @@ def test_another_unit_limits_than_was_foretold() -> None:
         launch(us=800, use={"l1": 40, "dram": 75, "issue": 95}),
     )
 
-    assert (
-        floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"]
-        is Judgement.REFUTED
-    )
+    assert floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"] == "refuted"
 
 
 def test_a_slow_down_tests_no_bound() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from roofline.compare import model
 from roofline.compare.gates import judge, parse_gate
-from roofline.compare.judge import CompareOptions, compare
+from roofline.compare.judge import compare
 from roofline.compare.model import Comparison, Correctness
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.render import comparison as table
@@ -41,7 +41,7 @@ def everything() -> Comparison:
         launch("fresh", demangled="fresh", grid=(7, 1, 1), sm_clock_hz=0.9e9),
     )
     wanted = [parse_expect("a=1.4x"), parse_claim("a=dram"), parse_expect("zzz=2x")]
-    comparison = compare(before, after, CompareOptions(expectations=wanted, shares={1: (0.1, 0.2)}))
+    comparison = compare(before, after, expectations=wanted, shares={1: (0.1, 0.2)})
     gates = judge(comparison, [parse_gate("regression=5%"), parse_gate("zzz: time>1s")])
     done = Correctness(command="pytest -q", code=1, seconds=1.25, passed=False)
     return replace(comparison, gates=gates, correctness=done)
@@ -210,8 +210,7 @@ def test_the_range_of_launches_is_theirs_and_not_the_noise() -> None:
 
 
 def test_a_step_gain_that_reads_alike_is_said_once() -> None:
-    options = CompareOptions(shares={0: (0.001, 0.002)})
-    text = table.render(compare(capture(launch()), capture(launch()), options))
+    text = table.render(compared(launch(), launch(), shares={0: (0.001, 0.002)}))
 
     assert "0.2 % of it, 1.00x if nothing else changes" in text
 

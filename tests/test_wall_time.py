@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
-from roofline.timing import (
+from roofline.wall_time import (
     environment,
     find_figure,
     quantile,
@@ -28,7 +28,7 @@ from roofline.timing import (
     to_json,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def answering(*outputs: str, code: int = 0) -> Callable[[Sequence[str]], Completed]:

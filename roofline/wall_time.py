@@ -1,7 +1,8 @@
-"""Timing a program without a profiler: many runs, and what is true of all of them."""
+"""The wall time of a program without a profiler: many runs, and what is true of all of them."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -22,9 +23,6 @@ from roofline.text.numbers import duration, share
 
 SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_LAST_LINES = 3
-
-Run = Callable[[Sequence[str]], Completed | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,7 @@ class ProgramTimes:
 
 def time_program(
     program: Sequence[str],
-    run: Run,
+    run: Callable[[Sequence[str]], Completed | None],
     *,
     repeats: int,
     warmup: int,
@@ -106,46 +104,41 @@ def time_program(
         began = clock()
         done = run(program)
         wall = clock() - began
-        if done is None or done.code != 0:
-            raise _failure(program, done, number - warmup, repeats, walls)
+        if done is None:
+            raise ProgramError(
+                f"{program[0]} cannot be started",
+                hint="the path of an executable (./app for one in this folder)",
+            )
+        if done.code != 0:
+            count = number - warmup
+            where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"
+            raise _failure(PurePath(program[0]).name, done, where, walls)
         figure = None if metric is None else find_figure(metric, done.stdout + done.stderr)
         if number >= warmup:
             walls.append(wall)
             if figure is not None:
                 figures.append(figure)
     tell(total, total)
+    own = None
+    if metric is not None:
+        own = FigureSummary(pattern=metric.pattern, **asdict(summarize(figures)))
     return ProgramTimes(
         schema=SCHEMA,
         program=PurePath(program[0]).name,
         repeats=repeats,
         warmup=warmup,
         wall_s=summarize(walls),
-        metric=None
-        if metric is None
-        else FigureSummary(pattern=metric.pattern, **asdict(summarize(figures))),
+        metric=own,
     )
 
 
-def _failure(
-    program: Sequence[str],
-    done: Completed | None,
-    number: int,
-    repeats: int,
-    walls: Sequence[float],
-) -> ProgramError:
-    """``number`` is that of the run, from 0; below 0 it is one for warming up."""
-    if done is None:
-        return ProgramError(
-            f"{program[0]} cannot be started",
-            hint="the path of an executable (./app for one in this folder)",
-        )
-    words = [line for line in done.stderr.splitlines() if line.strip()][-_LAST_LINES:]
+def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) -> ProgramError:
+    last = [line for line in done.stderr.splitlines() if line.strip()][-3:]
     how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
-    run = "a warm-up run" if number < 0 else f"run {number + 1} of {repeats}"
     before = f"the runs before it took {', '.join(map(duration, walls))}"
     return ProgramError(
-        f"{PurePath(program[0]).name} failed with {how} in {run}",
-        why="; ".join(words) or None,
+        f"{program} failed with {how} in {where}",
+        why="; ".join(last) or None,
         details=[before] if walls else (),
     )
 
@@ -157,11 +150,10 @@ def find_figure(pattern: re.Pattern[str], text: str) -> float:
         UsageError: the pattern matches nothing, or no number.
 
     """
-    match = None
-    for match in pattern.finditer(text):  # noqa: B007 the last one counts
-        pass
-    if match is None:
+    found = list(pattern.finditer(text))
+    if not found:
         raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
+    match = found[-1]
     said = match[1] if pattern.groups and match[1] is not None else match[0]
     number = _NUMBER.search(said)
     if number is None:
@@ -188,9 +180,8 @@ def summarize(values: Sequence[float]) -> TimeSummary:
 def quantile(ordered: Sequence[float], share: float) -> float:
     """The value below which ``share`` of ``ordered`` lies, linear between neighbours."""
     place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low + place % 1 * (high - low)
 
 
 def environment(gpus: Sequence[str], driver: str | None) -> Environment:
@@ -236,16 +227,13 @@ def table(times: ProgramTimes) -> str:
     lines = [
         f"{times.program}: {runs}, without a profiler; {gpus}",
         f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",
-        _row("wall time", times.wall_s, duration),
     ]
-    if times.metric is not None:
-        lines.append(_row("own figure", times.metric, lambda value: f"{value:.6g}"))
+    rows = (("wall time", times.wall_s, duration), ("own figure", times.metric, "{:.6g}".format))
+    for label, s, show in rows:
+        if s is not None:
+            values = ("-" if v is None else show(v) for v in (s.median, s.p95, s.min, s.max))
+            cells = " ".join(f"{value:>12}" for value in values)
+            lines.append(f"{label:12} {cells} {share(s.spread):>8}")
     if times.repeats == 1:
         lines.append("One run has no spread: whether another would differ is not known.")
     return "\n".join(lines) + "\n"
-
-
-def _row(label: str, summary: TimeSummary, show: Callable[[float], str]) -> str:
-    values = (summary.median, summary.p95, summary.min, summary.max)
-    shown = " ".join(f"{'-' if v is None else show(v):>12}" for v in values)
-    return f"{label:12} {shown} {share(summary.spread):>8}"
