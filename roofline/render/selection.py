@@ -293,12 +293,9 @@ def notes(selection: Selection) -> Iterator[str]:
 
 def launches(request: ProfileRequest) -> str:
     """Which launches a run meets, and how sure that is."""
-    noun = "launch" if request.launch_count == 1 else "launches"
     each = " of each grid and block" if request.per_config else ""
-    return (
-        f"{plural(len(request.kernels), 'kernel')}, {request.launch_count} {noun}{each}; "
-        f"which launch: {_BASIS[request.basis]}"
-    )
+    met = f"{plural(request.launch_count, 'launch')}{each}"
+    return f"{plural(len(request.kernels), 'kernel')}, {met}; which launch: {_BASIS[request.basis]}"
 
 
 def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> str:

@@ -18,7 +18,7 @@ from roofline.text import console
 from roofline.text.console import indented, lines, to_text
 from roofline.text.names import operation_unit
 from roofline.text.notes import note_text
-from roofline.text.numbers import ABSENT, percent, plain, rate, si
+from roofline.text.numbers import ABSENT, deviation, percent, plain, rate, si
 
 SCHEMA = "roofline.specs/1"
 
@@ -105,7 +105,7 @@ def _bandwidth(spec: Spec) -> str:
     text = f"DRAM bandwidth: {derived} = 2 x {clock} x {bus} / 8"
     for figure in figures(spec):
         if figure.key == BANDWIDTH and figure.difference is not None:
-            return f"{text}; {100 * figure.difference:+.1f} % from the published figure."
+            return f"{text}; {deviation(figure.difference)} from the published figure."
     return f"{text}."
 
 
@@ -118,7 +118,7 @@ def _peak_table(rows: Iterable[PeakRow]) -> Table:
         unit = operation_unit(row.operation)
         printed = rate(row.published, unit)
         if row.published and row.operations_per_s:
-            printed += f" ({100 * (row.operations_per_s / row.published - 1):+.1f} %)"
+            printed += f" ({deviation(row.operations_per_s / row.published - 1)})"
         table.add_row(
             f"{row.operation}, {row.variant}" if row.variant else row.operation,
             _whole(row.per_clock_and_sm, 6),
@@ -192,7 +192,7 @@ def _checked(checked: Checked) -> Iterator[RenderableType]:
             row.quantity,
             _amount(row.registry, unit, 4),
             _amount(row.report, unit, 4),
-            f"{row.percent:+.1f} %",
+            deviation(row.percent / 100),
             unknown if row.cause is None else note_text(row.cause),
         )
     yield indented(table)

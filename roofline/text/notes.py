@@ -85,7 +85,7 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "tensor_sources_differ": lambda f: (
         f"the opcode mix counts {f['mix']:.6g} tensor operations, sm__ops_path_tensor counts "
-        f"{f['counters']:.6g} ({100 * (f['mix'] / f['counters'] - 1):+.1f} %); "
+        f"{f['counters']:.6g} ({numbers.deviation(f['mix'] / f['counters'] - 1)}); "
         "the opcode mix is used"
     ),
     "tensor_shape_unknown": lambda f: (

@@ -110,6 +110,11 @@ def share(fraction: float | None) -> str:
     return percent(None if fraction is None else fraction * 100, places=1)
 
 
+def deviation(fraction: float) -> str:
+    """How far a value is from another, as a fraction of that: "+1.2 %"."""
+    return f"{100 * fraction:+.1f} %"
+
+
 def ratio(value: float | None) -> str:
     """How many times: "1.29x"."""
     return ABSENT if not _known(value) else f"{plain(value)}x"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from roofline.model import Bound, Family, Measurement, Result, UnitUse, Verdict
+from roofline.model import Bound, Family, Measurement, Result, Verdict
 from roofline.text.names import operation, unit, words
 from roofline.text.notes import Sentence, sentence
 from roofline.text.numbers import duration, percent, plural, ratio
-from roofline.units import the_unit, unit_name
+from roofline.units import the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
@@ -145,7 +146,7 @@ def hint(result: Result) -> str:
         said = f"latency: {cause(result)}"
     else:
         at = percent(v.limiter_percent)
-        said = f"{unit_name(v.nearest or '')} at {at}{_bytes_reached(result)}"
+        said = f"{unit(v.nearest)} at {at}{_bytes_reached(result)}"
     what = play(v.advice).hint
     return f"{said}: {what}" if what else said
 
@@ -167,7 +168,11 @@ def avoid(result: Result) -> tuple[str, ...]:
         units = result.measurement.units
         kinds = ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes"))
         busiest = [(next((u for u in units if u.family is f), None), what) for f, what in kinds]
-        far = tuple(_far(use, what) for use, what in busiest if use and use.percent < _FAR)
+        far = tuple(
+            f"fewer {what}: {the_unit(use.unit)}, the busiest, is at {percent(use.percent)}"
+            for use, what in busiest
+            if use and use.percent < _FAR  # only what is really far from a limit
+        )
     return (*far, *play(result.verdict.advice).avoid)
 
 
@@ -184,7 +189,10 @@ def cause(result: Result) -> str | None:
     if kind == "stall":
         of = (f" ({percent(100 * s.share)} of stalls)" for s in m.stalls if s.reason == reason)
         return f"warps stall on {reason}{next(of, '')}: {play(f'stall.{reason}').meaning}"
-    return CAUSES[v.cause](m, v.cause_facts) if v.cause_facts else words(v.cause)
+    if not v.cause_facts:
+        return words(v.cause)
+    facts = {"sms": m.device.sm_count, **v.cause_facts}
+    return sentence(CAUSES[v.cause], facts) + (_top_stall(m) if v.cause in _WAITS else "")
 
 
 def context(result: Result) -> str | None:
@@ -223,49 +231,36 @@ def confidence_reasons(result: Result) -> tuple[str, ...]:
 # --- causes -----------------------------------------------------------------------------------
 
 
-def _grid_too_small(m: Measurement, facts: Mapping[str, float]) -> str:
-    text, blocks = "the grid is too small: ", facts["blocks"]
+def _grid_too_small(facts: Mapping[str, Any]) -> str:
+    text, blocks, sms = "the grid is too small: ", facts["blocks"], facts["sms"]
     if blocks is not None:
         text += f"{plural(int(blocks), 'block')} {'is' if blocks == 1 else 'are'} "
     text += f"{waves(facts['waves'])} waves"
-    return text if m.device.sm_count is None else f"{text} on {m.device.sm_count} SMs"
+    return text if sms is None else f"{text} on {sms} SMs"
 
 
-def _partial_warps(m: Measurement, facts: Mapping[str, float]) -> str:
-    threads = plural(int(facts["threads"]), "thread")
-    fill = f"fill {facts['threads']} of the {facts['lanes']} lanes they occupy"
-    return f"blocks of {threads} {fill}{_top_stall(m)}"
-
-
-def _tail(m: Measurement, facts: Mapping[str, float]) -> str:
-    time = f"{facts['waves']:.2f} waves need the time of {facts['whole_waves']}"
-    return f"a tail: {time}, {percent(facts['idle_percent'])} of it idle{_top_stall(m)}"
-
-
-def _imbalance(m: Measurement, facts: Mapping[str, float]) -> str:
-    active = percent(facts["active_percent"])
-    return f"work is uneven: the average SM has work for {active} of the time{_top_stall(m)}"
-
-
-def _occupancy_limited(m: Measurement, facts: Mapping[str, float]) -> str:
-    by = "" if facts["limiter"] is None else f", limited by {facts['limiter']}"
-    most = percent(facts["most_percent"])
-    return f"few warps to hide latency: occupancy at most {most}{by}{_top_stall(m)}"
-
-
-def _occupancy_not_reached(_: Measurement, facts: Mapping[str, float]) -> str:
-    achieved, most = percent(facts["achieved_percent"]), percent(facts["most_percent"])
-    return f"occupancy is {achieved} of {most} possible: blocks are short or uneven"
-
-
-CAUSES: Mapping[str, Callable[[Measurement, Mapping[str, float]], str]] = {
+CAUSES: Mapping[str, Sentence] = {
     "grid_too_small": _grid_too_small,
-    "partial_warps": _partial_warps,
-    "tail_effect": _tail,
-    "imbalance": _imbalance,
-    "occupancy_limited": _occupancy_limited,
-    "occupancy_not_reached": _occupancy_not_reached,
+    "partial_warps": lambda f: (
+        f"blocks of {plural(int(f['threads']), 'thread')} fill {f['threads']} of the "
+        f"{f['lanes']} lanes they occupy"
+    ),
+    "tail_effect": (
+        "a tail: {waves:.2f} waves need the time of {whole_waves}, {idle_percent:percent} of it "
+        "idle"
+    ),
+    "imbalance": "work is uneven: the average SM has work for {active_percent:percent} of the time",
+    "occupancy_limited": lambda f: (
+        f"few warps to hide latency: occupancy at most {percent(f['most_percent'])}"
+        + ("" if f["limiter"] is None else f", limited by {f['limiter']}")
+    ),
+    "occupancy_not_reached": (
+        "occupancy is {achieved_percent:percent} of {most_percent:percent} possible: blocks are "
+        "short or uneven"
+    ),
 }
+# Those that speak of warps that have to wait, and so name what for.
+_WAITS = ("partial_warps", "tail_effect", "imbalance", "occupancy_limited")
 
 
 def _top_stall(m: Measurement) -> str:
@@ -303,11 +298,6 @@ def _doubt(result: Result, place: int) -> str:
     doubt, v = result.verdict.doubts[place], result.verdict
     busiest = {"unit": the_unit(v.nearest or ""), "percent": v.limiter_percent}
     return sentence(DOUBTS[doubt.code], busiest | doubt.facts)
-
-
-def _far(use: UnitUse, what: str) -> str:
-    """What a kernel that waits would gain nothing from: only what is really far from a limit."""
-    return f"fewer {what}: {the_unit(use.unit)}, the busiest, is at {percent(use.percent)}"
 
 
 def _remedy(result: Result) -> str:
