@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from roofline.model import PLAIN_PRECISIONS, Bound, Family, Measurement, Note, PeakSet, UnitUse
 from roofline.units import (
@@ -12,7 +13,6 @@ from roofline.units import (
     SM_THROUGHPUT,
     UNITS,
     ranked,
-    same_pipe,
     unit_of_precision,
 )
 
@@ -105,30 +105,8 @@ class Sides:
         return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
 
 
-def next_limit(uses: Sequence[UnitUse], top: UnitUse) -> UnitUse | None:
-    """The unit that limits next: never the pipe that ``top`` is, by another name."""
-    return next((use for use in uses if use.unit != top.unit and not same_pipe(use, top)), None)
-
-
-def floor_s(duration_s: float | None, use: UnitUse | None) -> float | None:
-    """The duration if a unit were busy all the time; a bound never above what was measured."""
-    if duration_s is None or use is None:
-        return None
-    return duration_s * (min(use.percent, 100.0) / 100.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roofs:
-    """Where a kernel stands under the DRAM roofline; fields as in ``Verdict``."""
-
-    percent: dict[str, float]
-    dominant: str | None
-    ridge: float | None
-    side: str | None
-
-
-def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
-    """Shares of the peak rates and the side of the ridge, at the report's clocks."""
+def roofs_of(m: Measurement, peaks: PeakSet) -> dict[str, Any]:
+    """A verdict's fields on the DRAM roofline at the report's clocks: shares, ridge and side."""
     rates = peaks.report.operations_per_s
     at_peak_s = {
         key: count / rates[key] for key, count in m.operations.items() if count and rates.get(key)
@@ -142,22 +120,23 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> Roofs:
     side = None
     if ridge is not None and m.arithmetic_intensity is not None:
         side = "memory" if m.arithmetic_intensity < ridge else "compute"
-    return Roofs(percent=shares, dominant=dominant, ridge=ridge, side=side)
+    return {"roof_percent": shares, "dominant": dominant, "ridge": ridge, "ridge_side": side}
 
 
-def disagreement(bound: Bound, top: UnitUse, roofs: Roofs) -> Note | None:
-    """Where the classic roofline would say something else, and what."""
+def disagreement(bound: Bound, top: UnitUse, roofs: Mapping[str, Any]) -> Note | None:
+    """Where the classic roofline (``roofs_of``) would say something else, and what."""
+    percents, side = roofs["roof_percent"], roofs["ridge_side"]
     served = [key for key in PLAIN_PRECISIONS if unit_of_precision(key) == top.unit]
-    precision = max(served, key=lambda key: roofs.percent.get(key, 0.0), default="")
-    roof = roofs.percent.get(precision)
+    precision = max(served, key=lambda key: percents.get(key, 0.0), default="")
+    roof = percents.get(precision)
     if bound is Bound.COMPUTE and roof is not None and top.percent - roof > _GAP:
         return Note(code="pipe_above_roof", facts={"precision": precision, "percent": roof})
-    if roofs.side is None:
+    if side is None:
         return None
     if bound is Bound.LATENCY:
         return Note(code="below_roofs")
     if bound is Bound.COMPUTE:
-        return Note(code="left_of_ridge") if roofs.side == "memory" else None
-    if roofs.side == "compute":
+        return Note(code="left_of_ridge") if side == "memory" else None
+    if side == "compute":
         return Note(code="right_of_ridge")
     return Note(code="left_but_not_dram") if top.unit != "dram" else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,70 +42,39 @@ def latency_cause(m: Measurement, nearest: float, rule: Rule) -> Cause | None:
     A tail or uneven work is the cause only where the busiest unit, at ``nearest`` percent of the
     whole time, would reach ``rule.latency`` in the time that is not idle; else it comes last.
     """
-    idle = [found for found in (_tail(m), _imbalance(m)) if found is not None]
-    enough = [cause for cause in idle if nearest >= rule.latency * (1 - cause.idle)]
-    found = (
-        *(_small_grid(m, rule), _partial_warps(m), *enough),
-        *(_occupancy(m), _stall(m), _idle_warps(m), *idle),
-    )
-    return next((cause for cause in found if cause is not None), None)
+    return next(_causes(m, nearest, rule), None)
 
 
-def _small_grid(m: Measurement, rule: Rule) -> Cause | None:
-    if m.waves is None or m.waves >= rule.waves:
-        return None
-    blocks = None if m.grid is None else math.prod(m.grid)
-    return Cause(code="grid_too_small", facts={"waves": m.waves, "blocks": blocks})
-
-
-def _partial_warps(m: Measurement) -> Cause | None:
-    """Blocks that leave lanes of their warps empty: those issue and wait like full ones."""
-    if m.block is None:
-        return None
-    threads = math.prod(m.block)
+def _causes(m: Measurement, nearest: float, rule: Rule) -> Iterator[Cause]:
+    if m.waves is not None and m.waves < rule.waves:
+        blocks = None if m.grid is None else math.prod(m.grid)
+        yield Cause(code="grid_too_small", facts={"waves": m.waves, "blocks": blocks})
+    threads = _WARP if m.block is None else math.prod(m.block)
+    # Warps that lack lanes issue and wait like full ones.
     lanes = _WARP * math.ceil(threads / _WARP)
-    if threads >= _FULL_LANES * lanes:
-        return None
-    return Cause(code="partial_warps", facts={"threads": threads, "lanes": lanes})
-
-
-def _tail(m: Measurement) -> Cause | None:
-    if m.waves is None:
-        return None
-    last = math.ceil(m.waves)
-    idle = 1 - m.waves / last
-    if idle < _TAIL:
-        return None
-    facts = {"waves": m.waves, "whole_waves": last, "idle_percent": 100 * idle}
-    return Cause(code="tail_effect", facts=facts, idle=idle)
-
-
-def _imbalance(m: Measurement) -> Cause | None:
-    active = m.sm_active_percent
-    if active is None or active >= _BUSY_SMS:
-        return None
-    return Cause(code="imbalance", facts={"active_percent": active}, idle=1 - active / 100)
-
-
-def _occupancy(m: Measurement) -> Cause | None:
-    most = m.theoretical_occupancy_percent
-    if most is None or most >= _LOW_OCCUPANCY:
-        return None
-    return Cause(
-        code="occupancy_limited", facts={"most_percent": most, "limiter": m.occupancy_limiter}
-    )
-
-
-def _stall(m: Measurement) -> Cause | None:
-    if not m.stalls or m.stalls[0].share < _STALL_SHARE:
-        return None
-    return Cause(code=f"stall_{m.stalls[0].reason}")
-
-
-def _idle_warps(m: Measurement) -> Cause | None:
-    """Fewer warps than the occupancy allows: short blocks, or uneven ones."""
+    if threads < _FULL_LANES * lanes:
+        yield Cause(code="partial_warps", facts={"threads": threads, "lanes": lanes})
+    idle = list(_idle(m))
+    yield from (cause for cause in idle if nearest >= rule.latency * (1 - cause.idle))
     most, achieved = m.theoretical_occupancy_percent, m.occupancy_percent
-    if most is None or achieved is None or achieved >= _MISSING_WARPS * most:
-        return None
-    facts = {"achieved_percent": achieved, "most_percent": most}
-    return Cause(code="occupancy_not_reached", facts=facts)
+    if most is not None and most < _LOW_OCCUPANCY:
+        facts = {"most_percent": most, "limiter": m.occupancy_limiter}
+        yield Cause(code="occupancy_limited", facts=facts)
+    if m.stalls and m.stalls[0].share >= _STALL_SHARE:
+        yield Cause(code=f"stall_{m.stalls[0].reason}")
+    # Fewer warps than the occupancy allows: short blocks, or uneven ones.
+    if most is not None and achieved is not None and achieved < _MISSING_WARPS * most:
+        facts = {"achieved_percent": achieved, "most_percent": most}
+        yield Cause(code="occupancy_not_reached", facts=facts)
+    yield from idle
+
+
+def _idle(m: Measurement) -> Iterator[Cause]:
+    """What leaves a part of the GPU without work for a part of the time."""
+    whole = 0 if m.waves is None else math.ceil(m.waves)
+    if m.waves is not None and whole and (idle := 1 - m.waves / whole) >= _TAIL:
+        facts = {"waves": m.waves, "whole_waves": whole, "idle_percent": 100 * idle}
+        yield Cause(code="tail_effect", facts=facts, idle=idle)
+    active = m.sm_active_percent
+    if active is not None and active < _BUSY_SMS:
+        yield Cause(code="imbalance", facts={"active_percent": active}, idle=1 - active / 100)

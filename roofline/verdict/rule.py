@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from roofline.model import (
@@ -17,16 +18,8 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.units import SM_THROUGHPUT, UNITS
-from roofline.verdict.bounds import (
-    Roofs,
-    Sides,
-    all_uses,
-    disagreement,
-    floor_s,
-    next_limit,
-    roofs_of,
-)
+from roofline.units import SM_THROUGHPUT, UNITS, same_pipe
+from roofline.verdict.bounds import Sides, all_uses, disagreement, roofs_of
 from roofline.verdict.causes import Cause, latency_cause
 
 _NEAR = 10.0  # points from the threshold at which a verdict could be the other
@@ -50,86 +43,69 @@ def judge(
     unknown. ``uses`` is what ``all_uses`` says of the two, where that is known already.
     """
     rule = rule or Rule()
-    roofs = roofs_of(measurement, peaks)
     if uses is None:
         uses = all_uses(measurement, peaks)
-    sides = Sides.of(uses)
-    busiest = max((use.percent for use in uses), default=0.0)
+    top, sides, roofs = next(iter(uses), None), Sides.of(uses), roofs_of(measurement, peaks)
+    verdict = Verdict(
+        bound=Bound.UNKNOWN,
+        limiter_percent=None if top is None else top.percent,
+        nearest=None if top is None else top.unit,
+        missing=_missing(measurement, sides),
+        rule=rule,
+        **roofs,
+    )
     # Whatever runs does something: all zeros are no measurement.
-    if busiest == 0.0 or (busiest < rule.latency and not sides.complete):
-        return _unknown(measurement, uses, sides, roofs, rule)
-    top = uses[0]
-    following = next_limit(uses, top)
+    busiest = max((use.percent for use in uses), default=0.0)
+    if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
+        doubts = (Note(code=_why_unknown(measurement, top)),)
+        return replace(verdict, cause="not_measured", doubts=doubts)
     bound, cause = Bound(top.family.value), None
     if busiest < rule.latency:
         bound, cause = Bound.LATENCY, latency_cause(measurement, busiest, rule)
+    # Never the pipe that the first one is, by another name.
+    following = next((u for u in uses if u.unit != top.unit and not same_pipe(u, top)), None)
     co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
     doubts = _doubts(measurement, uses, sides, rule, co_limited=co_limited)
-    return Verdict(
+    return replace(
+        verdict,
         bound=bound,
         limiter=None if bound is Bound.LATENCY else top.unit,
-        limiter_percent=top.percent,
-        nearest=top.unit,
         co_limited=co_limited,
         cause=None if cause is None else cause.code,
         cause_facts={} if cause is None else cause.facts,
         confidence=_confidence(doubts),
         doubts=doubts,
-        floor_s=floor_s(measurement.duration_s, top),
+        floor_s=_floor_s(measurement, top),
         next_limiter=None if following is None else following.unit,
-        next_floor_s=floor_s(measurement.duration_s, following),
-        dominant=roofs.dominant,
-        ridge=roofs.ridge,
-        ridge_side=roofs.side,
-        roof_percent=roofs.percent,
+        next_floor_s=None if following is None else _floor_s(measurement, following),
         context=disagreement(bound, top, roofs),
         advice=_advice(measurement, bound, top, cause),
-        missing=_missing(measurement, sides),
-        rule=rule,
     )
 
 
-def _unknown(
-    measurement: Measurement, uses: Sequence[UnitUse], sides: Sides, roofs: Roofs, rule: Rule
-) -> Verdict:
-    """Not enough to judge by; what is there is given all the same."""
+def _why_unknown(measurement: Measurement, top: UnitUse | None) -> str:
     codes = {note.code for note in measurement.notes}
-    top = uses[0] if uses else None
     if "counters_nan" in codes:
-        why = "counters_nan"
-    elif top is None:
-        why = "no_utilization"
-    elif top.percent == 0.0:
-        why = "all_zero"
-    else:
-        why = "dram_not_countable" if "no_dram_counters" in codes else "too_little_measured"
-    return Verdict(
-        bound=Bound.UNKNOWN,
-        limiter_percent=None if top is None else top.percent,
-        nearest=None if top is None else top.unit,
-        cause="not_measured",
-        confidence=Confidence.LOW,
-        doubts=(Note(code=why),),
-        dominant=roofs.dominant,
-        ridge=roofs.ridge,
-        ridge_side=roofs.side,
-        roof_percent=roofs.percent,
-        missing=_missing(measurement, sides),
-        rule=rule,
-    )
+        return "counters_nan"
+    if top is None:
+        return "no_utilization"
+    if top.percent == 0.0:
+        return "all_zero"
+    return "dram_not_countable" if "no_dram_counters" in codes else "too_little_measured"
+
+
+def _floor_s(measurement: Measurement, use: UnitUse) -> float | None:
+    """The duration if a unit were busy all the time; a bound never above what was measured."""
+    duration_s = measurement.duration_s
+    return None if duration_s is None else duration_s * (min(use.percent, 100.0) / 100.0)
 
 
 def _doubts(
-    measurement: Measurement,
-    uses: Sequence[UnitUse],
-    sides: Sides,
-    rule: Rule,
-    *,
-    co_limited: bool,
+    m: Measurement, uses: Sequence[UnitUse], sides: Sides, rule: Rule, *, co_limited: bool
 ) -> tuple[Note, ...]:
     """Reasons not to be sure."""
-    top, codes = uses[0], {note.code for note in measurement.notes}
-    duration_s, count = measurement.duration_s, measurement.count
+    top, codes = uses[0], {note.code for note in m.notes}
+    short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
     near = {"percent": top.percent, "threshold": rule.latency, "points": _NEAR}
     lacking = sorted(family.value for family in set(Family) - sides.measured)
     rows: tuple[tuple[str, bool, dict[str, Any]], ...] = (
@@ -137,12 +113,8 @@ def _doubts(
         ("other_family_near", co_limited, {"points": sides.margin}),
         ("side_not_measured", bool(lacking), {"sides": lacking}),
         ("above_100", any(use.percent > _OUT_OF_RANGE for use in uses), {}),
-        ("no_duration", duration_s is None, {}),
-        (
-            "short_kernel",
-            duration_s is not None and duration_s / count < _SHORT_S,
-            {"under_s": _SHORT_S},
-        ),
+        ("no_duration", m.duration_s is None, {}),
+        ("short_kernel", short, {"under_s": _SHORT_S}),
         ("sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
         ("computed", top.computed, {}),
         ("counters_unreadable", bool(codes & {"counters_nan", "unknown_unit"}), {}),
