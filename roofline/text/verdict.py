@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,28 +59,20 @@ class Play:
     meaning: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Advice:
-    """What ``advice.toml`` holds."""
-
-    unit: dict[str, Play]
-    cause: dict[str, Play]
-    stall: dict[str, Play]
-    common: dict[str, str] = field(default_factory=dict)
-
-
 @cache
 def plays() -> Mapping[str, Play]:
     """All advice by kind and key: "unit.dram", "cause.tail_effect", "stall.wait"."""
     import msgspec
 
-    text = Path(__file__).with_name("advice.toml").read_bytes()
-    advice = msgspec.toml.decode(text, type=_Advice)
-    return {
-        f"{kind}.{key}": replace(play, avoid=tuple(advice.common.get(a, a) for a in play.avoid))
-        for kind in ("unit", "cause", "stall")
-        for key, play in getattr(advice, kind).items()
-    }
+    advice = msgspec.toml.decode(Path(__file__).with_name("advice.toml").read_bytes())
+    common = advice.pop("common")
+    found = {}
+    for kind, entries in advice.items():
+        for key, entry in entries.items():
+            whole = msgspec.convert(entries.get("other", {}) | entry, Play)
+            avoid = tuple(common.get(line, line) for line in whole.avoid)
+            found[f"{kind}.{key}"] = replace(whole, avoid=avoid)
+    return found
 
 
 def play(key: str | None) -> Play:
@@ -271,15 +263,14 @@ def _top_stall(m: Measurement) -> str:
 
 def _ruled_out(m: Measurement) -> str:
     """What the evidence excludes where no cause was found, and what would tell."""
-    excluded = []
+    text = ""
     if m.waves is not None:
-        excluded.append(f"the grid ({waves(m.waves)} waves)")
+        text = f"not the grid ({waves(m.waves)} waves)"
     if m.theoretical_occupancy_percent is not None:
-        excluded.append(f"occupancy (up to {percent(m.theoretical_occupancy_percent)})")
-    start = f"not {' and not '.join(excluded)}; " if excluded else ""
-    if m.stalls:
-        return f"{start}no stall reason stands out"
-    return f"{start}stall reasons were not collected"
+        text += " and " if text else ""
+        text += f"not occupancy (up to {percent(m.theoretical_occupancy_percent)})"
+    stalls = "no stall reason stands out" if m.stalls else "stall reasons were not collected"
+    return f"{text}; {stalls}" if text else stalls
 
 
 def waves(value: float) -> str:
