@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from roofline.model import Device, Metrics
 
 _A = "device__attribute_"
 _T = TypeVar("_T")
+_shared = lru_cache(maxsize=64)(Device)
 
 
 def device_of(metrics: Metrics) -> Device:
@@ -20,29 +21,20 @@ def device_of(metrics: Metrics) -> Device:
     index = metrics.number("launch__device_id")
     if index is None:
         index = metrics.number(_A + "device_index")
-    return _device(
-        metrics.text(_A + "display_name"),
-        None if major is None or minor is None else f"{major:.0f}.{minor:.0f}",
-        _first(metrics, int, "multiprocessor_count"),
-        None if index is None else int(index),
+    return _shared(
+        name=metrics.text(_A + "display_name"),
+        compute_capability=None if major is None or minor is None else f"{major:.0f}.{minor:.0f}",
+        sm_count=_first(metrics, int, "multiprocessor_count"),
+        index=None if index is None else int(index),
         # The upper half is the device, the lower the vendor (10de).
-        None if not pci else f"{int(pci) >> 16:04X}",
-        _first(metrics, _khz, "max_gpu_frequency_khz", "clock_rate"),
-        _first(metrics, _khz, "max_mem_frequency_khz", "memory_clock_rate"),
-        _first(metrics, int, "global_memory_bus_width", "fb_bus_width"),
-        _first(metrics, int, "l2_cache_size"),
-        _first(metrics, int, "total_memory"),
-        _first(metrics, int, "max_warps_per_multiprocessor"),
+        pci_device_id=f"{int(pci) >> 16:04X}" if pci else None,
+        sm_clock_max_hz=_first(metrics, _khz, "max_gpu_frequency_khz", "clock_rate"),
+        dram_clock_max_hz=_first(metrics, _khz, "max_mem_frequency_khz", "memory_clock_rate"),
+        dram_bus_bits=_first(metrics, int, "global_memory_bus_width", "fb_bus_width"),
+        l2_bytes=_first(metrics, int, "l2_cache_size"),
+        memory_bytes=_first(metrics, int, "total_memory"),
+        max_warps_per_sm=_first(metrics, int, "max_warps_per_multiprocessor"),
     )
-
-
-@lru_cache(maxsize=64)
-def _device(*values: Any) -> Device:
-    names = (
-        "name compute_capability sm_count index pci_device_id sm_clock_max_hz dram_clock_max_hz "
-        "dram_bus_bits l2_bytes memory_bytes max_warps_per_sm"
-    ).split()
-    return Device(**dict(zip(names, values, strict=True)))
 
 
 def _first(metrics: Metrics, convert: Callable[[float], _T], *names: str) -> _T | None:

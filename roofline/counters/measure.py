@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from roofline.counters.device import device_of
@@ -82,7 +82,8 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     gaps = {
         "duration": numbers["duration_s"] is None,
         "utilization": not units,
-        "dram_bytes": numbers["dram_bytes"] is None and not _has_no_dram_counters(device),
+        "dram_bytes": numbers["dram_bytes"] is None
+        and device.compute_capability not in _NO_DRAM_COUNTERS,
         "operations": not operations,
         "operations.tensor": "tensor" in unmeasured,
         "operations.fp16": "fp16" in unmeasured,
@@ -119,9 +120,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
             *tensor.notes,
             *peak_notes,
             *reader.notes,
-            *_notes(metrics, launch.kind),
-            *_missed_notes(metrics, device),
-            *_clock_notes(device, numbers),
+            *_notes(metrics, launch.kind, device, numbers),
             *metrics.notes(),
         ),
         **numbers,
@@ -169,33 +168,20 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
     return " and ".join(what for what, value in limits.items() if value == least) or None
 
 
-def _notes(metrics: Metrics, kind: Kind) -> tuple[Note, ...]:
-    notes = []
+def _notes(
+    metrics: Metrics, kind: Kind, device: Device, numbers: Mapping[str, float | None]
+) -> Iterator[Note]:
     if metrics.has(DURATION) and metrics.number(DURATION) is None:
-        notes.append(Note(code="counters_nan"))
+        yield Note(code="counters_nan")
     if kind is not Kind.KERNEL:
-        notes.append(Note(code=f"{kind}_result"))
-    return tuple(notes)
-
-
-def _has_no_dram_counters(device: Device) -> bool:
-    return device.compute_capability in _NO_DRAM_COUNTERS
-
-
-def _missed_notes(metrics: Metrics, device: Device) -> tuple[Note, ...]:
-    """What can be said of the memory of GPUs whose DRAM ncu cannot measure."""
-    if not _has_no_dram_counters(device):
-        return ()
-    sectors = metrics.number(L2_MISSES)
-    missed = None if sectors is None else SECTOR_BYTES * sectors
-    return (Note(code="no_dram_counters", facts={"missed_l2_bytes": missed}),)
-
-
-def _clock_notes(device: Device, numbers: Mapping[str, float | None]) -> tuple[Note, ...]:
-    """A DRAM clock far below the device's own: counters that barely ran, or a GPU held back."""
-    most, dram_clock_hz = device.dram_clock_max_hz, numbers["dram_clock_hz"]
-    if not dram_clock_hz or not most or dram_clock_hz > _LOW_CLOCK * most:
-        return ()
-    short = (numbers["duration_s"] or _SHORT_S) < _SHORT_S
-    facts = {"clock_hz": dram_clock_hz, "most_hz": most, "short": short}
-    return (Note(code="dram_clock_low", facts=facts),)
+        yield Note(code=f"{kind}_result")
+    if device.compute_capability in _NO_DRAM_COUNTERS:
+        sectors = metrics.number(L2_MISSES)
+        missed = None if sectors is None else SECTOR_BYTES * sectors
+        yield Note(code="no_dram_counters", facts={"missed_l2_bytes": missed})
+    # A DRAM clock far below the device's own: counters that barely ran, or a GPU held back.
+    most, clock = device.dram_clock_max_hz, numbers["dram_clock_hz"]
+    if clock and most and clock <= _LOW_CLOCK * most:
+        short = (numbers["duration_s"] or _SHORT_S) < _SHORT_S
+        facts = {"clock_hz": clock, "most_hz": most, "short": short}
+        yield Note(code="dram_clock_low", facts=facts)

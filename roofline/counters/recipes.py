@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from roofline.model import Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
-SMSP_RATE = "smsp__cycles_elapsed.avg.per_second"
-SMSP_CYCLES = "smsp__cycles_elapsed.avg"
 SECTOR_BYTES = 32.0
 WAVEFRONT_BYTES = 128.0
 L2_MISSES = "lts__t_sectors_lookup_miss.sum"
@@ -32,8 +33,7 @@ class Recipe:
     spelling: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """A value and how it was read."""
 
     value: float
@@ -77,27 +77,12 @@ class QuantityReader:
         return reading.value
 
 
-def _same(value: float) -> float:
-    return value
-
-
-def _sum(*values: float) -> float:
-    return sum(values)
-
-
 def _product(*values: float) -> float:
-    product = 1.0
-    for value in values:
-        product *= value
-    return product
+    return math.prod(values, start=1.0)
 
 
 def _ratio(top: float, bottom: float) -> float | None:
     return top / bottom if bottom else None
-
-
-def _percent(part: float, whole: float) -> float | None:
-    return 100.0 * part / whole if whole else None
 
 
 def _sectors(*counts: float) -> float:
@@ -105,16 +90,17 @@ def _sectors(*counts: float) -> float:
 
 
 def _plain(*names: str) -> tuple[Recipe, ...]:
-    return tuple(Recipe(name, (name,), _same) for name in names)
+    return tuple(Recipe(name, (name,), float) for name in names)
+
+
+def _over_time(base: str) -> Recipe:
+    return Recipe(f"{base} per second x duration", (f"{base}.sum.per_second", DURATION), _product)
 
 
 def _dram_side(side: str) -> tuple[Recipe, ...]:
     recipes: list[Recipe] = []
     for base in (f"dram__bytes_{side}", f"dram__bytes_op_{side}"):
-        recipes += [
-            Recipe(f"{base}.sum", (f"{base}.sum",), _same, spelling=True),
-            Recipe(f"{base} per second x duration", (f"{base}.sum.per_second", DURATION), _product),
-        ]
+        recipes += [Recipe(f"{base}.sum", (f"{base}.sum",), float, spelling=True), _over_time(base)]
     sectors = f"dram__sectors_{side}.sum"
     return (*recipes, Recipe(f"{sectors} x 32", (sectors,), _sectors))
 
@@ -132,19 +118,14 @@ def _counted(letter: str, add_and_mul: float, fma: float, factor: str) -> tuple[
             for op in ("add", "mul", "fma")
         ]
         names = f" ({unit}__sass_thread_inst_executed_op_{letter}add, {letter}mul, {letter}fma)"
-        rates = [f"{name}.per_cycle_elapsed" for name in base]
+        rates, cycles = [f"{name}.per_cycle_elapsed" for name in base], "smsp__cycles_elapsed"
         recipes += [
-            Recipe(f"SASS counters{names}{factor}", tuple(base), total),
-            Recipe(
-                f"per_cycle_elapsed x smsp__cycles_elapsed{names}{factor}",
-                (*rates, SMSP_RATE, DURATION),
-                total,
-            ),
-            Recipe(
-                f"per_cycle_elapsed x smsp__cycles_elapsed.avg{names}{factor}",
-                (*rates, SMSP_CYCLES),
-                total,
-            ),
+            Recipe(f"{how}{names}{factor}", (*needs, *scale), total)
+            for how, needs, scale in (
+                ("SASS counters", base, ()),
+                (f"per_cycle_elapsed x {cycles}", rates, (f"{cycles}.avg.per_second", DURATION)),
+                (f"per_cycle_elapsed x {cycles}.avg", rates, (f"{cycles}.avg",)),
+            )
         ]
     return tuple(recipes)
 
@@ -173,12 +154,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     "dram_read_bytes": _dram_side("read"),
     "dram_write_bytes": _dram_side("write"),
-    "dram_bytes": (
-        *_plain("dram__bytes.sum"),
-        Recipe(
-            "dram__bytes per second x duration", ("dram__bytes.sum.per_second", DURATION), _product
-        ),
-    ),
+    "dram_bytes": (*_plain("dram__bytes.sum"), _over_time("dram__bytes")),
     "l2_bytes": (
         *_plain("lts__t_bytes.sum"),
         Recipe("lts__t_sectors.sum x 32", ("lts__t_sectors.sum",), _sectors),
@@ -205,7 +181,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     "sm_clock_hz": (
         *_plain(
             "sm__cycles_elapsed.avg.per_second",
-            SMSP_RATE,
+            "smsp__cycles_elapsed.avg.per_second",
             "gpc__cycles_elapsed.avg.per_second",
             "sm__cycles_elapsed.max.per_second",
             "gpc__cycles_elapsed.max.per_second",
@@ -226,12 +202,16 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         Recipe(
             "static + dynamic",
             ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
-            _sum,
+            operator.add,
         ),
         *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
     ),
     "sm_active_percent": tuple(
-        Recipe(f"sm__cycles_active.avg over {whole}", ("sm__cycles_active.avg", whole), _percent)
+        Recipe(
+            f"sm__cycles_active.avg over {whole}",
+            ("sm__cycles_active.avg", whole),
+            lambda part, whole: 100.0 * part / whole if whole else None,
+        )
         for whole in ("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg")
     ),
     "passes": _plain("profiler__replayer_passes"),

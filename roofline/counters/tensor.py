@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
@@ -41,8 +41,9 @@ TOLERANCE = 0.01
 class TensorWork:
     """Tensor operations of a launch.
 
-    ``how`` is ``None`` where nothing was measured; ``active`` tells whether the tensor pipe did
-    anything, ``None`` where the report does not say.
+    ``accumulate`` has the accumulator of most operations of a key, ``path`` is "wgmma", "mma_sync"
+    or "tcgen05" where all ran on one. ``how`` is ``None`` where nothing was measured; ``active``
+    tells whether the tensor pipe did anything, ``None`` where the report does not say.
     """
 
     operations: Mapping[str, float] = field(default_factory=dict)
@@ -56,36 +57,24 @@ class TensorWork:
 def tensor_work(metrics: Metrics) -> TensorWork:
     """Tensor operations from the best source that the report has."""
     mix, mix_how = _mix(metrics)
-    if mix is None:
-        counted = path_counts(metrics)
-        return _uncounted(metrics) if counted is None else _from_path(counted)
-    if not mix.shapeless and not mix.operations:
+    if mix is not None and not mix.shapeless and not mix.operations:
         return TensorWork(how=f"{mix_how}: no tensor instructions", active=False)
     counted = path_counts(metrics)
-    if mix.shapeless:
-        if counted is not None and any(counted.operations.values()):
-            return _from_path(counted)
-        return TensorWork(active=True, notes=(_shapeless(mix),))
-    notes = () if counted is None else _disagreement(mix, counted.operations)
+    if mix is None or mix.shapeless:
+        if counted is not None and (counted.active or mix is None):
+            ran = {key: value for key, value in counted.operations.items() if value}
+            return replace(counted, operations=ran)
+        if mix is None:
+            return _uncounted(metrics)
+        note = Note(code="tensor_shape_unknown", facts={"opcodes": mix.shapeless})
+        return TensorWork(active=True, notes=(note,))
     return TensorWork(
         operations=mix.operations,
         accumulate=mix.accumulate,
         path=mix.path,
         how=mix_how,
         active=True,
-        notes=notes,
-    )
-
-
-def _from_path(counted: PathCounts) -> TensorWork:
-    active = any(counted.operations.values())
-    return TensorWork(
-        operations={key: value for key, value in counted.operations.items() if value},
-        accumulate=counted.accumulate,
-        path=counted.path,
-        how="sm__ops_path_tensor counters",
-        active=active,
-        notes=() if counted.told_apart else (Note(code="sparsity_unknown"),),
+        notes=() if counted is None else _disagreement(mix, counted.operations),
     )
 
 
@@ -98,19 +87,13 @@ def _mix(metrics: Metrics) -> tuple[TensorMix | None, str]:
         return None, ""
     by_opcode: dict[str, float] = {}
     for address, count in metrics.instances(_BY_ADDRESS).items():
-        opcode = _opcode(metrics.sass(address))
-        if opcode and parse_mma(opcode):
+        words = (metrics.sass(address) or "").split()
+        opcode = next((word.rstrip(";") for word in words if not word.startswith("@")), "")
+        if parse_mma(opcode):
             by_opcode[opcode] = by_opcode.get(opcode, 0.0) + count
     if not by_opcode:
         return None, ""
     return tensor_mix(by_opcode), "executions by address with SASS"
-
-
-def _opcode(line: str | None) -> str | None:
-    words = (line or "").split()
-    if words and words[0].startswith("@"):
-        words = words[1:]
-    return words[0].rstrip(";") if words else None
 
 
 def _uncounted(metrics: Metrics) -> TensorWork:
@@ -140,10 +123,6 @@ def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, .
     if not theirs or abs(ours - theirs) <= TOLERANCE * theirs:
         return ()
     return (Note(code="tensor_sources_differ", facts={"mix": ours, "counters": theirs}),)
-
-
-def _shapeless(mix: TensorMix) -> Note:
-    return Note(code="tensor_shape_unknown", facts={"opcodes": mix.shapeless})
 
 
 # --- sm__ops_path_tensor counters: each operation counted once, whichever were collected ---------
@@ -177,20 +156,6 @@ _FIRST_SPARSE = 8.0  # compute capability: tensor cores before Ampere know no sp
 _NOISE = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathCounts:
-    """Tensor operations and accumulators by key.
-
-    ``path`` is "wgmma", "mma_sync" or "tcgen05" where all ran on one; ``told_apart`` is false
-    where some that are counted as dense may be sparse.
-    """
-
-    operations: Mapping[str, float]
-    accumulate: Mapping[str, str]
-    path: str | None
-    told_apart: bool
-
-
 @dataclass(frozen=True, slots=True)
 class _Count:
     """Operations of one kind; ``total`` is at least dense + sparse, the rest is either."""
@@ -204,8 +169,8 @@ class _Count:
         return self.total - self.dense - self.sparse
 
 
-def path_counts(metrics: Metrics) -> PathCounts | None:
-    """What the counters say; ``None`` where a report has none of them.
+def path_counts(metrics: Metrics) -> TensorWork | None:
+    """What the counters say, zeros too; ``None`` where a report has none of them.
 
     A counter without ``op_`` is the sum of those with, and one without ``_sparsity_`` is the sum
     of both halves: what is known of a type is the largest of what any level of it says.
@@ -225,7 +190,7 @@ def path_counts(metrics: Metrics) -> PathCounts | None:
     return _by_key(metrics, counts, paths) if counts else None
 
 
-def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> PathCounts:
+def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> TensorWork:
     meaning = {source: (key, accumulator) for source, key, accumulator, _ in _TYPES}
     meaning[_HALF] = (_HALF_KEY, None)
     operations: dict[str, float] = {}
@@ -239,11 +204,15 @@ def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> 
             operations[name] = operations.get(name, 0.0) + value
             if accumulator and value > largest.get(name, (0.0, ""))[0]:
                 largest[name] = (value, accumulator)
-    return PathCounts(
+    major = metrics.number("device__attribute_compute_capability_major")
+    told_apart = told_apart or (major is not None and major < _FIRST_SPARSE)
+    return TensorWork(
         operations=operations,
         accumulate={name: best[1] for name, best in largest.items()},
         path=paths.pop() if len(paths) == 1 else None,
-        told_apart=told_apart or _before_sparsity(metrics),
+        how="sm__ops_path_tensor counters",
+        active=any(operations.values()),
+        notes=() if told_apart else (Note(code="sparsity_unknown"),),
     )
 
 
@@ -296,11 +265,6 @@ def _added(counts: Sequence[_Count]) -> _Count:
         sum(count.sparse for count in counts),
         sum(count.total for count in counts),
     )
-
-
-def _before_sparsity(metrics: Metrics) -> bool:
-    major = metrics.number("device__attribute_compute_capability_major")
-    return major is not None and major < _FIRST_SPARSE
 
 
 def _path_of(kind: str) -> str:
