@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from roofline.counters.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
@@ -14,41 +15,36 @@ VECTOR = (
     ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", "fp64", 2.0),
     ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", "fp16", 4.0),
 )
-# Peak tensor operations a cycle; only counters of one sparsity have a peak that means something.
-_TENSOR = (
-    ("src_bf16_dst_fp32", "tensor_bf16"),
-    ("op_hgmma_src_bf16_dst_fp32", "tensor_bf16"),
-    ("op_utchmma_src_bf16_dst_fp32", "tensor_bf16"),
-    ("src_fp16_dst_fp32", "tensor_fp16"),
-    ("op_hgmma_src_fp16", "tensor_fp16"),
-    ("op_utchmma_src_fp16_dst_fp32", "tensor_fp16"),
-    ("src_tf32_dst_fp32", "tensor_tf32"),
-    ("op_hgmma_src_tf32_dst_fp32", "tensor_tf32"),
-    ("op_utchmma_src_tf32_dst_fp32", "tensor_tf32"),
-    ("src_fp8", "tensor_fp8"),
-    ("src_fp8_dst_fp32", "tensor_fp8"),
-    ("op_utcqmma_src_fp8_dst_fp32", "tensor_fp8"),
-    ("src_fp4_fp6_dst_fp32", "tensor_fp6"),
-    ("op_utcqmma_src_fp4_fp6_dst_fp32", "tensor_fp6"),
-    ("op_utcqmma_src_fp4_fp6_fp8_dst_fp32", "tensor_fp8"),
-    ("op_utcomma_src_fp4_dst_fp32", "tensor_fp4"),
-    ("src_fp4_dst_fp32", "tensor_fp4"),
-    ("src_int8", "tensor_int8"),
-    ("op_igmma_src_int8", "tensor_int8"),
-    ("op_utcimma_src_int8", "tensor_int8"),
-    ("src_int4", "tensor_int4"),
-)
+# Key -> counters with its peak tensor operations a cycle, a later one overriding an earlier. Only
+# counters of one sparsity have a peak that means something.
+_TENSOR = {
+    "tensor_bf16": "src_bf16_dst_fp32 op_hgmma_src_bf16_dst_fp32 op_utchmma_src_bf16_dst_fp32",
+    "tensor_fp16": "src_fp16_dst_fp32 op_hgmma_src_fp16 op_utchmma_src_fp16_dst_fp32",
+    "tensor_tf32": "src_tf32_dst_fp32 op_hgmma_src_tf32_dst_fp32 op_utchmma_src_tf32_dst_fp32",
+    "tensor_fp8": "src_fp8 src_fp8_dst_fp32 op_utcqmma_src_fp8_dst_fp32"
+    " op_utcqmma_src_fp4_fp6_fp8_dst_fp32",
+    "tensor_fp6": "src_fp4_fp6_dst_fp32 op_utcqmma_src_fp4_fp6_dst_fp32",
+    "tensor_fp4": "op_utcomma_src_fp4_dst_fp32 src_fp4_dst_fp32",
+    "tensor_int8": "src_int8 op_igmma_src_int8 op_utcimma_src_int8",
+    "tensor_int4": "src_int4",
+}
+_MMA_SYNC = {
+    **{f"tensor_{name}": f"op_hmma_src_{name}_dst_fp32" for name in ("bf16", "fp16", "tf32")},
+    "tensor_int8": "op_imma_src_int8",
+}
+_INTO_FP16 = {"tensor_fp16": "src_fp16_dst_fp16 op_utchmma_src_fp16_dst_fp16"}
 # Types that are never sparse: the plain counter's peak is the dense one.
-_NEVER_SPARSE = (("src_fp64", "tensor_fp64"), ("src_int1", "tensor_int1"))
-_MMA_SYNC = (
-    ("op_hmma_src_bf16_dst_fp32", "tensor_bf16"),
-    ("op_hmma_src_fp16_dst_fp32", "tensor_fp16"),
-    ("op_hmma_src_tf32_dst_fp32", "tensor_tf32"),
-    ("op_imma_src_int8", "tensor_int8"),
-)
-_BY_WARP = (("op_bmma_src_int1", "tensor_int1"),)
-_INTO_FP16 = (("src_fp16_dst_fp16", "tensor_fp16"), ("op_utchmma_src_fp16_dst_fp16", "tensor_fp16"))
-_EITHER, _ONE = (*_TENSOR, *_MMA_SYNC, *_INTO_FP16), (*_NEVER_SPARSE, *_BY_WARP)
+_NEVER_SPARSE = {"tensor_fp64": "src_fp64", "tensor_int1": "src_int1"}
+_BY_WARP = {"tensor_int1": "op_bmma_src_int1"}
+
+
+def _rows(*tables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (source, key)
+        for table in tables
+        for key, sources in table.items()
+        for source in sources.split()
+    )
 
 
 @cache
@@ -56,9 +52,10 @@ def _peak_name(source: str) -> str:
     return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
 
 
+_EITHER, _ONE = _rows(_TENSOR, _MMA_SYNC, _INTO_FP16), _rows(_NEVER_SPARSE, _BY_WARP)
 DENSE_PEAKS = tuple(
     _peak_name(source)
-    for source in (*(f"{row[0]}_sparsity_off" for row in _EITHER), *(row[0] for row in _ONE))
+    for source in (*(f"{source}_sparsity_off" for source, _ in _EITHER), *dict(_ONE))
 )
 _TENSOR_PEAKS = frozenset(
     _peak_name(source + half)
@@ -127,12 +124,10 @@ def _dram(
     metrics: Metrics, device: Device, clock_hz: float | None, how: dict[str, str]
 ) -> tuple[float | None, tuple[Note, ...]]:
     """DRAM bandwidth; a counter's peak above what bus and clock allow is not believed."""
-    per_cycle = metrics.number(DRAM_PER_CYCLE)
-    bus = device.dram_bus_bits
+    per_cycle, bus = metrics.number(DRAM_PER_CYCLE), device.dram_bus_bits
     # Memory transfers twice a cycle of CUDA's memory clock, which is the counters' clock too.
-    ceiling = None
-    if bus and device.dram_clock_max_hz:
-        ceiling = 2 * device.dram_clock_max_hz * bus / 8
+    most = device.dram_clock_max_hz or 0.0
+    ceiling = 2 * most * bus / 8 if bus and most else None
     if per_cycle and clock_hz:
         peak = per_cycle * clock_hz
         if ceiling is None or peak <= _TOO_HIGH * ceiling:
@@ -141,7 +136,7 @@ def _dram(
         how["dram"] = "2 x memory clock x bus width"
         facts = {"peak_bytes_per_s": peak, "used_bytes_per_s": ceiling}
         return ceiling, (Note(code="dram_peak_implausible", facts=facts),)
-    if bus and clock_hz and ceiling and clock_hz <= _TOO_HIGH * (device.dram_clock_max_hz or 0):
+    if bus and clock_hz and clock_hz <= _TOO_HIGH * most:
         how["dram"] = "2 x DRAM clock x bus width"
         return 2 * clock_hz * bus / 8, ()
     if ceiling is not None:
@@ -168,30 +163,22 @@ def _operations(
 def _tensor_peaks(
     metrics: Metrics, tensor: TensorWork, per_cycle: dict[str, float], how: dict[str, str]
 ) -> None:
-    rows = list(_TENSOR)  # a later row of one key overrides an earlier one
-    if tensor.path == "mma_sync":
-        rows += _MMA_SYNC
-    if tensor.accumulate.get("tensor_fp16") == "fp16":
-        rows += _INTO_FP16
-    for source, key in rows:
-        for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse")):
-            _tensor_peak(metrics, source + half, key + suffix, per_cycle, how)
-    never = (*_NEVER_SPARSE, *(_BY_WARP if tensor.path == "mma_sync" else ()))
-    for source, key in never:
-        _tensor_peak(metrics, source, key, per_cycle, how)
+    by_warp = tensor.path == "mma_sync"
+    into_fp16 = tensor.accumulate.get("tensor_fp16") == "fp16"
+    either = _rows(_TENSOR, _MMA_SYNC if by_warp else {}, _INTO_FP16 if into_fp16 else {})
+    rows = [
+        (source + half, key + suffix)
+        for source, key in either
+        for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse"))
+    ]
+    for source, key in (*rows, *_rows(_NEVER_SPARSE, _BY_WARP if by_warp else {})):
+        name = _peak_name(source)
+        if rate := metrics.number(name):
+            per_cycle[key] = rate
+            how[key] = _said(name)
 
 
 @cache  # the launches of a report share one text
 def _said(name: str, operations: float | None = None) -> str:
     times = "" if operations is None else f" x {operations:g}"
     return f"{name}{times} x SM clock"
-
-
-def _tensor_peak(
-    metrics: Metrics, source: str, key: str, per_cycle: dict[str, float], how: dict[str, str]
-) -> None:
-    name = _peak_name(source)
-    rate = metrics.number(name)
-    if rate:
-        per_cycle[key] = rate
-        how[key] = _said(name)
