@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.fold import fold, key_of
-from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
+from roofline.model import Analysis, Group, Measurement, Note, Result, Rule, Source
 from roofline.reports import Measured, OnError, OnProgress, Reader, Refused, measure_all
 from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
@@ -68,7 +69,7 @@ def analyze(
         UsageError: ``jobs`` is not from 1 to 1024.
 
     """
-    to_result = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
+    judge = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
     # Closed, it ends the processes that still read for it, whatever has come between.
     events = measure_all(
         *paths,
@@ -78,38 +79,24 @@ def analyze(
         on_error=on_error,
         on_progress=on_progress,
     )
-    with closing(events):
-        return _analysis(events, to_result, on_error)
-
-
-def analyze_launches(launches: Iterable[Launch], judge: Judge) -> Analysis:
-    """Analyse launches from anywhere."""
-    measured = (
-        Measured(path=Path(launch.source), origin=launch.origin, measurement=measure(launch))
-        for launch in launches
-    )
-    return _analysis(measured, judge)
-
-
-def _analysis(
-    events: Iterable[Measured | Refused], judge: Judge, on_error: OnError | None = None
-) -> Analysis:
     results: list[Result] = []
     sources: dict[Path, Source] = {}
-    labels = _Labels()
-    for event in events:
-        source = sources.get(event.path)
-        if isinstance(event, Refused):
-            report_or_raise(event.error, on_error)
-            if source is not None:
-                sources[event.path] = _partial(source)
-            continue
-        source = source or _source(labels.of(event.path), event.origin)
-        sources[event.path] = replace(source, launches=source.launches + 1)
-        measurement = event.measurement
-        if measurement.source != source.path:
-            measurement = replace(measurement, source=source.path)
-        results.append(judge(measurement))
+    labels: Counter[str] = Counter()
+    with closing(events):
+        for event in events:
+            source = sources.get(event.path)
+            if isinstance(event, Refused):
+                report_or_raise(event.error, on_error)
+                if source is not None:  # the first launches could be read
+                    note = Note(code="partial", facts={"launches": source.launches})
+                    sources[event.path] = replace(source, notes=(*source.notes, note))
+                continue
+            source = source or _source(event, labels)
+            sources[event.path] = replace(source, launches=source.launches + 1)
+            measurement = event.measurement
+            if measurement.source != source.path:
+                measurement = replace(measurement, source=source.path)
+            results.append(judge(measurement))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
@@ -120,15 +107,15 @@ def _analysis(
     )
 
 
-def _source(label: str, origin: str | None) -> Source:
-    notes = () if origin is None else (Note(code="computed", facts={"by": origin}),)
+def _source(event: Measured, labels: Counter[str]) -> Source:
+    """The file of its first launch; a number tells files of one name apart."""
+    label = label_of(event.path)
+    labels[label] += 1
+    if labels[label] > 1:
+        label += f" ({labels[label]})"
+    by = event.origin
+    notes = () if by is None else (Note(code="computed", facts={"by": by}),)
     return Source(path=label, launches=0, notes=notes)
-
-
-def _partial(source: Source) -> Source:
-    """A source of which an error has left the first launches only."""
-    note = Note(code="partial", facts={"launches": source.launches})
-    return replace(source, notes=(*source.notes, note))
 
 
 def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
@@ -148,10 +135,7 @@ def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
 def _group(results: Sequence[Result], positions: list[int], judge: Judge) -> Group:
     members = [results[i] for i in positions]
     durations = [d for r in members if (d := r.measurement.duration_s) is not None]
-    bounds: dict[str, int] = {}
-    for result in members:
-        bound = result.verdict.bound.value
-        bounds[bound] = bounds.get(bound, 0) + 1
+    bounds = dict(Counter(result.verdict.bound.value for result in members))
     return Group(
         result=members[0] if len(members) == 1 else judge(_whole(members, bounds)),
         launches=tuple(positions),
@@ -175,18 +159,3 @@ def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
         notes.append(Note(code="launches_without_duration", facts=facts))
     folded = fold(measured or everything)
     return replace(folded, notes=(*folded.notes, *notes))
-
-
-@dataclass(slots=True)
-class _Labels:
-    """Last parts of paths, told apart by a number where two files have the same."""
-
-    by_path: dict[Path, str] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)
-
-    def of(self, path: Path) -> str:
-        if path not in self.by_path:
-            name = label_of(path)
-            self.taken[name] = count = self.taken.get(name, 0) + 1
-            self.by_path[path] = name if count == 1 else f"{name} ({count})"
-        return self.by_path[path]

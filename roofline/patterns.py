@@ -25,12 +25,11 @@ def compiled(
         raise UsageError(
             f"{option} {text!r}".strip() + " is not a regular expression",
             why=str(error),
-            hint=way_out(text, option),
+            hint=_way_out(text, option),
         ) from error
 
 
-def way_out(text: str, option: str) -> str:
-    """What to type instead of ``text``, which does not compile."""
+def _way_out(text: str, option: str) -> str:
     word = text.strip("*?")
     if text[:1] in ("*", "?") and word.replace("_", "").isalnum():
         return f"a regular expression, not a glob: {word} is found anywhere"

@@ -110,14 +110,9 @@ class DeviceClocks:
     dram_clock_hz: tuple[float, float] | None
 
 
-def whole(analysis: Analysis) -> Chosen:
-    """All of ``analysis``, longest first."""
-    return choose(analysis, Choice())
-
-
 def chosen(view: Analysis | Chosen) -> Chosen:
-    """``view`` as something chosen, so that a renderer takes either."""
-    return view if isinstance(view, Chosen) else whole(view)
+    """``view`` as something chosen, so that a renderer takes either; all of an analysis."""
+    return view if isinstance(view, Chosen) else choose(view, Choice())
 
 
 def choose(analysis: Analysis, choice: Choice) -> Chosen:
@@ -125,21 +120,26 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
 
     A kernel is kept whole: with ``launches`` its numbers still cover all of its launches.
     """
-    total_s = total_time(r.measurement.duration_s for r in analysis.results)
-    shares = [_share(r.measurement.duration_s, total_s) for r in analysis.results]
+    results = analysis.results
+    durations = [r.measurement.duration_s for r in results]
+    known = [d for d in durations if d is not None]
+    total_s = sum(known) if known else None
+    shares = [d / total_s if d is not None and total_s else None for d in durations]
+
+    def enough(share: float | None) -> bool:
+        return not choice.min_share or (share is not None and share >= choice.min_share)
+
     key = SORT_KEYS[choice.sort]
-    groups = [g for g in analysis.groups if _matches(g.result, choice)]
+    groups = [g for g in analysis.groups if _matches(g.result.measurement, choice)]
     groups.sort(key=lambda g: key(g.result, g.total_s, len(g.launches)))
     positions = sorted(p for g in groups for p in g.launches)
-    positions.sort(
-        key=lambda p: key(analysis.results[p], analysis.results[p].measurement.duration_s, 1)
-    )
+    positions.sort(key=lambda p: key(results[p], durations[p], 1))
     if choice.launches:
-        positions = [p for p in positions if _enough(shares[p], choice)][: choice.top]
+        positions = [p for p in positions if enough(shares[p])][: choice.top]
         wanted = set(positions)
         groups = [g for g in groups if wanted.intersection(g.launches)]
     else:
-        groups = [g for g in groups if _enough(g.share, choice)][: choice.top]
+        groups = [g for g in groups if enough(g.share)][: choice.top]
         wanted = {p for g in groups for p in g.launches}
         positions = [p for p in positions if p in wanted]
     kept = sorted(wanted)
@@ -147,22 +147,19 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
     return Chosen(
         analysis=replace(
             analysis,
-            results=tuple(analysis.results[p] for p in kept),
-            groups=tuple(_renumbered(g, moved) for g in groups),
+            results=tuple(results[p] for p in kept),
+            groups=tuple(
+                replace(g, launches=tuple(moved[p] for p in g.launches if p in moved))
+                for g in groups
+            ),
         ),
         order=tuple(moved[p] for p in positions),
         shares=tuple(shares[p] for p in kept),
-        total_launches=len(analysis.results),
+        total_launches=len(results),
         total_groups=len(analysis.groups),
         total_s=total_s,
-        filters=_filters(choice) if len(kept) < len(analysis.results) else (),
+        filters=_filters(choice) if len(kept) < len(results) else (),
     )
-
-
-def total_time(durations_s: Iterable[float | None]) -> float | None:
-    """The sum of the durations that are known; ``None`` where none is."""
-    known = [d for d in durations_s if d is not None]
-    return sum(known) if known else None
 
 
 def gain_s(result: Result) -> float | None:
@@ -213,7 +210,7 @@ def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
         UsageError: it is neither a name nor a regular expression.
 
     """
-    ranked = whole(analysis).analysis.groups
+    ranked = chosen(analysis).analysis.groups
     measured = (g.result.measurement for g in ranked)
     return tuple(ranked[i] for i in select(text, ((m.name, m.demangled) for m in measured)))
 
@@ -235,23 +232,13 @@ SORT_KEYS: dict[str, Callable[[Result, float | None, int], tuple[object, ...]]] 
 }
 
 
-def _share(duration_s: float | None, total_s: float | None) -> float | None:
-    return duration_s / total_s if duration_s is not None and total_s else None
-
-
-def _enough(share: float | None, choice: Choice) -> bool:
-    return not choice.min_share or (share is not None and share >= choice.min_share)
-
-
-def _matches(result: Result, choice: Choice) -> bool:
-    names = (result.measurement.name, result.measurement.demangled)
+def _matches(m: Measurement, choice: Choice) -> bool:
     named = (
-        any(kernel.search(name) for kernel in choice.kernels for name in names)
-        or any(is_named(result.measurement, name) for name in choice.kernel_names)
+        any(kernel.search(name) for kernel in choice.kernels for name in (m.name, m.demangled))
+        or any(is_named(m, name) for name in choice.kernel_names)
         or not (choice.kernels or choice.kernel_names)
     )
-    on = (_on(result.measurement.device, device) for device in choice.devices)
-    return named and (not choice.devices or any(on))
+    return named and (not choice.devices or any(_on(m.device, one) for one in choice.devices))
 
 
 def is_named(measurement: Measurement, name: str) -> bool:
@@ -263,10 +250,6 @@ def _on(device: Device, wanted: str) -> bool:
     if wanted.isdecimal() and device.index is not None:
         return device.index == int(wanted)
     return device.name is not None and wanted.lower() in device.name.lower()
-
-
-def _renumbered(group: Group, moved: dict[int, int]) -> Group:
-    return replace(group, launches=tuple(moved[p] for p in group.launches if p in moved))
 
 
 def _filters(choice: Choice) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from roofline.analysis import Judge, analyze_launches
+from roofline.analysis import Judge
 from roofline.counters.measure import measure
 from roofline.counters.opcodes import plain_mix
 from roofline.errors import InputError
@@ -27,7 +27,8 @@ def launches() -> list[Launch]:
 
 @pytest.fixture(scope="module")
 def results(launches):
-    return analyze_launches(launches, Judge(registry=load())).results
+    judge = Judge(registry=load())
+    return [judge(measure(launch)) for launch in launches]
 
 
 def test_every_launch_has_a_verdict_or_the_reason_why_not(results):

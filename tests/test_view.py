@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import UsageError
 from roofline.model import Device, Group
-from roofline.view import SORT_KEYS, Choice, choose, gain_s, matching, whole
+from roofline.view import SORT_KEYS, Choice, choose, chosen, gain_s, matching
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
 
 
@@ -27,7 +27,7 @@ def names(part) -> list[str]:
 
 
 def test_longest_first_and_nothing_lost():
-    part = whole(three())
+    part = chosen(three())
 
     assert names(part) == ["sgemm", "gemv", "axpy"]
     assert [r.measurement.name for r in part.analysis.results] == ["axpy", "sgemm", "gemv"]

@@ -57,8 +57,8 @@ def judge(
     # Whatever runs does something: all zeros are no measurement.
     busiest = max((use.percent for use in uses), default=0.0)
     if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
-        doubts = (Note(code=_why_unknown(measurement, top)),)
-        return replace(verdict, cause="not_measured", doubts=doubts)
+        why = (Note(code=_why_unknown(measurement, top)),)
+        return replace(verdict, cause="not_measured", doubts=why)
     bound, cause = Bound(top.family.value), None
     if busiest < rule.latency:
         bound, cause = Bound.LATENCY, latency_cause(measurement, busiest, rule)
