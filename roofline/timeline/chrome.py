@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +26,8 @@ from roofline.timeline.chrome_scan import Event, Scan
 from roofline.timeline.events import (
     STEP,
     UNKNOWN,
+    Calls,
+    Events,
     Integers,
     Interner,
     Range,
@@ -34,11 +35,7 @@ from roofline.timeline.events import (
     Work,
     harmless,
     identity,
-    join_launches,
-    make_calls,
-    make_events,
     no_such_step,
-    notes_on,
 )
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
@@ -46,12 +43,9 @@ STREAM_PIECE_BYTES = 256 << 10
 
 # Categories in the spelling of today and of 2021.
 _WORK = {
-    "kernel": Work.KERNEL,
-    "Kernel": Work.KERNEL,
-    "gpu_memcpy": Work.COPY,
-    "Memcpy": Work.COPY,
-    "gpu_memset": Work.SET,
-    "Memset": Work.SET,
+    Work.KERNEL: ("kernel", "Kernel"),
+    Work.COPY: ("gpu_memcpy", "Memcpy"),
+    Work.SET: ("gpu_memset", "Memset"),
 }
 _CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
 _OPERATORS = ("cpu_op", "Operator")
@@ -79,11 +73,13 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         operators=not stream,
         any_step=step is None,
     )
-    with _open(path) as source, _no_garbage_collection():
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if packed else path.open("rb") as source, _no_garbage_collection():
         scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
         for piece in scan.pieces():
             found.take(piece)
-    if found.is_amd or _is_amd(scan.metadata):
+    if found.dispatched or _is_amd(found.names, scan.metadata):
         raise InputError(
             f"{path.name} cannot be used",
             why="it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",
@@ -95,12 +91,6 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     if step is not None and not found.ranges and not scan.truncated:
         raise no_such_step(path.name, step, found.is_step)
     return _timeline(path.name, found, scan)
-
-
-def _open(path: Path) -> BufferedIOBase:
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")
 
 
 @contextmanager
@@ -115,9 +105,10 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _is_amd(metadata: Mapping[str, Any]) -> bool:
+def _is_amd(calls: Iterable[Any], metadata: Mapping[str, Any]) -> bool:
     named = any("AMD" in str(d.get("name", "")) for d in _properties(metadata))
-    return named or any(k.startswith(("hip_", "roctracer")) for k in metadata)
+    hip = any(_HIP.match(str(name)) for name in calls)
+    return named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
 def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
@@ -142,7 +133,7 @@ def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
 # --- events in columns
 
 
-class _Columns:
+class _Growing:
     """Growing columns of one kind of event: start and duration in us, then integers.
 
     ``untimed`` counts the events that ``arrays`` left out: their times cannot be.
@@ -202,15 +193,10 @@ class _Collected:
     threads: Interner = field(default_factory=Interner)
     names: Interner = field(default_factory=Interner)
     devices: Interner = field(default_factory=Interner)
-    gpu: _Columns = field(default_factory=lambda: _Columns(3))
-    calls: _Columns = field(default_factory=lambda: _Columns(3))
+    gpu: _Growing = field(default_factory=lambda: _Growing(3))
+    calls: _Growing = field(default_factory=lambda: _Growing(3))
     ranges: list[tuple[str, Event]] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
-
-    @property
-    def is_amd(self) -> bool:
-        """Whether kernels or calls are AMD's."""
-        return self.dispatched or any(_HIP.match(str(name)) for name in self.names)
 
     def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
@@ -223,13 +209,15 @@ class _Collected:
         for category, events in found.items():
             self.seen[category] += len(events)
             self.first_us = min(self.first_us, *[e.ts for e in events if e.ts > 0], float("inf"))
-        for category, work in _WORK.items():
-            self._gpu(found.get(category, ()), work)
+        for work, categories in _WORK.items():
+            self._gpu([e for c in categories for e in found.get(c, ())], work)
         for category in _CALLS:
             events = found.get(category, [])
             self._calls(events, [_integer(e.args.correlation) for e in events])
+        is_step = self.is_step
         for category in _RANGES:
-            self._ranges(found.get(category, ()))
+            events = found.get(category, [])
+            self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
         for category in _OPERATORS if self.operators else ():
             events = [e for e in found.get(category, ()) if e.dur >= _WORTH_US]
             self._calls(events, [UNKNOWN] * len(events))
@@ -250,16 +238,8 @@ class _Collected:
 
     def _calls(self, events: Sequence[Event], correlations: Sequence[int]) -> None:
         threads, names = self.threads, self.names
-        self.calls.extend(
-            events,
-            [threads[e.pid, e.tid] for e in events],
-            [names[e.name] for e in events],
-            correlations,
-        )
-
-    def _ranges(self, events: Sequence[Event]) -> None:
-        is_step = self.is_step
-        self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
+        of_thread = [threads[e.pid, e.tid] for e in events]
+        self.calls.extend(events, of_thread, [names[e.name] for e in events], correlations)
 
     def _uncategorised(self, events: Sequence[Event]) -> None:
         """JAX gives no categories: the arguments tell."""
@@ -277,18 +257,17 @@ class _Collected:
         self._calls(calls, [_integer(e.args.correlation_id) for e in calls])
 
     def _jax_gpu(self, events: Sequence[Event], work: Sequence[tuple[Work, Any]]) -> None:
+        sizes = [
+            {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in _DETAILS.finditer(text)}
+            for text in (str(e.args.kernel_details or "") for e in events)
+        ]
+        pairs = zip(work, sizes, strict=True)
         self.gpu.extend(
             events,
             [self.devices[e.pid] for e in events],
-            [self.identities[*w, *_jax_sizes(e), False] for w, e in zip(work, events, strict=True)],
+            [self.identities[*w, s.get("grid"), s.get("block"), False] for w, s in pairs],
             [_integer(e.args.correlation_id) for e in events],
         )
-
-
-def _jax_sizes(event: Event) -> tuple[Dim3 | None, Dim3 | None]:
-    text = str(event.args.kernel_details or "")
-    sizes = {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in _DETAILS.finditer(text)}
-    return sizes.get("grid"), sizes.get("block")
 
 
 def _timed(event: Event) -> bool:
@@ -318,16 +297,20 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     start, end, device, which, correlation = found.gpu.arrays()
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
-    calls = make_calls(columns, order)
-    launch, launched, thread = join_launches(correlation, calls, keys[order])
-    ranges = [(name, event, found.threads[event.pid, event.tid]) for name, event in found.ranges]
+    calls = Calls.of(*columns, order=order)
+    launch, launched, thread = calls.launches(correlation, keys[order])
+    first = 0.0 if np.isinf(found.first_us) else found.first_us
+    origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()
+    threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
     process = np.where(thread >= 0, owner[thread], UNKNOWN)
-    numbers = np.array(
-        [found.jax_devices.get(d, _integer(d)) for d in found.devices], dtype=np.int64
-    )
-    events = make_events([start, end, numbers[device], which, launch, launched, thread, process])
+    numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
+    device = np.array(numbers, dtype=np.int64)[device]
+    events = Events.of(start, end, device, which, launch, launched, thread, process)
+    damage = [Note(code="truncated")] if scan.truncated else []
+    if scan.dropped:
+        damage.append(Note(code="damaged", facts={"events": scan.dropped}))
     return Timeline(
         file=file,
         format="jax" if found.jax_devices else "kineto",
@@ -338,22 +321,21 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         events=events,
         calls=calls,
         call_names={number: harmless(str(name)) for name, number in found.names.items()},
-        ranges=tuple(_range(*r, process=int(owner[r[2]])) for r in ranges),
+        ranges=tuple(
+            Range(
+                name=printable(name),
+                start=begin,
+                end=begin + round(event.dur * 1000),
+                process=int(owner[own]),
+                thread=own,
+            )
+            for (name, event), begin, own in zip(found.ranges, begins, threads, strict=True)
+        ),
         devices=_devices(scan.metadata),
-        origin=0 if np.isinf(found.first_us) else _whole(found.first_us),
+        origin=origin,
         truncated=scan.truncated,
-        notes=(*_damage(scan), *notes_on(events, untimed=found.gpu.untimed)),
+        notes=(*damage, *events.notes(untimed=found.gpu.untimed)),
     )
-
-
-def _whole(microseconds: float) -> int:
-    return int(_nanoseconds(np.array([microseconds]))[0])
-
-
-def _range(name: str, event: Event, thread: int, *, process: int) -> Range:
-    start = _whole(event.ts)
-    end = start + round(event.dur * 1000)
-    return Range(name=printable(name), start=start, end=end, thread=thread, process=process)
 
 
 def _dim3(value: Sequence[int] | None) -> Dim3 | None:
@@ -378,10 +360,3 @@ def _devices(metadata: Mapping[str, Any]) -> dict[int, Device]:
                 sm_count=sms if isinstance(sms, int) else None,
             )
     return devices
-
-
-def _damage(scan: Scan) -> Iterator[Note]:
-    if scan.truncated:
-        yield Note(code="truncated")
-    if scan.dropped:
-        yield Note(code="damaged", facts={"events": scan.dropped})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,8 @@ def identity(work: Work, name: str, **more: Any) -> Identity:
     return Identity(work=work, name=text, base_name=base, **more)
 
 
-class _Columns:
-    """Equally long columns, which are equal where all their values are."""
+class Columns:
+    """Equally long columns in order of start, which are equal where all their values are."""
 
     __slots__: tuple[str, ...] = ()
     __hash__ = None  # type: ignore[assignment]
@@ -69,10 +69,23 @@ class _Columns:
             np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__slots__
         )
 
+    @classmethod
+    def of(cls, *columns: Integers, order: Integers | None = None) -> Self:
+        """Columns in the order of the class, put in order of start, or an ``order`` known already.
+
+        No columns are empty ones, for what a recording does not have.
+        """
+        columns = columns or (np.empty(0, np.int64),) * len(cls.__slots__)
+        if order is None and (columns[0][1:] < columns[0][:-1]).any():
+            order = np.argsort(columns[0], kind="stable")
+        if order is not None:
+            columns = tuple(c[order] for c in columns)
+        return cls(**dict(zip(cls.__slots__, columns, strict=True)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Events(_Columns):
-    """What ran on devices: equally long columns, ordered by start, times in ns.
+class Events(Columns):
+    """What ran on devices; times in ns.
 
     ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
     for it, ``launched`` when that call returned, ``thread`` the index of the thread that did,
@@ -95,15 +108,37 @@ class Events(_Columns):
         """Those of ``mask`` alone."""
         return Events(**{name: getattr(self, name)[mask] for name in Events.__slots__})
 
+    def notes(self, *, untimed: int) -> Iterator[Note]:
+        """Notes on ``untimed`` others, left out for their times, and on work without a launch."""
+        if untimed:
+            facts = {"left_out": untimed, "events": untimed + len(self)}
+            yield Note(code="no_valid_time", facts=facts)
+        if missing := int((self.launch < 0).sum()):
+            yield Note(code="no_launch_record", facts={"missing": missing, "events": len(self)})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Calls(_Columns):
-    """What host threads did: columns ordered by start. ``name`` is a key of ``call_names``."""
+class Calls(Columns):
+    """What host threads did. ``name`` is a key of ``call_names``."""
 
     start: Integers
     end: Integers
     thread: Integers
     name: Integers
+
+    def launches(self, wanted: Integers, keys: Integers) -> list[Integers]:
+        """``launch``, ``launched`` and ``thread`` of each GPU event; -1 where the call is missing.
+
+        ``wanted`` are correlation ids of events and ``keys`` those of these calls; where several
+        share one (runtime over driver), the first counts. Ids that are not positive match nothing.
+        """
+        order = np.argsort(keys, kind="stable")
+        order = order[np.searchsorted(keys[order], 1) :]
+        if not len(order):
+            return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 3
+        call = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
+        hit = keys[call] == wanted
+        return [np.where(hit, c[call], UNKNOWN) for c in (self.start, self.end, self.thread)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +177,8 @@ class Timeline:
     file: str
     format: Format
     identities: tuple[Identity, ...]
-    events: Events
-    calls: Calls
+    events: Events = field(default_factory=Events.of)
+    calls: Calls = field(default_factory=Calls.of)
     call_names: dict[int, str] = field(default_factory=dict)
     ranges: tuple[Range, ...] = ()
     devices: dict[int, Device] = field(default_factory=dict)
@@ -167,57 +202,9 @@ class Interner(dict[Any, int]):
         return number
 
 
-def make_events(columns: Sequence[Integers]) -> Events:
-    """Columns as ``Events`` lists them, put in order of start."""
-    if (columns[0][1:] < columns[0][:-1]).any():
-        order = np.argsort(columns[0], kind="stable")
-        columns = [c[order] for c in columns]
-    return Events(**dict(zip(Events.__slots__, columns, strict=True)))
-
-
-def make_calls(columns: Sequence[Integers], order: Integers | None = None) -> Calls:
-    """Columns (start, end, thread, name) in order of start, or in an ``order`` known already."""
-    order = np.argsort(columns[0], kind="stable") if order is None else order
-    start, end, thread, name = (c[order] for c in columns)
-    return Calls(start=start, end=end, thread=thread, name=name)
-
-
-def nothing(width: int) -> list[Integers]:
-    """``width`` empty columns, for what a recording does not have."""
-    return [np.empty(0, np.int64) for _ in range(width)]
-
-
-def join_launches(wanted: Integers, calls: Calls, keys: Integers) -> list[Integers]:
-    """``launch``, ``launched`` and ``thread`` of each GPU event; -1 where the call is missing.
-
-    ``wanted`` are correlation ids of events and ``keys`` those of ``calls``; where several calls
-    share one (runtime over driver), the first counts. Ids that are not positive match nothing.
-    """
-    order = np.argsort(keys, kind="stable")
-    order = order[np.searchsorted(keys[order], 1) :]
-    if not len(order):
-        missing = np.full(len(wanted), UNKNOWN, dtype=np.int64)
-        return [missing, missing, missing]
-    call = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
-    hit = keys[call] == wanted
-    return [np.where(hit, c[call], UNKNOWN) for c in (calls.start, calls.end, calls.thread)]
-
-
 def harmless(name: str) -> str:
     """``name`` where it is a CUDA call or a library's operator, else an empty text."""
     return name if _HARMLESS.fullmatch(name) else ""
-
-
-def notes_on(events: Events, *, untimed: int) -> tuple[Note, ...]:
-    """Notes on work without a launch, and on the ``untimed`` that was left out for its times."""
-    found = []
-    if untimed:
-        facts = {"left_out": untimed, "events": untimed + len(events)}
-        found.append(Note(code="no_valid_time", facts=facts))
-    if missing := int((events.launch < 0).sum()):
-        facts = {"missing": missing, "events": len(events)}
-        found.append(Note(code="no_launch_record", facts=facts))
-    return tuple(found)
 
 
 def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
@@ -227,16 +214,11 @@ def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
     """
     texts = {str(name) for name in names}
     marked = sum(re.fullmatch(STEP, text) is not None for text in texts)
-    others = len(texts) - marked
-    found = [
-        f"{marked} ProfilerStep {'range' if marked == 1 else 'ranges'}" if marked else "",
-        f"{others} other {'name' if others == 1 else 'names'} of ranges" if others else "",
-    ]
-    leave = "without --step the ProfilerSteps count; " if marked else ""
-    return UsageError(
-        f"--step {step!r} matches no range of {file}",
-        why=f"it has {' and '.join(filter(None, found)) or 'no named ranges'}",
-        hint=f"{leave}names are spelled as a viewer shows them, and case counts"
-        if texts
-        else "--start and --end instead, or NVTX ranges around the steps of your program",
-    )
+    counts = (marked, "ProfilerStep range", ""), (len(texts) - marked, "other name", " of ranges")
+    found = [f"{n} {what}{'s' * (n > 1)}{rest}" for n, what, rest in counts if n]
+    hint = "--start and --end instead, or NVTX ranges around the steps of your program"
+    if texts:
+        leave = "without --step the ProfilerSteps count; " if marked else ""
+        hint = f"{leave}names are spelled as a viewer shows them, and case counts"
+    why = f"it has {' and '.join(found) or 'no named ranges'}"
+    return UsageError(f"--step {step!r} matches no range of {file}", why=why, hint=hint)

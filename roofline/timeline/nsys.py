@@ -16,13 +16,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from roofline.errors import InputError
 from roofline.kernel_names import printable
-from roofline.model import Device, Dim3, Note
+from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.process import run_quietly
 from roofline.timeline.events import (
@@ -37,12 +38,7 @@ from roofline.timeline.events import (
     Work,
     harmless,
     identity,
-    join_launches,
-    make_calls,
-    make_events,
     no_such_step,
-    notes_on,
-    nothing,
 )
 
 TIMEOUT_S = 1800.0
@@ -90,28 +86,23 @@ def read_report(path: Path, *, step: str | None = None, nsys: str | None = None)
     program = nsys or shutil.which("nsys")
     by_hand = f"nsys export --type sqlite {path.name}, where it was recorded"
     if program is None:
-        raise InputError(
-            f"{path.name} cannot be read", why="there is no nsys on PATH to export it", hint=by_hand
-        )
+        why = "there is no nsys on PATH to export it"
+        raise InputError(f"{path.name} cannot be read", why=why, hint=by_hand)
     with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
         export = Path(folder) / "export.sqlite"
         argv = [program, "export", "--type", "sqlite", "--output", str(export), str(path)]
         done = run_quietly(argv, timeout_s=TIMEOUT_S)
         if done is None:
             raise InputError(f"{program} cannot be run", hint="--nsys FILE names another one")
-        if done.code != 0 or not export.exists():
-            why = _why_not_exported(done.code, done.stdout + done.stderr)
-            raise InputError(f"{path.name} cannot be exported", why=why, hint=by_hand)
-        return read_sqlite(export, step=step, label=path.name)
-
-
-def _why_not_exported(code: int, said: str) -> str:
-    """In our words: what nsys prints names folders and users."""
-    if "newer than your current version" in said:
-        return "it was recorded by a newer Nsight Systems than the one here"
-    if code == -9:
-        return f"nsys export was killed or took more than {TIMEOUT_S / 60:.0f} minutes"
-    return f"nsys export ended with code {code}"
+        if done.code == 0 and export.exists():
+            return read_sqlite(export, step=step, label=path.name)
+    # In our words: what nsys prints names folders and users.
+    why = f"nsys export ended with code {done.code}"
+    if "newer than your current version" in done.stdout + done.stderr:
+        why = "it was recorded by a newer Nsight Systems than the one here"
+    elif done.code == -9:
+        why = f"nsys export was killed or took more than {TIMEOUT_S / 60:.0f} minutes"
+    raise InputError(f"{path.name} cannot be exported", why=why, hint=by_hand)
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
@@ -150,6 +141,8 @@ class _Export:
             raise no_such_step(self.name, step, self._names_of_ranges())
         calls, keys = self._calls()
         identities, events, untimed = self._events(calls, keys)
+        said = self._ask("DIAGNOSTIC_EVENT", "1", "WHERE text LIKE 'Not all CUDA events%' LIMIT 1")
+        lost = [Note(code="events_lost") for _ in said]
         return Timeline(
             file=self.name,
             format="nsys-sqlite",
@@ -160,15 +153,23 @@ class _Export:
             ranges=ranges,
             devices=self._devices(),
             from_start=self._from_start(keys),
-            notes=(*graphs, *self._lost(), *notes_on(events, untimed=untimed)),
+            notes=(
+                *graphs,
+                *(Note(code="events_lost") for _ in lost),
+                *events.notes(untimed=untimed),
+            ),
         )
 
     # --- tables and columns, which vary with the version of nsys
 
-    def _has_rows(self, table: str) -> bool:
+    def _ask(self, table: str, what: str, more: str = "", values: Sequence[Any] = ()) -> Any:
+        """Rows of a table, none where the export does not have it."""
         if table not in self.tables:
-            return False
-        return self.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608
+            return iter(())
+        return self.db.execute(f"SELECT {what} FROM {table} {more}", values)  # noqa: S608
+
+    def _has_rows(self, table: str) -> bool:
+        return next(self._ask(table, "1", "LIMIT 1"), None) is not None
 
     def _has_column(self, table: str, column: str) -> bool:
         return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
@@ -180,9 +181,7 @@ class _Export:
         tuple for each row, and in batches it needs little memory. SQLite works outside of
         Python's lock, so two threads help.
         """
-        low, high = self.db.execute(f"SELECT min(rowid), max(rowid) FROM {table}").fetchone()  # noqa: S608
-        if low is None:
-            return nothing(len(columns))
+        low, high = next(self._ask(table, "min(rowid), max(rowid)"))
         listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
         query = f"SELECT count(*), {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
         # Rows are numbered without holes unless some were deleted; memory that is not written to
@@ -219,7 +218,7 @@ class _Export:
     def _calls(self) -> tuple[Calls, Integers]:
         """CUDA calls of the host, and for each its process and correlation id in one number."""
         if not self._has_rows(CALLS):
-            return make_calls(nothing(4)), nothing(1)[0]
+            return Calls.of(), np.empty(0, np.int64)
         packed = "(nameId << 32) | min(end - start, 0xFFFFFFFF)"
         start, lasted, thread, correlation = self._columns(
             CALLS, ("start", packed, "globalTid", "nullif(correlationId, 0)")
@@ -230,7 +229,7 @@ class _Export:
         name = lasted >> 32
         lasted &= 0xFFFFFFFF
         lasted += start
-        return make_calls([start, lasted, thread, name], order), keys
+        return Calls.of(start, lasted, thread, name, order=order), keys
 
     def _call_names(self, calls: Calls) -> dict[int, str]:
         found = self._strings(np.unique(calls.name).tolist())
@@ -249,12 +248,12 @@ class _Export:
         timed = lasted >= 0
         if not timed.all():
             start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
-        launches = join_launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), calls, keys)
+        launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
         key >>= 32  # the process; in place, for a column more is memory
         device = self._physical_device(lasted & 0xFF, key)
         lasted >>= 8
         lasted += start
-        events = make_events([start, lasted, device, which, *launches, key])
+        events = Events.of(start, lasted, device, which, *launches, key)
         return tuple(identities), events, int((~timed).sum())
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
@@ -263,7 +262,18 @@ class _Export:
         names = f"(demangledName << 32) | {'mangledName' if has_mangled else 'demangledName'}"
         *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
         keys, index = _distinct(name, grid, block)
-        yield self._kernels(keys, has_mangled=has_mangled), [*columns, index]
+        texts = self._strings({i for names, *_ in keys for i in (names >> 32, names & 0xFFFFFFFF)})
+        kernels = [
+            identity(
+                Work.KERNEL,
+                texts.get(names >> 32) or "(no name)",
+                mangled=texts.get(names & 0xFFFFFFFF) if has_mangled else None,
+                grid=(g >> 32, g >> 16 & 0xFFFF, g & 0xFFFF),
+                block=(b >> 20, b >> 8 & 0xFFF, b & 0xFF),
+            )
+            for names, g, b in keys
+        ]
+        yield kernels, [*columns, index]
         if self._has_rows(COPIES):
             *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
             keys, index = _distinct(kind)
@@ -273,34 +283,20 @@ class _Export:
             columns = self._columns(SETS, _WHERE)
             yield [identity(Work.SET, "memset")], [*columns, columns[0] * 0]
 
-    def _kernels(self, keys: Sequence[tuple[int, ...]], *, has_mangled: bool) -> list[Identity]:
-        texts = self._strings({i for names, *_ in keys for i in (names >> 32, names & 0xFFFFFFFF)})
-        return [
-            identity(
-                Work.KERNEL,
-                texts.get(names >> 32) or "(no name)",
-                mangled=texts.get(names & 0xFFFFFFFF) if has_mangled else None,
-                grid=_grid(grid),
-                block=_block(block),
-            )
-            for names, grid, block in keys
-        ]
-
     # --- ranges
 
     def _ranges(self, step: str | None) -> Iterator[Range]:
         """Push/pop and start/end ranges whose name says that they are a step."""
-        if RANGES not in self.tables:
-            return
-        text = self._text
+        if step is None:
+            more = f"{_IS_RANGE} AND end IS NOT NULL AND name GLOB 'ProfilerStep#*' ORDER BY start"
+        else:
+            more = f"{_IS_RANGE} AND end IS NOT NULL ORDER BY start"
         domain = "domainId" if self._has_column(RANGES, "domainId") else "0"
-        named = f"SELECT {domain}, {text} FROM {RANGES} WHERE eventType = {_DOMAIN}"  # noqa: S608
-        domains = {number: name for number, name in self.db.execute(named) if name}
+        marks = self._ask(RANGES, f"{domain}, {self._text}", f"WHERE eventType = {_DOMAIN}")
+        domains = {number: name for number, name in marks if name}
         pattern = compiled(step or STEP, option="--step")
-        query = f"""SELECT start, end, globalTid, {domain}, {text} AS name FROM {RANGES}
-            WHERE {_IS_RANGE} AND end IS NOT NULL {"" if step else "AND name GLOB 'ProfilerStep#*'"}
-            ORDER BY start"""  # noqa: S608
-        for start, end, thread, where, name in self.db.execute(query):
+        what = f"start, end, globalTid, {domain}, {self._text} AS name"
+        for start, end, thread, where, name in self._ask(RANGES, what, f"WHERE {more}"):
             match = None if name is None else pattern.search(name)
             if match is not None:
                 yield Range(
@@ -313,10 +309,8 @@ class _Export:
                 )
 
     def _names_of_ranges(self) -> set[str]:
-        if RANGES not in self.tables:
-            return set()
-        query = f"SELECT DISTINCT {self._text} FROM {RANGES} WHERE {_IS_RANGE}"  # noqa: S608
-        return {row[0] for row in self.db.execute(query) if row[0]}
+        names = self._ask(RANGES, f"DISTINCT {self._text}", f"WHERE {_IS_RANGE}")
+        return {name for (name,) in names if name}
 
     @property
     def _text(self) -> str:
@@ -329,8 +323,6 @@ class _Export:
 
     def _devices(self) -> dict[int, Device]:
         """The GPUs by index, where the export kept their table."""
-        if "TARGET_INFO_GPU" not in self.tables:
-            return {}
         columns = "id, name, computeMajor, computeMinor, smCount, totalMemory"
         return {
             index: Device(
@@ -340,18 +332,13 @@ class _Export:
                 sm_count=sms,
                 memory_bytes=memory,
             )
-            for index, name, major, minor, sms, memory in self.db.execute(
-                f"SELECT {columns} FROM TARGET_INFO_GPU"  # noqa: S608
-            )
+            for index, name, major, minor, sms, memory in self._ask("TARGET_INFO_GPU", columns)
         }
 
     def _physical_device(self, device: Integers, pid: Integers) -> Integers:
         """GPU indices for CUDA ordinals, which each process may count in its own way."""
-        if "TARGET_INFO_CUDA_DEVICE" not in self.tables:
-            return device
-        rows = self.db.execute("SELECT pid, cudaId, gpuId FROM TARGET_INFO_CUDA_DEVICE").fetchall()
         found = device.copy()
-        for process, ordinal, index in rows:
+        for process, ordinal, index in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
             found[(device == ordinal) & (pid == process)] = index
         return found
 
@@ -373,16 +360,10 @@ class _Export:
         """One value of a table that also holds the environment: asked for by its name alone."""
         for table in (f"META_DATA_{kind}", f"{kind}_META_DATA"):
             if table in self.tables:
-                query = f"SELECT value FROM {table} WHERE name = ? OR name LIKE ?"  # noqa: S608
-                row = self.db.execute(query, (key, f"PROCESS\\_%:{key}")).fetchone()
+                named = (key, f"PROCESS\\_%:{key}")
+                row = next(self._ask(table, "value", "WHERE name = ? OR name LIKE ?", named), None)
                 return None if row is None else str(row[0] or "")
         return None
-
-    def _lost(self) -> tuple[Note, ...]:
-        if "DIAGNOSTIC_EVENT" not in self.tables:
-            return ()
-        query = "SELECT 1 FROM DIAGNOSTIC_EVENT WHERE text LIKE 'Not all CUDA events%' LIMIT 1"
-        return () if self.db.execute(query).fetchone() is None else (Note(code="events_lost"),)
 
     # --- what cannot be used, and what to record instead
 
@@ -418,9 +399,7 @@ class _Export:
         return InputError(f"{self.name} holds no kernels", why=why, hint=hint)
 
     def _time(self, table: str) -> int:
-        if table not in self.tables:
-            return 0
-        return int(self.db.execute(f"SELECT total(end - start) FROM {table}").fetchone()[0])  # noqa: S608
+        return int(next(self._ask(table, "total(end - start)"), (0,))[0])
 
 
 def _name_for_ncu(match: re.Match[str], domain: str | None) -> str | None:
@@ -460,11 +439,3 @@ def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
         rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
         return [tuple(row) for row in rows.tolist()], index.reshape(-1)
     return [tuple(int(c[i]) for c in columns) for i in first], index
-
-
-def _grid(packed: int) -> Dim3:
-    return packed >> 32, packed >> 16 & 0xFFFF, packed & 0xFFFF
-
-
-def _block(packed: int) -> Dim3:
-    return packed >> 20, packed >> 8 & 0xFFF, packed & 0xFF
