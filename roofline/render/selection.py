@@ -20,13 +20,13 @@ from roofline.timeline.model import (
     Apart,
     Basis,
     Bounds,
-    DeviceUse,
     First,
     IdleGap,
     KernelShare,
     LeftOut,
     ProfileRequest,
     Selection,
+    TimelineDevice,
     Use,
 )
 
@@ -207,7 +207,7 @@ def _steps(selection: Selection, use: Use) -> str:
     return text + ("; all launch the same kernels" if device.steady else "")
 
 
-def _spent(device: DeviceUse) -> str:
+def _spent(device: TimelineDevice) -> str:
     """Unions as shares of the wall time; they overlap, so they do not add up to 100 %."""
     use = device.use
     if use is None:
@@ -229,7 +229,7 @@ def _spent(device: DeviceUse) -> str:
     return f"Of the wall time: {', '.join([*parts, idle])}."
 
 
-def gaps(device: DeviceUse) -> Iterator[str]:
+def gaps(device: TimelineDevice) -> Iterator[str]:
     """The largest gaps and what the launching thread did meanwhile."""
     for gap in device.gaps[:_GAPS]:
         at = numbers.duration(gap.start_s)
@@ -248,7 +248,7 @@ def _meanwhile(gap: IdleGap) -> str:
     return f"CPU was late ({numbers.share(late)} of the gap): {where}"
 
 
-def _apart(device: DeviceUse) -> Iterator[str]:
+def _apart(device: TimelineDevice) -> Iterator[str]:
     """What ncu cannot help with, summed by reason, and the reason."""
     for reason, why in _WHY_APART.items():
         if found := [k for k in device.apart if k.apart is reason]:
@@ -270,7 +270,7 @@ def _exposed(reason: Apart, found: Sequence[KernelShare], use: Use | None) -> st
     return f", exposed for {numbers.share(share)} of the wall time"
 
 
-def _others(device: DeviceUse) -> str:
+def _others(device: TimelineDevice) -> str:
     """The kernels that could be chosen and were not."""
     others = [k for k in device.kernels if not k.chosen]
     if not others:
@@ -327,7 +327,7 @@ def speedup(bound: float | None) -> str:
     return f"{bound:.2f}x" if bound < 100 else f"{bound:,.0f}x"
 
 
-def _per_step(share: KernelShare, device: DeviceUse) -> tuple[str, str]:
+def _per_step(share: KernelShare, device: TimelineDevice) -> tuple[str, str]:
     """Instances and time, a step where there are steps."""
     count = share.instances_per_step
     if count is None:

@@ -25,7 +25,6 @@ from roofline.timeline.model import (
     Apart,
     Basis,
     Bounds,
-    DeviceUse,
     First,
     Format,
     IdleGap,
@@ -33,6 +32,7 @@ from roofline.timeline.model import (
     Selection,
     Steps,
     StepUse,
+    TimelineDevice,
 )
 
 SCHEMA = "roofline.selection/1"
@@ -188,7 +188,7 @@ def document(selection: Selection) -> SelectionDocument:
     )
 
 
-def _device(device: DeviceUse) -> DeviceDocument:
+def _device(device: TimelineDevice) -> DeviceDocument:
     gpu = device.device
     return filled(
         DeviceDocument,

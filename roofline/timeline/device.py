@@ -1,14 +1,15 @@
-"""The events of one device, cut into windows and measured."""
+"""The events of one device, cut into windows and measured; its idle time, and the host's part."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from roofline.timeline.events import Events, Identity, Integers, Mask, Timeline, Work
-from roofline.timeline.model import Criteria, StepUse, Use
+from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
 from roofline.timeline.occupancy import COMPUTE, Kinds, Occupancy, sweep
 from roofline.timeline.steps import (
     Window,
@@ -18,6 +19,9 @@ from roofline.timeline.steps import (
     step_windows,
     whole_window,
 )
+
+_LARGEST = 5
+_MOST = 0.5  # of a gap: what took more of it is said to have filled it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,61 @@ class DeviceEvents:
         skipped = sum(max(min(w.end, end) - max(w.start, start), 0) for w in between)
         gaps = np.clip(self.occupancy.gaps, start, end)
         return (end - start - skipped) / 1e9, int((gaps[:, 1] - gaps[:, 0]).sum()) / 1e9
+
+    def host_late_s(self) -> float | None:
+        """The idle time that ended only because the host had not launched yet."""
+        late, known, _ = self._late(self.occupancy.gaps)
+        return int(late[known].sum()) / 1e9 if known.any() else None
+
+    def largest_gaps(self) -> tuple[IdleGap, ...]:
+        """The longest idle stretches, longest first."""
+        gaps = self.occupancy.gaps
+        gaps = gaps[np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:_LARGEST]]
+        late, known, threads = (column.tolist() for column in self._late(gaps))
+        found = []
+        for i, (start, end) in enumerate(gaps.tolist()):
+            doing, doing_ns = _doing(self.timeline, threads[i], start, end)
+            gap = IdleGap(
+                start_s=(start - self.timeline.origin) / 1e9,
+                duration_s=(end - start) / 1e9,
+                host_late_s=late[i] / 1e9 if known[i] else None,
+                doing=doing,
+                doing_s=doing_ns / 1e9,
+            )
+            found.append(gap)
+        return tuple(found)
+
+    def _late(self, gaps: Integers) -> tuple[Integers, Mask, Integers]:
+        """How much of each gap passed before the launch of what runs next, if known, its thread.
+
+        A call can take longer than the gap: it loads the kernel's code, or copies to staging
+        memory. So a launch is what returned.
+        """
+        events, end = self.events, gaps[:, 1]
+        following = np.minimum(np.searchsorted(events.start, end), len(events) - 1)
+        launch, done = events.launch[following], events.launched[following]
+        known = (launch >= 0) & (events.start[following] >= end)
+        # The first kernel of a CUDA graph ran, so the others had been launched by the same call.
+        runs = (following > 0) & (events.launch[following - 1] == launch)
+        late = np.clip(np.where(runs, launch, done), gaps[:, 0], end) - gaps[:, 0]
+        return late, known, events.thread[following]
+
+
+def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str | None, int]:
+    """The innermost named call that takes most of the stretch, else the one that takes longest."""
+    calls = timeline.calls
+    there = (calls.thread == thread) & (calls.start < end) & (calls.end > start)
+    shared = np.minimum(calls.end[there], end) - np.maximum(calls.start[there], start)
+    names: Counter[str] = Counter()
+    for key, amount in zip(calls.name[there].tolist(), shared.tolist(), strict=True):
+        if name := timeline.call_names.get(key):
+            names[name] += amount
+    if not names:
+        return None, 0
+    filling = [name for name, amount in names.items() if amount > _MOST * (end - start)]
+    # Calls are in order of start, so the last that fills the gap is the innermost.
+    name = filling[-1] if filling else max(names, key=lambda n: names[n])
+    return name, min(names[name], end - start)
 
 
 def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> DeviceEvents:

@@ -186,8 +186,8 @@ class IdleGap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceUse:
-    """How one device was used.
+class TimelineDevice:
+    """One device of a timeline and how it was used.
 
     ``use`` sums the steps that count; ``span_s`` is from their first event to their last, as
     Holistic Trace Analysis counts, and ``span_idle_s`` the idle time within. ``steady`` says
@@ -197,8 +197,8 @@ class DeviceUse:
 
     index: int
     device: Device
-    use: Use | None
-    steps: tuple[StepUse, ...]
+    use: Use | None = None
+    steps: tuple[StepUse, ...] = ()
     kernels: tuple[KernelShare, ...]
     apart: tuple[KernelShare, ...]
     gaps: tuple[IdleGap, ...] = ()
@@ -218,6 +218,11 @@ class DeviceUse:
         """The sum of all kernels' times."""
         ran = (*self.kernels, *self.apart)
         return sum(k.total_s for k in ran if k.apart is not Apart.COPY)
+
+    @property
+    def chosen(self) -> tuple[KernelShare, ...]:
+        """The kernels that deserve ncu."""
+        return tuple(k for k in self.kernels if k.chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,14 +254,14 @@ class Selection:
     file: str
     format: Format
     steps: Steps
-    devices: tuple[DeviceUse, ...]
+    devices: tuple[TimelineDevice, ...]
     device: int
     truncated: bool = False
     requests: tuple[ProfileRequest, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property
-    def selected(self) -> DeviceUse:
+    def selected(self) -> TimelineDevice:
         """The device whose kernels are ranked."""
         return next(d for d in self.devices if d.index == self.device)
 
@@ -268,4 +273,4 @@ class Selection:
     @property
     def chosen(self) -> tuple[KernelShare, ...]:
         """Those that deserve ncu."""
-        return tuple(k for k in self.kernels if k.chosen)
+        return self.selected.chosen

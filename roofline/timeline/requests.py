@@ -41,15 +41,16 @@ class _Scope:
 
 
 def profile_requests(
-    part: DeviceEvents, chosen: tuple[KernelShare, ...], warmup_steps: int
+    part: DeviceEvents | None, chosen: tuple[KernelShare, ...], warmup_steps: int
 ) -> tuple[ProfileRequest, ...]:
     """Runs that capture ``chosen``: as few as profile few launches that are not wanted.
 
-    ``warmup_steps`` are skipped where the steps before the recording are not known.
+    ``part`` is ``None`` where nothing is known about the order of launches. ``warmup_steps`` are
+    skipped where the steps before the recording are not known.
     """
-    scope = _scope(part, warmup_steps) if chosen else None
+    scope = _scope(part, warmup_steps) if chosen and part is not None else None
     if scope is None:
-        return first_of_each(chosen)
+        return _first_of_each(chosen)
     requests: list[ProfileRequest] = []
     missed: list[KernelShare] = []
     for kernel in chosen:
@@ -64,10 +65,10 @@ def profile_requests(
                 missed.append(kernel)
             else:
                 requests.append(alone)
-    return (*requests, *first_of_each(tuple(missed)))
+    return (*requests, *_first_of_each(tuple(missed)))
 
 
-def first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
+def _first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
     """One run for all, where nothing is known about the order of launches."""
     if not chosen:
         return ()

@@ -16,19 +16,20 @@ from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work
-from roofline.timeline.gaps import host_late_s, largest_gaps
 from roofline.timeline.model import (
     Apart,
     Criteria,
-    DeviceUse,
     First,
     KernelShare,
     Selection,
+    Steps,
+    TimelineDevice,
     Use,
 )
-from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
-from roofline.timeline.requests import first_of_each, profile_requests
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
+from roofline.timeline.requests import profile_requests
 
+_APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MOST = 0.5  # of the idle time
 _MUCH = 0.05  # of the wall time
@@ -49,33 +50,35 @@ def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
         UsageError: no step is left, or an expression is wrong.
 
     """
-    kind = _kinds(timeline.identities, criteria.communication)
+    added = None
+    if criteria.communication is not None:
+        added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
+    kind = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
     groups = Groups.make(timeline.identities, kind, by_name=criteria.by_name)
+    parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
-        return _select_by_sums(timeline, groups, criteria)
-    parts = _parts(timeline, groups, criteria)
-    index = _device({d: p.occupancy.use.kernel_s for d, p in parts.items()}, criteria.device)
-    devices = {d: _use(p, groups, criteria) for d, p in parts.items()}
-    part = parts[index]
+        devices = {d.index: d for d in _sums(timeline, groups, criteria)}
+    else:
+        parts = _parts(timeline, groups, criteria)
+        devices = {i: _measured(part, groups, criteria) for i, part in parts.items()}
+    index = _device(devices, criteria.device)
+    part = parts.get(index)
+    steps: Steps = "window" if criteria.window else "recording"
+    if timeline.totals:
+        steps = "summary"
+    elif part is not None and part.ranged:
+        steps = "ranges"
+    notes = () if part is None else _notes(part, devices, criteria)
     return Selection(
         file=timeline.file,
         format=timeline.format,
-        steps="ranges" if part.ranged else "window" if criteria.window else "recording",
+        steps=steps,
         devices=tuple(devices.values()),
         device=index,
-        requests=profile_requests(
-            part, _chosen(devices[index]), warmup_steps=criteria.warmup_steps
-        ),
-        notes=(*timeline.notes, *_notes(part, devices, criteria)),
+        truncated=timeline.truncated,
+        requests=profile_requests(part, devices[index].chosen, criteria.warmup_steps),
+        notes=(*timeline.notes, *notes),
     )
-
-
-def _kinds(identities: tuple[Identity, ...], communication: str | None) -> Kinds:
-    """COMPUTE, COMMUNICATION or COPY of each identity."""
-    added = None
-    if communication is not None:
-        added = compiled(communication, flags=re.IGNORECASE, option="--communication")
-    return np.array([kind_of(i, added) for i in identities], dtype=np.int8)
 
 
 def kind_of(identity: Identity, added: re.Pattern[str] | None = None) -> int:
@@ -104,33 +107,34 @@ def _parts(timeline: Timeline, groups: Groups, criteria: Criteria) -> dict[int, 
     return parts
 
 
-def _device(busy: dict[int, float], asked: int | None) -> int:
+def _device(devices: dict[int, TimelineDevice], asked: int | None) -> int:
     """The device asked for, else the one that kernels kept busy longest."""
     if asked is None:
-        return max(busy, key=lambda d: (busy[d], -d))
-    if asked not in busy:
-        there = ", ".join(map(str, busy))
+        busy = {i: (d.use or d).kernel_s for i, d in devices.items()}
+        return max(busy, key=lambda i: (busy[i], -i))
+    if asked not in devices:
+        there = ", ".join(map(str, devices))
         raise InputError(f"no kernel ran on device {asked}", hint=f"--device with one of: {there}")
     return asked
 
 
-def _use(part: DeviceEvents, groups: Groups, criteria: Criteria) -> DeviceUse:
+def _measured(part: DeviceEvents, groups: Groups, criteria: Criteria) -> TimelineDevice:
     """All figures of one device."""
     found = part.occupancy
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
     kernels, apart = _shares(part.index, groups, criteria, instances, found.total, part=part)
     span_s, span_idle_s = part.span_s()
-    return DeviceUse(
+    return TimelineDevice(
         index=part.index,
         device=part.timeline.devices.get(part.index, Device(index=part.index)),
         use=found.use,
         steps=part.steps(),
         kernels=kernels,
         apart=apart,
-        gaps=largest_gaps(part.timeline, part.events, found.gaps),
+        gaps=part.largest_gaps(),
         span_s=span_s,
         span_idle_s=span_idle_s,
-        host_late_s=host_late_s(part.events, found.gaps),
+        host_late_s=part.host_late_s(),
         steady=part.steady,
         first=_first(found.use),
     )
@@ -166,6 +170,9 @@ def _shares(
     shares = []
     for g in np.flatnonzero(instances if part is None else total).tolist():
         identity, number, total_ns = groups.identities[g], int(instances[g]), total[g].item()
+        apart = _APART.get(groups.kind[g])
+        if apart is None and number and total_ns / number < _SHORT_NS:
+            apart = Apart.SHORT
         exposed = wall = None
         if part is not None:
             found = part.occupancy
@@ -184,69 +191,28 @@ def _shares(
                 kernel_share=None if groups.kind[g] == COPY else total_ns / kernels_ns,
                 exposed_share=exposed,
                 wall_share=wall,
-                apart=_apart(groups.kind[g], total_ns / number if number else None),
+                apart=apart,
             )
         )
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
-    worth = [s for s in shares if s.apart is None and _size(s) >= criteria.min_share]
-    chosen = {id(s) for s in worth[: criteria.top]}
-    kernels = (replace(s, chosen=id(s) in chosen) for s in shares if s.apart is None)
+    kernels, left = [], criteria.top
+    for share in (s for s in shares if s.apart is None):
+        size = share.kernel_share if share.wall_share is None else share.wall_share
+        chosen = left > 0 and (size or 0) >= criteria.min_share
+        left -= chosen
+        kernels.append(replace(share, chosen=chosen))
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
 
 
-def _size(share: KernelShare) -> float:
-    return (share.kernel_share if share.wall_share is None else share.wall_share) or 0
+def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[TimelineDevice]:
+    """Every device that ran kernels, by the sums of their times: a summary or a truncated trace.
 
-
-def _apart(kind: int, mean_ns: float | None) -> Apart | None:
-    if kind == COPY:
-        return Apart.COPY
-    if kind == COMMUNICATION:
-        return Apart.COMMUNICATION
-    return Apart.SHORT if mean_ns is not None and mean_ns < _SHORT_NS else None
-
-
-def _chosen(device: DeviceUse) -> tuple[KernelShare, ...]:
-    return tuple(k for k in device.kernels if k.chosen)
-
-
-# --- sums alone: a summary, or a trace that ends in the middle
-
-
-def _select_by_sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Selection:
-    """Choose by share of kernel time, where nothing is known of the wall time.
+    Nothing is known of the wall time, so kernels are chosen by their share of kernel time.
 
     Raises:
         InputError: a device or a stretch of time is asked for that is not known.
 
     """
-    _refuse_stretches(timeline, criteria)
-    devices: dict[int, DeviceUse] = {}
-    for index, instances, total in _sums(timeline, groups):
-        kernels, apart = _shares(index, groups, criteria, instances, total)
-        if any(s.kernel_share is not None for s in (*kernels, *apart)):
-            devices[index] = DeviceUse(
-                index=index,
-                device=timeline.devices.get(index, Device(index=index)),
-                use=None,
-                steps=(),
-                kernels=kernels,
-                apart=apart,
-            )
-    index = _device({d: use.kernel_s for d, use in devices.items()}, criteria.device)
-    return Selection(
-        file=timeline.file,
-        format=timeline.format,
-        steps="summary" if timeline.totals else "recording",
-        devices=tuple(devices.values()),
-        device=index,
-        truncated=timeline.truncated,
-        requests=first_of_each(_chosen(devices[index])),
-        notes=timeline.notes,
-    )
-
-
-def _refuse_stretches(timeline: Timeline, criteria: Criteria) -> None:
     if timeline.totals and (criteria.device is not None or criteria.window):
         raise InputError(
             f"{timeline.file} is a summary",
@@ -259,27 +225,30 @@ def _refuse_stretches(timeline: Timeline, criteria: Criteria) -> None:
             why="any stretch of it may lack events, so none can be looked at by itself",
             hint="copy the trace again or record a new one; or no --start, --end and --keep",
         )
+    parts: list[tuple[int, Integers, Any, Any]] = []  # device, groups, instances, times in ns
+    if totals := timeline.totals:
+        numbers = [t.instances for t in totals], [t.total_ns for t in totals]
+        parts.append((0, groups.of, *numbers))
+    for index in np.unique(timeline.events.device).tolist():
+        events = timeline.events.where(timeline.events.device == index)
+        parts.append((index, groups.of[events.identity], None, events.end - events.start))
+    for index, group, instances, total_ns in parts:
+        sums = np.bincount(group, instances), np.bincount(group, total_ns)
+        kernels, apart = _shares(index, groups, criteria, *sums)
+        if any(s.kernel_share is not None for s in (*kernels, *apart)):
+            device = timeline.devices.get(index, Device(index=index))
+            yield TimelineDevice(index=index, device=device, kernels=kernels, apart=apart)
 
 
-def _sums(timeline: Timeline, groups: Groups) -> Iterator[tuple[int, Integers, NDArray[Any]]]:
-    """For each device: how often each group ran, and for how long, in ns."""
-    if timeline.totals:
-        instances = np.bincount(groups.of, weights=[t.instances for t in timeline.totals])
-        yield 0, instances, np.bincount(groups.of, weights=[t.total_ns for t in timeline.totals])
-        return
-    for device in np.unique(timeline.events.device).tolist():
-        events = timeline.events.where(timeline.events.device == device)
-        group = groups.of[events.identity]
-        yield device, np.bincount(group), np.bincount(group, weights=events.end - events.start)
-
-
-# --- what a reader must know about steps, devices and bounds
-
-
-def _notes(part: DeviceEvents, devices: dict[int, DeviceUse], criteria: Criteria) -> Iterator[Note]:
-    """Notes on the device of ``part``, whose figures are among ``devices``."""
+def _notes(
+    part: DeviceEvents, devices: dict[int, TimelineDevice], criteria: Criteria
+) -> Iterator[Note]:
+    """What must be known about the steps, the device of ``part`` and its bounds."""
     device = devices[part.index]
-    yield from _notes_on_steps(part, device, criteria)
+    if part.ranged:
+        yield from _notes_on_steps(part, device)
+    elif not criteria.window:
+        yield Note(code="no_steps")
     if others := [d for d in devices if d != part.index]:
         yield Note(code="other_devices", facts={"devices": ", ".join(map(str, others))})
     processes = np.unique(part.events.process)
@@ -291,18 +260,13 @@ def _notes(part: DeviceEvents, devices: dict[int, DeviceUse], criteria: Criteria
         yield Note(code="host_late", facts={"late_share": late / use.idle_s})
     if device.first in (First.COMMUNICATION, First.COPIES):
         yield Note(code="not_kernels")
-    chosen = _chosen(device)
-    if not chosen:
+    if not device.chosen:
         yield Note(code="none_chosen", facts={"min_share": criteria.min_share})
-    if any((k.wall_share or 0) - (k.exposed_share or 0) > _WIDE for k in chosen):
+    if any((k.wall_share or 0) - (k.exposed_share or 0) > _WIDE for k in device.chosen):
         yield Note(code="overlap")
 
 
-def _notes_on_steps(part: DeviceEvents, device: DeviceUse, criteria: Criteria) -> Iterator[Note]:
-    if not part.ranged:
-        if not criteria.window:
-            yield Note(code="no_steps")
-        return
+def _notes_on_steps(part: DeviceEvents, device: TimelineDevice) -> Iterator[Note]:
     empty = sum(not device.steps[i].launches for i in part.kept)
     if len(part.windows) > _MANY or 2 * empty > len(part.kept):
         facts = {"ranges": len(part.windows), "empty": empty, "counted": len(part.kept)}

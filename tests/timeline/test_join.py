@@ -11,7 +11,7 @@ from roofline.model import Device
 from roofline.render import joined as render_joined
 from roofline.render.selection_json import joined_document
 from roofline.timeline.join import join
-from roofline.timeline.model import Apart, DeviceUse, KernelShare, Selection, Use
+from roofline.timeline.model import Apart, KernelShare, Selection, TimelineDevice, Use
 from tests.makers import analysis, measurement, result, verdict
 
 
@@ -42,7 +42,7 @@ def selection(*kernels: KernelShare, apart: tuple[KernelShare, ...] = ()) -> Sel
         exposed_copy_s=0.0,
         busy_s=0.9,
     )
-    device = DeviceUse(
+    device = TimelineDevice(
         index=0, device=Device(name="NVIDIA Toy"), use=use, steps=(), kernels=kernels, apart=apart
     )
     return Selection(file="t.json", format="kineto", steps="recording", devices=(device,), device=0)
