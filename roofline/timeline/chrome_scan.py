@@ -23,7 +23,7 @@ _END = re.compile(rb"\}\s*(?:,\s*)?\]")
 _TRIES = 8  # cuts tried before a piece counts as damaged
 _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
-_STRAY_BACKSLASH = re.compile(r'\\(?!["\\/bfnrtu])')
+_STRAY_BACKSLASH = re.compile(rb'\\(?!["\\/bfnrtu])')
 
 Sizes = tuple[int, ...]
 Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
@@ -72,15 +72,20 @@ def decode(piece: bytes) -> list[Event] | None:
 
 
 def decode_leniently(piece: bytes) -> list[Event] | None:
-    """The same, slowly: with values of other types than the format has.
+    """The same, slowly: with values of other types than the format has."""
+    found = _json(b"[%b]" % piece)
+    return None if found is None else [_event(e) for e in found if isinstance(e, dict)]
+
+
+def _json(text: bytes) -> Any:
+    """What ``text`` says, ``None`` where it is not JSON.
 
     Control characters, bad UTF-8 and NaN, which occur in real traces, are let through.
     """
     try:
-        found = json.loads(f"[{piece.decode('utf-8', 'replace')}]", strict=False)
+        return json.loads(text.decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
         return None
-    return [_event(e) for e in found if isinstance(e, dict)]
 
 
 def _event(raw: dict[str, Any]) -> Event:
@@ -143,8 +148,7 @@ class Scan:
                 yield self._last()
                 return
             self._buffer += block
-            cut = next(_cuts(self._buffer), None)
-            events = None if cut is None else self._piece(*cut)
+            events = self._piece()
             if events is not None:
                 yield events
 
@@ -178,29 +182,21 @@ class Scan:
         return False
 
     def _keep(self, text: bytes) -> None:
-        try:
-            found = json.loads(text.decode("utf-8", "replace"), strict=False)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(found, dict):
+        if isinstance(found := _json(text), dict):
             self.metadata |= {k: v for k, v in found.items() if k != "traceEvents"}
 
-    def _piece(self, end: int, rest: int) -> list[Event] | None:
+    def _piece(self) -> list[Event] | None:
         """The events before a cut; ``_buffer`` keeps what follows. ``None``: read on first."""
-        events = decode(self._buffer[:end])
-        if events is not None:
-            self._buffer = self._buffer[rest:]
-            return events
-        if (ended := self._up_to_end()) is not None:
-            return ended
-        for tried, (earlier, after) in enumerate(_cuts(self._buffer)):
-            if tried and (events := decode(self._buffer[:earlier])) is not None:
-                self._buffer = self._buffer[after:]
+        cuts = _cuts(self._buffer)
+        for tried, (end, rest) in enumerate(cuts):
+            if (events := decode(self._buffer[:end])) is not None:
+                self._buffer = self._buffer[rest:]
                 return events
-            if tried == _TRIES:
-                break
-        if len(self._buffer) < max(2 * self.piece_bytes, _PATIENCE):
+            if not tried and (events := self._up_to_end()) is not None:
+                return events
+        if not cuts or len(self._buffer) < max(2 * self.piece_bytes, _PATIENCE):
             return None  # the cuts may lie in one event that is larger than what was read
+        end, rest = cuts[0]
         damaged, self._buffer = self._buffer[:end], self._buffer[rest:]
         return self._salvage(damaged)
 
@@ -221,8 +217,6 @@ class Scan:
                 # The format lets a bare list go without its closing bracket.
                 self.truncated = cut_short or tried > 0 or not self._bare
                 return events
-            if tried == _TRIES:
-                break
         return self._salvage(self._buffer)
 
     def _up_to_end(self) -> list[Event] | None:
@@ -242,7 +236,7 @@ class Scan:
             tail = self._buffer[end:].strip()
             if self._bare and not tail:
                 return start, end
-            if not self._bare and _is_json(b"{" + tail.removeprefix(b",")):
+            if not self._bare and _json(b"{" + tail.removeprefix(b",")) is not None:
                 return start, end
         return None
 
@@ -262,7 +256,10 @@ class Scan:
         i = 0
         while i < len(bounds) - 1:
             for j in range(i + 1, min(i + _NESTING, len(bounds) - 1) + 1):
-                found = _mend(damaged[bounds[i] : bounds[j]].rstrip().rstrip(b","))
+                piece = damaged[bounds[i] : bounds[j]].rstrip().rstrip(b",")
+                found = decode_leniently(piece)
+                if found is None:
+                    found = decode_leniently(_STRAY_BACKSLASH.sub(rb"\\\\", piece))
                 if found is not None:
                     events += found
                     i = j
@@ -273,28 +270,13 @@ class Scan:
         return events
 
 
-def _is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _mend(piece: bytes) -> list[Event] | None:
-    if (found := decode_leniently(piece)) is not None:
-        return found
-    text = _STRAY_BACKSLASH.sub(r"\\\\", piece.decode("utf-8", "replace"))
-    return decode_leniently(text.encode())
-
-
-def _cuts(buffer: bytes) -> Iterator[tuple[int, int]]:
-    """Places from the back where an object ends and another begins: (end of one, start of next)."""
+def _cuts(buffer: bytes) -> list[tuple[int, int]]:
+    """Where an object ends and another begins, a few from the back: (end of one, start of next)."""
+    found: list[tuple[int, int]] = []
     position = len(buffer)
-    while (position := buffer.rfind(b"{", 0, position)) > 0:
-        before = buffer[max(position - 256, 0) : position].rstrip()
-        if not before.endswith(b","):
-            continue
-        before = before[:-1].rstrip()
-        if before.endswith(b"}"):
-            yield max(position - 256, 0) + len(before), position
+    while len(found) <= _TRIES and (position := buffer.rfind(b"{", 0, position)) > 0:
+        head = max(position - 256, 0)
+        before = buffer[head:position].rstrip()
+        if before.endswith(b",") and (before := before[:-1].rstrip()).endswith(b"}"):
+            found.append((head + len(before), position))
+    return found

@@ -60,11 +60,10 @@ def profile_requests(
                 requests[i] = joined
                 break
         else:
-            alone = _request(scope, (kernel,))
-            if alone is None:
-                missed.append(kernel)
-            else:
+            if alone := _request(scope, (kernel,)):
                 requests.append(alone)
+            else:
+                missed.append(kernel)
     return (*requests, *_first_of_each(tuple(missed)))
 
 
@@ -75,16 +74,18 @@ def _first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...
     # Several kernels of a library can share a function's name; the mangled name is exact.
     mangled = [k.mangled for k in chosen if k.mangled is not None]
     exact = len(mangled) == len(chosen)
-    request = ProfileRequest(
-        kernels=chosen,
-        names=tuple(dict.fromkeys(mangled if exact else (k.base_name for k in chosen))),
-        name_base="mangled" if exact else "function",
-        basis=Basis.UNKNOWN,
-        launch_count=1,
-        per_config=True,
-        notes=(Note(code="instance_unknown"),),
+    names = mangled if exact else [k.base_name for k in chosen]
+    return (
+        ProfileRequest(
+            kernels=chosen,
+            names=tuple(dict.fromkeys(names)),
+            name_base="mangled" if exact else "function",
+            basis=Basis.UNKNOWN,
+            launch_count=1,
+            per_config=True,
+            notes=(Note(code="instance_unknown"),),
+        ),
     )
-    return (request,)
 
 
 def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
@@ -113,25 +114,23 @@ def _in_step(part: DeviceEvents, identity: Integers, step: Integers, warmup_step
     nvtx = part.windows[place].nvtx
     same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
     exact = nvtx is not None and len(same) == 1
-    if part.timeline.from_start and not exact:
-        within = np.isin(step, same) if nvtx is not None else np.ones(len(step), dtype=bool)
-        return _Scope(
-            part=part,
-            identity=identity[within],
-            allowed=step[within] == place,
-            basis=Basis.COUNTED if nvtx is None else Basis.RANGE,
-            nvtx=nvtx,
-        )
-    inside = identity[step == place]
-    estimate = Note(code="instance_estimated", facts={"warmup_steps": warmup_steps})
+    within = step == place
+    basis, repeats = Basis.RANGE, 0
+    notes: tuple[Note, ...] = ()
+    if not exact and part.timeline.from_start:
+        within = np.isin(step, same) if nvtx is not None else np.ones_like(within)
+        basis = Basis.COUNTED if nvtx is None else Basis.RANGE
+    elif not exact:
+        basis, repeats = Basis.ESTIMATED, warmup_steps
+        notes = (Note(code="instance_estimated", facts={"warmup_steps": warmup_steps}),)
     return _Scope(
         part=part,
-        identity=inside,
-        allowed=np.ones(len(inside), dtype=bool),
-        basis=Basis.RANGE if exact else Basis.ESTIMATED,
-        repeats=0 if exact else warmup_steps,
+        identity=identity[within],
+        allowed=step[within] == place,
+        basis=basis,
+        repeats=repeats,
         nvtx=nvtx,
-        notes=() if exact else (estimate,),
+        notes=notes,
     )
 
 

@@ -57,12 +57,10 @@ def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) 
     The step is the one in which it was launched; where that is not known, the one in which it
     started to run.
     """
-    by_start = _place(events.start, windows)
-    return (
-        np.where(events.launch >= 0, _place(events.launch, ranges), by_start)
-        if ranges
-        else by_start
-    )
+    started = _place(events.start, windows)
+    if not ranges:
+        return started
+    return np.where(events.launch >= 0, _place(events.launch, ranges), started)
 
 
 def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:
@@ -76,11 +74,9 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     if (compute & (step >= 0)).any():
         step = np.where(compute, step, -1)
     first, last = _extent(events, step, len(ranges))
-    edges: list[int] = []
-    done = 0
-    for i, found in enumerate(ranges):
-        edges.append(min(max(found.start, done), int(first[i])))
-        done = max(done, int(last[i]))
+    starts, done = np.array([r.start for r in ranges]), np.maximum.accumulate(last)
+    # A step begins when what was launched before it is done, but not after its own first work.
+    edges = np.minimum(np.maximum(starts, np.concatenate([[0], done[:-1]])), first).tolist()
     windows = []
     for i, found in enumerate(ranges):
         end = max(found.end, int(ends[i]))
@@ -128,18 +124,14 @@ def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
 
     """
     last = len(windows)
-
-    def why(number: int) -> LeftOut | None:
-        if isinstance(keep, tuple):
-            return None if keep[0] <= number <= keep[1] else "not_asked"
-        if keep == "all" or last < 3:
-            return None
-        return "first" if number == 1 else "last" if number == last else None
-
-    marked = [replace(w, left_out=why(w.number)) for w in windows]
-    if not any(w.left_out is None for w in marked):
+    why: dict[int, LeftOut] = {}
+    if isinstance(keep, tuple):
+        why = {n: "not_asked" for n in range(1, last + 1) if not keep[0] <= n <= keep[1]}
+    elif keep == "inner" and last >= 3:
+        why = {1: "first", last: "last"}
+    if len(why) == last:
         raise UsageError(f"no step is left: there are {last}", hint="--keep all")
-    return marked
+    return [replace(w, left_out=why.get(w.number)) for w in windows]
 
 
 def _place(times: Integers, intervals: Sequence[Range] | Sequence[Window]) -> Integers:
