@@ -10,6 +10,7 @@ a process of its own, several times: the fastest run counts. Peak memory is the 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import resource
@@ -17,9 +18,12 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing, redirect_stdout
 from pathlib import Path
+from typing import Any
 
+from roofline.cli import cli
 from roofline.process import run_quietly
 
 NAMES = [
@@ -79,11 +83,6 @@ def run(path: Path, words: list[str]) -> tuple[float, float, int]:
 
 def measure(path: str, *words: str) -> None:
     """Run the command in this process and print what it took as JSON."""
-    import io
-    from contextlib import redirect_stdout
-
-    from roofline.cli import cli
-
     options = ["--stream"] if "stream" in words else []
     options += ["--step", "^step"] if "step" in words else []
     out = io.StringIO()
@@ -98,180 +97,141 @@ def measure(path: str, *words: str) -> None:
 
 # --- a trace as PyTorch's profiler writes it ---------------------------------------------------
 
+HEAD = """{
+  "schemaVersion": 1,
+  "deviceProperties": [
+    {"id": 0, "name": "NVIDIA Toy", "computeMajor": 8, "computeMinor": 0}
+  ],
+  "traceEvents": [
+"""
+END = """
+  ],
+  "traceName": "toy.json",
+  "displayTimeUnit": "ms"
+}
+"""
+STEP = '"External id": %(i)d, "Ev Idx": %(i)d'
+OPERATOR = (
+    '"External id": %(i)d, "Sequence number": %(i)d, "Fwd thread id": 0, "Record function id": 0, '
+    '"Ev Idx": %(i)d, "Input Dims": [[128, 1024], [1024, 1024], []], "Concrete Inputs": ["", ""], '
+    '"Input type": ["float", "float", "Scalar"]'
+)
+CALL = '"External id": %(i)d, "cbid": 211, "correlation": %(correlation)d'
+KERNEL = (
+    '"External id": %(i)d, "queued": 0, "device": 0, "context": 1, "stream": %(stream)d, '
+    '"correlation": %(correlation)d, "registers per thread": 32, "shared memory": 0, '
+    '"blocks per SM": 1.5, "warps per SM": 12.0, "grid": [%(grid)d, 1, 1], "block": [256, 1, 1], '
+    '"est. achieved occupancy %%": 19'
+)
+
 
 def write_trace(path: Path, size: int) -> None:
     """A Kineto trace of about ``size`` bytes."""
     with path.open("w") as file:
-        file.write('{\n  "schemaVersion": 1,\n  "deviceProperties": [\n    ')
-        file.write('{"id": 0, "name": "NVIDIA Toy", "computeMajor": 8, "computeMinor": 0}\n  ],\n')
-        file.write('  "traceEvents": [\n')
+        file.write(HEAD)
         written, i = 0, 0
         while written < size:
             chunk = ",\n".join(_launch(i))
             file.write(chunk if i == 0 else f",\n{chunk}")
             written += len(chunk)
             i += 1
-        file.write('\n  ],\n  "traceName": "toy.json",\n  "displayTimeUnit": "ms"\n}\n')
+        file.write(END)
 
 
 def _launch(i: int) -> Iterator[str]:
     """What one launch leaves: operators, calls, arrows, the kernel; now and then a step."""
     name, ts = NAMES[i * 7 % len(NAMES)], 1_000_000 + i * PERIOD_US
     stream = 20 if name.startswith("nccl") else 7
+    host, gpu = (9, 9), (0, stream)
     if i % PER_STEP == 0:
-        yield _event(
-            "user_annotation",
-            f"ProfilerStep#{i // PER_STEP}",
-            9,
-            9,
-            ts,
-            PER_STEP * PERIOD_US - 1,
-            f'"External id": {i}, "Ev Idx": {i}',
-        )
+        step, lasted = f"ProfilerStep#{i // PER_STEP}", PER_STEP * PERIOD_US - 1
+        yield _event("user_annotation", step, host, ts, lasted, STEP % {"i": i})
     for depth, operator in enumerate(("aten::linear", "aten::addmm", "aten::empty")):
-        yield _event(
-            "cpu_op",
-            operator,
-            9,
-            9,
-            ts + depth + 0.25,
-            12 - 3 * depth,
-            f'"External id": {i}, "Sequence number": {i}, "Fwd thread id": 0, '
-            f'"Record function id": 0, "Ev Idx": {i}, '
-            '"Input Dims": [[128, 1024], [1024, 1024], []], "Concrete Inputs": ["", ""], '
-            '"Input type": ["float", "float", "Scalar"]',
-        )
-    for call, at in (("cudaGetLastError", 4), ("cudaLaunchKernel", 5)):
-        correlation = i + 1 if call == "cudaLaunchKernel" else 0
-        yield _event(
-            "cuda_runtime",
-            call,
-            9,
-            9,
-            ts + at,
-            2.125,
-            f'"External id": {i}, "cbid": 211, "correlation": {correlation}',
-        )
-    yield (
-        f'  {{\n    "ph": "s", "id": {i}, "pid": 9, "tid": 9, "ts": {ts + 5},\n'
-        '    "cat": "ac2g", "name": "ac2g"\n  }'
-    )
-    yield _event(
-        "kernel",
-        name,
-        0,
-        stream,
-        ts + 9.5,
-        8.125,
-        f'"External id": {i}, "queued": 0, "device": 0, "context": 1, '
-        f'"stream": {stream}, "correlation": {i + 1}, "registers per thread": 32, '
-        '"shared memory": 0, "blocks per SM": 1.5, "warps per SM": 12.0, '
-        f'"grid": [{64 + i * 7 % len(NAMES)}, 1, 1], "block": [256, 1, 1], '
-        '"est. achieved occupancy %": 19',
-    )
-    yield (
-        f'  {{\n    "ph": "f", "id": {i}, "pid": 0, "tid": {stream}, "ts": {ts + 9.5},\n'
-        '    "cat": "ac2g", "name": "ac2g", "bp": "e"\n  }'
-    )
+        at, lasted = ts + depth + 0.25, 12 - 3 * depth
+        yield _event("cpu_op", operator, host, at, lasted, OPERATOR % {"i": i})
+    for call, at, number in (("cudaGetLastError", 4, 0), ("cudaLaunchKernel", 5, i + 1)):
+        args = CALL % {"i": i, "correlation": number}
+        yield _event("cuda_runtime", call, host, ts + at, 2.125, args)
+    yield _arrow("s", i, host, ts + 5)
+    grid = 64 + i * 7 % len(NAMES)
+    args = KERNEL % {"i": i, "stream": stream, "correlation": i + 1, "grid": grid}
+    yield _event("kernel", name, gpu, ts + 9.5, 8.125, args)
+    yield _arrow("f", i, gpu, ts + 9.5)
 
 
-def _event(cat: str, name: str, pid: int, tid: int, ts: float, dur: float, args: str) -> str:
+def _event(cat: str, name: str, at: tuple[int, int], ts: float, dur: float, args: str) -> str:
     return (
-        f'  {{\n    "ph": "X", "cat": "{cat}", "name": "{name}", "pid": {pid}, "tid": {tid},\n'
+        f'  {{\n    "ph": "X", "cat": "{cat}", "name": "{name}", "pid": {at[0]}, "tid": {at[1]},\n'
         f'    "ts": {ts:.3f}, "dur": {dur:.3f},\n    "args": {{\n      {args}\n    }}\n  }}'
+    )
+
+
+def _arrow(end: str, i: int, at: tuple[int, int], ts: float) -> str:
+    more = ', "bp": "e"' if end == "f" else ""
+    return (
+        f'  {{\n    "ph": "{end}", "id": {i}, "pid": {at[0]}, "tid": {at[1]}, "ts": {ts},\n'
+        f'    "cat": "ac2g", "name": "ac2g"{more}\n  }}'
     )
 
 
 # --- an export as nsys writes it ---------------------------------------------------------------
 
-KERNEL_COLUMNS = (
-    "start end deviceId contextId greenContextId streamId correlationId globalPid demangledName "
-    "shortName mangledName launchType cacheConfig registersPerThread gridX gridY gridZ blockX "
-    "blockY blockZ staticSharedMemory dynamicSharedMemory localMemoryPerThread localMemoryTotal "
-    "gridId sharedMemoryExecuted graphNodeId sharedMemoryLimitConfig"
-).split()
+TABLES = {
+    "StringIds": "id value",
+    "CUPTI_ACTIVITY_KIND_KERNEL": "start end deviceId contextId greenContextId streamId "
+    "correlationId globalPid demangledName shortName mangledName launchType cacheConfig "
+    "registersPerThread gridX gridY gridZ blockX blockY blockZ staticSharedMemory "
+    "dynamicSharedMemory localMemoryPerThread localMemoryTotal gridId sharedMemoryExecuted "
+    "graphNodeId sharedMemoryLimitConfig",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "start end eventClass globalTid correlationId nameId "
+    "returnValue callchainId",
+    "NVTX_EVENTS": "start end eventType text globalTid textId domainId",
+}
+TEXTS = ("value", "text")
 
 
 def write_export(path: Path, kernels: int) -> None:
     """An export of ``kernels`` launches, each with its call."""
-    process, thread = 4711 << 24, 4711 << 24 | 4711
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
-        texts = [
-            (i, n)
-            for i, n in enumerate(
-                [*NAMES, *(f"_Z{i}" for i in range(40)), "cudaLaunchKernel_v7000"]
+    process, thread, period = 4711 << 24, 4711 << 24 | 4711, PERIOD_US * 1000
+    texts = [*NAMES, *(f"_Z{i}" for i in range(40)), "cudaLaunchKernel_v7000"]
+    launches = [(i, i * 7 % 40, 10**9 + i * period) for i in range(kernels)]
+    where, how, end = (0, 1, None, 7), (1, 0, 32), (0, None, 0)
+    sizes = (1, 1, 256, 1, 1, 0, 0, 0, 0)  # of the rest of the grid, the block, and memory
+    rows: dict[str, Iterable[tuple[Any, ...]]] = {
+        "StringIds": enumerate(texts),
+        "CUPTI_ACTIVITY_KIND_KERNEL": (
+            (
+                t + 9000,
+                t + 17000,
+                *where,
+                i + 1,
+                process,
+                k,
+                k,
+                k + 40,
+                *how,
+                64 + k,
+                *sizes,
+                i,
+                *end,
             )
-        ]
-        db.executemany("INSERT INTO StringIds VALUES (?, ?)", texts)
-        columns = ", ".join(f"{c} INTEGER" for c in KERNEL_COLUMNS)
-        db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})")
-        marks = ",".join("?" * len(KERNEL_COLUMNS))
-        db.executemany(
-            f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({marks})",
-            (
-                (
-                    t + 9000,
-                    t + 17000,
-                    0,
-                    1,
-                    None,
-                    7,
-                    i + 1,
-                    process,
-                    k,
-                    k,
-                    k + 40,
-                    1,
-                    0,
-                    32,
-                    64 + k,
-                    1,
-                    1,
-                    256,
-                    1,
-                    1,
-                    0,
-                    0,
-                    0,
-                    0,
-                    i,
-                    0,
-                    None,
-                    0,
-                )
-                for i, k, t in ((i, i * 7 % 40, 10**9 + i * 20_000) for i in range(kernels))
-            ),
-        )
-        db.execute(
-            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, "
-            "eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER, "
-            "returnValue INTEGER, callchainId INTEGER)"
-        )
-        db.executemany(
-            "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 80, 0, NULL)",
-            (
-                (t + 5000, t + 7000, thread, i + 1)
-                for i, t in ((i, 10**9 + i * 20_000) for i in range(kernels))
-            ),
-        )
-        db.execute(
-            "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, "
-            "text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER)"
-        )
-        db.executemany(
-            "INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?, NULL, 0)",
-            (
-                (
-                    10**9 + i * 20_000,
-                    10**9 + (i + PER_STEP) * 20_000 - 100,
-                    f"step {i // PER_STEP}",
-                    thread,
-                )
-                for i in range(0, kernels, PER_STEP)
-            ),
-        )
-    db.close()
+            for i, k, t in launches
+        ),
+        "CUPTI_ACTIVITY_KIND_RUNTIME": (
+            (t + 5000, t + 7000, 0, thread, i + 1, 80, 0, None) for i, _, t in launches
+        ),
+        "NVTX_EVENTS": (
+            (t, t + PER_STEP * period - 100, 59, f"step {i // PER_STEP}", thread, None, 0)
+            for i, _, t in launches[::PER_STEP]
+        ),
+    }
+    with closing(sqlite3.connect(path)) as db, db:
+        for table, columns in TABLES.items():
+            names = columns.split()
+            types = (f"{name} {'TEXT' if name in TEXTS else 'INTEGER'}" for name in names)
+            db.execute(f"CREATE TABLE {table} ({', '.join(types)})")
+            marks = ",".join("?" * len(names))
+            db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows[table])
 
 
 if __name__ == "__main__":
