@@ -192,7 +192,7 @@ TEXTS = ("value", "text")
 
 def write_export(path: Path, kernels: int) -> None:
     """An export of ``kernels`` launches, each with its call."""
-    process, thread, period = 4711 << 24, 4711 << 24 | 4711, PERIOD_US * 1000
+    pid, thread, period = 4711 << 24, 4711 << 24 | 4711, PERIOD_US * 1000
     texts = [*NAMES, *(f"_Z{i}" for i in range(40)), "cudaLaunchKernel_v7000"]
     launches = [(i, i * 7 % 40, 10**9 + i * period) for i in range(kernels)]
     where, how, end = (0, 1, None, 7), (1, 0, 32), (0, None, 0)
@@ -200,21 +200,7 @@ def write_export(path: Path, kernels: int) -> None:
     rows: dict[str, Iterable[tuple[Any, ...]]] = {
         "StringIds": enumerate(texts),
         "CUPTI_ACTIVITY_KIND_KERNEL": (
-            (
-                t + 9000,
-                t + 17000,
-                *where,
-                i + 1,
-                process,
-                k,
-                k,
-                k + 40,
-                *how,
-                64 + k,
-                *sizes,
-                i,
-                *end,
-            )
+            (t + 9000, t + 17000, *where, i + 1, pid, k, k, k + 40, *how, 64 + k, *sizes, i, *end)
             for i, k, t in launches
         ),
         "CUPTI_ACTIVITY_KIND_RUNTIME": (

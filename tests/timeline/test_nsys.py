@@ -154,9 +154,8 @@ def test_ordinals_become_gpu_indices(tmp_path: Path):
     # Two processes, each seeing one GPU as its device 0.
     made = export(tmp_path)
     made.db.execute("CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid)")
-    made.db.execute(
-        "CREATE TABLE TARGET_INFO_GPU (id, name, computeMajor, computeMinor, smCount, totalMemory)"
-    )
+    gpu = "TARGET_INFO_GPU (id, name, computeMajor, computeMinor, smCount, totalMemory)"
+    made.db.execute(f"CREATE TABLE {gpu}")
     made.db.executemany("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, 0, ?)", [(0, 1), (3, 2)])
     made.db.execute("INSERT INTO TARGET_INFO_GPU VALUES (3, 'NVIDIA H100', 9, 0, 132, 8e10)")
     made.kernel("k", 1, 2, pid=1)

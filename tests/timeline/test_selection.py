@@ -14,7 +14,7 @@ from roofline.render.selection import bounds, gaps
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
 from roofline.timeline.join import share_of
-from roofline.timeline.model import Apart, Criteria, First, Selection
+from roofline.timeline.model import Apart, Criteria, First, Selection, Use
 from tests.makers import measurement
 from tests.timeline.made import call, copy, kernel, launched, step, trace, write
 
@@ -26,6 +26,11 @@ def chosen(folder: Path, *events: Any, step: str | None = None, **wanted: Any) -
     return select(timeline, Criteria(**wanted))
 
 
+def used(selection: Selection) -> Use:
+    assert selection.selected.use is not None
+    return selection.selected.use
+
+
 def us(seconds: float | None) -> float:
     assert seconds is not None
     return round(seconds * 1e6, 3)
@@ -34,13 +39,9 @@ def us(seconds: float | None) -> float:
 def test_the_two_bounds_are_different_numbers(tmp_path: Path):
     # A step of 120 us with 64 busy: without gaps 120 / 64, with free kernels 120 / 56.
     selection = chosen(
-        tmp_path,
-        step(1, 1000, 120),
-        launched(1, "a", 1010, 40),
-        launched(2, "b", 1080, 24),
+        tmp_path, step(1, 1000, 120), launched(1, "a", 1010, 40), launched(2, "b", 1080, 24)
     )
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert us(use.wall_s) == 120
     assert us(use.idle_s) == 56
     assert use.without_gaps_at_most == pytest.approx(1.875)
@@ -55,8 +56,7 @@ def test_the_two_bounds_are_different_numbers(tmp_path: Path):
 def test_gaps_come_first_where_they_are_worth_more(tmp_path: Path):
     # Busy 16 of 100: gaps at most 6.25x, kernels at most 1.19x.
     selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 10, 16))
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert selection.selected.first is First.GAPS
     assert use.without_gaps_at_most == pytest.approx(6.25)
     assert use.without_kernels_at_most == pytest.approx(1 / 0.84)
@@ -66,14 +66,9 @@ def test_gaps_come_first_where_they_are_worth_more(tmp_path: Path):
 def test_gaps_are_compared_with_kernels_that_ncu_can_help(tmp_path: Path):
     # Of 100: idle 45, compute 35, all-reduce 20. All kernels together are more than the gaps, but
     # nobody can free the all-reduce with ncu: compute alone buys 1 / 0.65, the gaps 1 / 0.55.
-    selection = chosen(
-        tmp_path,
-        step(1, 0, 100),
-        launched(1, "a", 10, 35),
-        launched(2, "ncclDevKernel_AllReduce", 60, 20, stream=9),
-    )
-    use = selection.selected.use
-    assert use is not None
+    reduce = launched(2, "ncclDevKernel_AllReduce", 60, 20, stream=9)
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 10, 35), reduce)
+    use = used(selection)
     assert selection.selected.first is First.GAPS
     assert use.without_gaps_at_most == pytest.approx(1 / 0.55)
     assert use.without_kernels_at_most == pytest.approx(1 / 0.45)
@@ -85,15 +80,10 @@ def test_gaps_are_compared_with_kernels_that_ncu_can_help(tmp_path: Path):
 
 
 def test_communication_first(tmp_path: Path):
-    selection = chosen(
-        tmp_path,
-        step(1, 0, 100),
-        launched(1, "a", 10, 20),
-        launched(2, "ncclDevKernel_AllReduce", 20, 75, stream=9),
-    )
+    reduce = launched(2, "ncclDevKernel_AllReduce", 20, 75, stream=9)
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 10, 20), reduce)
     # All-reduce runs 20-95, alone from 30: 65 of 100.
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert us(use.exposed_communication_s) == 65
     assert selection.selected.first is First.COMMUNICATION
     (share,) = selection.selected.apart
@@ -103,8 +93,7 @@ def test_communication_first(tmp_path: Path):
 
 def test_copies_hide_what_kernels_leave(tmp_path: Path):
     selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 50, 3), copy(0, 98))
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert selection.selected.first is First.COPIES
     assert us(use.kernel_s) == 3
     assert us(use.idle_s) == 2
@@ -115,12 +104,8 @@ def test_copies_hide_what_kernels_leave(tmp_path: Path):
 
 def test_overlap_makes_the_bound_a_range(tmp_path: Path):
     # a runs 0-50, all-reduce 30-80: a is alone for 30 of 100, and runs for 50.
-    selection = chosen(
-        tmp_path,
-        step(1, 0, 100),
-        launched(1, "a", 0, 50, asked=0),
-        launched(2, "ncclAllReduce", 30, 50, stream=9),
-    )
+    reduce = launched(2, "ncclAllReduce", 30, 50, stream=9)
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 0, 50, asked=0), reduce)
     (a,) = selection.kernels
     assert a.speedup_at_most == (pytest.approx(1 / 0.7), pytest.approx(2))
     assert "overlap" in [n.code for n in selection.notes]
@@ -188,14 +173,9 @@ def test_other_grids_are_said_and_are_steady(tmp_path: Path):
 
 def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
     # The device lags: all of step 1's work runs while the host is in step 2.
-    selection = chosen(
-        tmp_path,
-        step(1, 0, 10),
-        step(2, 10, 90),
-        launched(1, "first", 20, 30, asked=5),
-        launched(2, "second", 50, 30, asked=12),
-        keep="all",
-    )
+    events = [step(1, 0, 10), launched(1, "first", 20, 30, asked=5)]
+    events += [step(2, 10, 90), launched(2, "second", 50, 30, asked=12)]
+    selection = chosen(tmp_path, *events, keep="all")
     one, two = selection.selected.steps
     # Step 1 lasts on the device until its work ends at 50; step 2 until 100.
     assert (us(one.wall_s), us(two.wall_s)) == (50, 50)
@@ -204,34 +184,20 @@ def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
 
 
 def test_a_copy_that_runs_ahead_does_not_end_the_step(tmp_path: Path):
-    ahead = [call("cudaMemcpyAsync", 101, 1, 50)]
     memcpy = copy(105, 5)
     memcpy["args"]["correlation"] = 50
-    selection = chosen(
-        tmp_path,
-        step(1, 0, 100),
-        step(2, 100, 100),
-        launched(1, "a", 20, 130, asked=10),  # ends at 150, while the host is in step 2
-        *ahead,
-        memcpy,
-        launched(2, "a", 160, 30, asked=110),
-        keep="all",
-    )
+    events = [step(1, 0, 100), step(2, 100, 100), call("cudaMemcpyAsync", 101, 1, 50), memcpy]
+    # The first kernel ends at 150, while the host is in step 2.
+    events += launched(1, "a", 20, 130, asked=10) + launched(2, "a", 160, 30, asked=110)
+    selection = chosen(tmp_path, *events, keep="all")
     assert [us(s.wall_s) for s in selection.selected.steps] == [150, 50]
 
 
 def test_a_pause_between_steps_belongs_to_none(tmp_path: Path):
     # Ten times the step passes between the two: an evaluation, not a step.
-    events = [
-        step(1, 0, 100),
-        step(2, 1100, 100),
-        launched(1, "a", 10, 20),
-        launched(2, "a", 1110, 20),
-    ]
-    selection = chosen(tmp_path, *events, keep="all")
-    use = selection.selected.use
-    assert use is not None
-    assert us(use.wall_s) == 200
+    events = [step(1, 0, 100), launched(1, "a", 10, 20)]
+    events += [step(2, 1100, 100), launched(2, "a", 1110, 20)]
+    assert us(used(chosen(tmp_path, *events, keep="all")).wall_s) == 200
 
 
 def test_steps_by_another_name(tmp_path: Path):
@@ -245,9 +211,8 @@ def test_ranges_that_are_no_steps_are_noticed(tmp_path: Path):
     events = [step(i, 100 * i, 90, "aten::{}") for i in range(3)]
     selection = chosen(tmp_path, *events, launched(1, "a", 110, 20), step="aten", keep="all")
     (note,) = [n for n in selection.notes if n.code == "many_steps"]
-    assert note_text(note).startswith(
-        "3 ranges are taken for steps, and 2 of the 3 that count launch no"
-    )
+    said = "3 ranges are taken for steps, and 2 of the 3 that count launch no"
+    assert note_text(note).startswith(said)
     assert "many_steps" not in [n.code for n in chosen(tmp_path, *five_steps()).notes]
 
 
@@ -260,8 +225,7 @@ def test_a_window_instead_of_steps(tmp_path: Path):
     # The origin is the first event, at 1000 us.
     events = [kernel("a", 1000, 10), kernel("a", 1020, 10), kernel("a", 1050, 10)]
     selection = chosen(tmp_path, *events, start=15_000, end=40_000)
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert selection.steps == "window"
     assert us(use.wall_s) == 25
     assert us(use.busy_s) == 10
@@ -343,11 +307,8 @@ def test_gaps_and_what_the_host_did(tmp_path: Path):
 
 def test_a_launch_call_that_fills_the_gap_is_late(tmp_path: Path):
     # The call begins 1 us into the gap of 10-40 and returns at 38: it loads the kernel's code.
-    selection = chosen(
-        tmp_path,
-        launched(1, "a", 5, 5, asked=1),
-        [call("cudaLaunchKernel", 11, 27, 2), kernel("b", 40, 5, launch=2)],
-    )
+    late = [call("cudaLaunchKernel", 11, 27, 2), kernel("b", 40, 5, launch=2)]
+    selection = chosen(tmp_path, launched(1, "a", 5, 5, asked=1), late)
     gap = selection.selected.gaps[0]
     assert us(gap.duration_s) == 30
     assert us(gap.host_late_s) == 28
@@ -358,12 +319,8 @@ def test_a_launch_call_that_fills_the_gap_is_late(tmp_path: Path):
 
 def test_kernels_of_a_graph_that_runs_are_not_late(tmp_path: Path):
     # One call from 0 to 90 launches both; nothing runs from 20 to 80. Times are since 10 us.
-    selection = chosen(
-        tmp_path,
-        call("cudaGraphLaunch", 0, 90, 1),
-        kernel("a", 10, 10, launch=1),
-        kernel("b", 80, 10, launch=1),
-    )
+    graph = [kernel("a", 10, 10, launch=1), kernel("b", 80, 10, launch=1)]
+    selection = chosen(tmp_path, call("cudaGraphLaunch", 0, 90, 1), graph)
     (gap,) = selection.selected.gaps
     assert us(gap.duration_s) == 60
     assert gap.host_late_s == 0
@@ -379,10 +336,8 @@ def test_a_launch_in_the_first_half_of_a_gap_is_late_too(tmp_path: Path):
 
 
 def test_the_span_is_from_the_first_event_to_the_last(tmp_path: Path):
-    selection = chosen(
-        tmp_path, step(1, 0, 100), launched(1, "a", 10, 20), launched(2, "a", 50, 20)
-    )
-    device = selection.selected
+    ran = launched(1, "a", 10, 20) + launched(2, "a", 50, 20)
+    device = chosen(tmp_path, step(1, 0, 100), ran).selected
     assert us(device.span_s) == 60
     assert us(device.span_idle_s) == 20
 
@@ -422,8 +377,7 @@ SPANS = st.lists(
 def test_shares_are_shares(tmp_path: Path, spans: list[tuple[int, int, str]]):
     events = [kernel(n, t, d, stream=i) for i, (t, d, n) in enumerate(spans)]
     selection = chosen(tmp_path, *events)
-    use = selection.selected.use
-    assert use is not None
+    use = used(selection)
     assert 0 < use.kernel_s <= use.busy_s <= use.wall_s
     for share in selection.kernels:
         assert share.exposed_share is not None
