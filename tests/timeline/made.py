@@ -7,7 +7,15 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-PID, GPU_US = 100, 1.0
+PID = 100
+
+
+def event(
+    cat: str, name: str, start: float, lasted: float, *, tid: int = PID, pid: int = PID, **args: Any
+) -> dict[str, Any]:
+    """An event of Kineto."""
+    head = {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": lasted}
+    return head | {"pid": pid, "tid": tid, "args": args}
 
 
 def kernel(
@@ -15,49 +23,27 @@ def kernel(
     start: float,
     lasted: float,
     *,
+    device: int = 0,
     stream: int = 7,
     launch: int | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """A kernel of Kineto; ``launch`` is the correlation id of its launch."""
-    args = {
-        "device": more.pop("device", 0),
-        "stream": stream,
-        "grid": more.pop("grid", [64, 1, 1]),
-        "block": more.pop("block", [128, 1, 1]),
-    }
+    args = {"device": device, "stream": stream, "grid": [64, 1, 1], "block": [128, 1, 1]}
     if launch is not None:
         args["correlation"] = launch
-    return {
-        "ph": "X",
-        "cat": "kernel",
-        "name": name,
-        "ts": start,
-        "dur": lasted,
-        "pid": args["device"],
-        "tid": stream,
-        "args": args | more,
-    }
+    return event("kernel", name, start, lasted, pid=device, tid=stream, **(args | more))
 
 
 def copy(start: float, lasted: float, *, stream: int = 9) -> dict[str, Any]:
-    event = kernel("Memcpy HtoD (Pinned -> Device)", start, lasted, stream=stream)
-    return event | {"cat": "gpu_memcpy"}
+    made = kernel("Memcpy HtoD (Pinned -> Device)", start, lasted, stream=stream)
+    return made | {"cat": "gpu_memcpy"}
 
 
 def call(
     name: str, start: float, lasted: float, launch: int = 0, *, tid: int = PID
 ) -> dict[str, Any]:
-    return {
-        "ph": "X",
-        "cat": "cuda_runtime",
-        "name": name,
-        "ts": start,
-        "dur": lasted,
-        "pid": PID,
-        "tid": tid,
-        "args": {"correlation": launch, "cbid": 211},
-    }
+    return event("cuda_runtime", name, start, lasted, tid=tid, correlation=launch, cbid=211)
 
 
 def launched(
@@ -72,23 +58,12 @@ def launched(
 
 
 def step(number: int, start: float, lasted: float, name: str = "ProfilerStep#{}") -> dict[str, Any]:
-    return {
-        "ph": "X",
-        "cat": "user_annotation",
-        "name": name.format(number),
-        "ts": start,
-        "dur": lasted,
-        "pid": PID,
-        "tid": PID,
-        "args": {},
-    }
+    return event("user_annotation", name.format(number), start, lasted)
 
 
 def trace(*events: Any, **keys: Any) -> bytes:
     """A Kineto trace; lists of events are laid flat."""
-    flat: list[Any] = []
-    for event in events:
-        flat += event if isinstance(event, list) else [event]
+    flat = [e for found in events for e in (found if isinstance(found, list) else [found])]
     head = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA Toy"}], **keys}
     return json.dumps(head | {"traceEvents": flat}).encode()
 
@@ -100,16 +75,22 @@ def write(folder: Path, content: bytes, name: str = "trace.json") -> Path:
 
 
 STRINGS = "CREATE TABLE StringIds (id INTEGER, value TEXT)"
-KERNELS = """CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,
-    streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER,
-    shortName INTEGER, mangledName INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER,
-    blockX INTEGER, blockY INTEGER, blockZ INTEGER, graphNodeId INTEGER)"""
-CALLS = """CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER,
-    eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER)"""
-COPIES = """CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER,
-    streamId INTEGER, correlationId INTEGER, globalPid INTEGER, copyKind INTEGER)"""
-NVTX = """CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT,
-    globalTid INTEGER, textId INTEGER, domainId INTEGER)"""
+
+
+def _table(name: str, columns: str) -> str:
+    listed = (f"{c} {'TEXT' if c == 'text' else 'INTEGER'}" for c in columns.split())
+    return f"CREATE TABLE {name} ({', '.join(listed)})"
+
+
+_WHERE = "start end deviceId streamId correlationId globalPid"
+KERNELS = _table(
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    f"{_WHERE} demangledName shortName mangledName gridX gridY gridZ blockX blockY blockZ "
+    "graphNodeId",
+)
+CALLS = _table("CUPTI_ACTIVITY_KIND_RUNTIME", "start end eventClass globalTid correlationId nameId")
+COPIES = _table("CUPTI_ACTIVITY_KIND_MEMCPY", f"{_WHERE} copyKind")
+NVTX = _table("NVTX_EVENTS", "start end eventType text globalTid textId domainId")
 
 
 class Export:
@@ -128,6 +109,10 @@ class Export:
             self.db.execute("INSERT INTO StringIds VALUES (?, ?)", (self.strings[text], text))
         return self.strings[text]
 
+    def insert(self, table: str, *values: Any) -> None:
+        marks = ",".join("?" * len(values))
+        self.db.execute(f"INSERT INTO {table} VALUES ({marks})", values)
+
     def kernel(
         self,
         name: str,
@@ -143,17 +128,14 @@ class Export:
     ) -> None:
         row = (start, end, device, 7, correlation, pid << 24)
         names = (self.string(name), self.string(name.split("(")[0]), self.string(mangled or name))
-        values = (*row, *names, *grid, *block, None)
-        marks = ",".join("?" * len(values))
-        self.db.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({marks})", values)
+        self.insert("CUPTI_ACTIVITY_KIND_KERNEL", *row, *names, *grid, *block, None)
 
     def call(self, name: str, start: int, end: int, correlation: int, *, pid: int = 1) -> None:
-        values = (start, end, 0, pid << 24 | 5, correlation, self.string(name))
-        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?)", values)
+        row = (start, end, 0, pid << 24 | 5, correlation, self.string(name))
+        self.insert("CUPTI_ACTIVITY_KIND_RUNTIME", *row)
 
     def copy(self, start: int, end: int, *, kind: int = 1, pid: int = 1) -> None:
-        values = (start, end, 0, 7, 0, pid << 24, kind)
-        self.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?,?,?,?,?,?,?)", values)
+        self.insert("CUPTI_ACTIVITY_KIND_MEMCPY", start, end, 0, 7, 0, pid << 24, kind)
 
     def range(
         self,
@@ -167,8 +149,7 @@ class Export:
         event: int = 59,
     ) -> None:
         text, text_id = (None, self.string(name)) if by_id else (name, None)
-        values = (start, end, event, text, pid << 24 | 5, text_id, domain)
-        self.db.execute("INSERT INTO NVTX_EVENTS VALUES (?,?,?,?,?,?,?)", values)
+        self.insert("NVTX_EVENTS", start, end, event, text, pid << 24 | 5, text_id, domain)
 
     def done(self) -> Path:
         self.db.commit()

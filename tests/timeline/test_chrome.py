@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,9 @@ def test_the_spelling_of_2021(tmp_path: Path):
 
 
 def test_identity_is_name_grid_and_block(tmp_path: Path):
-    timeline = read(
-        tmp_path,
-        kernel("void a::k<int>(int)", 1, 1),
-        kernel("void a::k<int>(int)", 3, 1),
-        kernel("void a::k<int>(int)", 5, 1, grid=[2, 3, 4]),
-    )
+    name = "void a::k<int>(int)"
+    small = kernel(name, 5, 1, grid=[2, 3, 4])
+    timeline = read(tmp_path, kernel(name, 1, 1), kernel(name, 3, 1), small)
 
     first, second = timeline.identities
     assert timeline.events.identity.tolist() == [0, 0, 1]
@@ -90,10 +88,8 @@ def test_a_named_collective_is_one(tmp_path: Path):
 
 
 def test_the_device_is_described(tmp_path: Path):
-    properties = [
-        {"id": 0, "name": "NVIDIA H100", "computeMajor": 9, "computeMinor": 0, "numSms": 132}
-    ]
-    timeline = read(tmp_path, kernel("k", 1, 1), deviceProperties=properties)
+    gpu = {"id": 0, "name": "NVIDIA H100", "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+    timeline = read(tmp_path, kernel("k", 1, 1), deviceProperties=[gpu])
 
     assert timeline.devices[0].compute_capability == "9.0"
     assert timeline.devices[0].sm_count == 132
@@ -201,17 +197,8 @@ def test_an_amd_kernel_is_told_by_its_kind(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "odd",
-    [
-        {"dur": float("nan")},
-        {"dur": float("inf")},
-        {"dur": -5},
-        {"dur": None},
-        {"dur": "soon"},
-        {"dur": 10**400},
-        {"ts": 1e30},
-        {"ts": float("nan")},
-        {"ts": None},
-    ],
+    [{"dur": value} for value in (math.nan, math.inf, -5, None, "soon", 10**400)]
+    + [{"ts": value} for value in (1e30, math.nan, None)],
 )
 def test_times_that_cannot_be_are_left_out_and_said(tmp_path: Path, odd: dict[str, Any]):
     timeline = read(tmp_path, step(1, 0, 90), kernel("ok", 10, 5), kernel("odd", 20, 5) | odd)
@@ -244,11 +231,7 @@ def test_no_kernel_with_a_valid_time(tmp_path: Path):
 @pytest.mark.parametrize(
     "odd",
     [
-        {"ts": 1e300},
-        {"dur": 1e300},
-        {"dur": -5},
-        {"ts": "12.5"},
-        {"dur": None},
+        *({key: value} for key in ("ts", "dur") for value in (1e300, -5, "12.5", None)),
         {"name": None},
         {"args": None},
         {"args": {"correlation": 2**64 - 1, "device": 2**70}},

@@ -32,16 +32,8 @@ def share(base: str, exposed: float, wall: float | None = None, **values: Any) -
 
 
 def selection(*kernels: KernelShare, apart: tuple[KernelShare, ...] = ()) -> Selection:
-    use = Use(
-        wall_s=1.0,
-        kernel_s=0.9,
-        compute_s=0.9,
-        communication_s=0.0,
-        exposed_communication_s=0.0,
-        copy_s=0.0,
-        exposed_copy_s=0.0,
-        busy_s=0.9,
-    )
+    times = dict.fromkeys(("kernel_s", "compute_s", "busy_s"), 0.9)
+    use = Use(**(dict.fromkeys(Use.__slots__, 0.0) | times | {"wall_s": 1.0}))
     device = TimelineDevice(
         index=0, device=Device(name="NVIDIA Toy"), use=use, steps=(), kernels=kernels, apart=apart
     )

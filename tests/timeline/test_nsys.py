@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ GRAPHS = "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEG
 
 def export(folder: Path, *tables: str) -> Export:
     return Export(folder / "report.sqlite", *(tables or (KERNELS,)))
+
+
+def with_kernel(folder: Path, *tables: str) -> Export:
+    made = export(folder, KERNELS, *tables)
+    made.kernel("k", 1, 2)
+    return made
 
 
 def test_a_kernel_with_nothing_but_its_table(tmp_path: Path):
@@ -85,8 +92,8 @@ def test_rows_that_were_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made = export(tmp_path)
     for i in range(20):
         made.kernel("k", i * 10, i * 10 + 5)
-    made.db.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid BETWEEN 3 AND 15")
-    made.db.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 18")
+    gone = "rowid BETWEEN 3 AND 15 OR rowid = 18"
+    made.db.execute(f"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE {gone}")
     starts = load_timeline(made.done()).events.start.tolist()
     assert starts == [0, 10, 150, 160, 180, 190]
 
@@ -101,8 +108,7 @@ def test_an_event_without_a_correlation_id_has_no_launch(tmp_path: Path):
 
 
 def test_names_of_ranges_by_text_or_by_id(tmp_path: Path):
-    made = export(tmp_path, KERNELS, NVTX)
-    made.kernel("k", 1, 2)
+    made = with_kernel(tmp_path, NVTX)
     made.range("step 1", 0, 10)
     made.range("step 2", 10, 20, by_id=True)
     made.range("step 3", 20, None)  # still open when the recording ended
@@ -133,19 +139,16 @@ def test_names_of_ranges_by_text_or_by_id(tmp_path: Path):
 def test_only_a_name_that_was_asked_for_is_repeated(
     tmp_path: Path, name: str, step: str, nvtx: str | None
 ):
-    made = export(tmp_path, KERNELS, NVTX)
-    made.kernel("k", 1, 2)
+    made = with_kernel(tmp_path, NVTX)
     made.range(name, 0, 10)
     (found,) = load_timeline(made.done(), step=step).ranges
     assert found.nvtx == nvtx
 
 
 def test_copies_by_direction(tmp_path: Path):
-    made = export(tmp_path, KERNELS, COPIES)
-    made.kernel("k", 1, 2)
-    made.copy(10, 20, kind=1)
-    made.copy(20, 30, kind=8)
-    made.copy(30, 40, kind=99)
+    made = with_kernel(tmp_path, COPIES)
+    for kind in (1, 8, 99):
+        made.copy(10 * kind, 10 * kind + 5, kind=kind)
     names = [i.name for i in load_timeline(made.done()).identities]
     assert names == ["k", "memcpy HtoD", "memcpy DtoD", "memcpy other"]
 
@@ -156,10 +159,10 @@ def test_ordinals_become_gpu_indices(tmp_path: Path):
     made.db.execute("CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId, cudaId, pid)")
     gpu = "TARGET_INFO_GPU (id, name, computeMajor, computeMinor, smCount, totalMemory)"
     made.db.execute(f"CREATE TABLE {gpu}")
-    made.db.executemany("INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (?, 0, ?)", [(0, 1), (3, 2)])
-    made.db.execute("INSERT INTO TARGET_INFO_GPU VALUES (3, 'NVIDIA H100', 9, 0, 132, 8e10)")
-    made.kernel("k", 1, 2, pid=1)
-    made.kernel("k", 3, 4, pid=2)
+    made.insert("TARGET_INFO_GPU", 3, "NVIDIA H100", 9, 0, 132, 8e10)
+    for pid, index in ((1, 0), (2, 3)):
+        made.insert("TARGET_INFO_CUDA_DEVICE", index, 0, pid)
+        made.kernel("k", pid, pid + 1, pid=pid)
     timeline = load_timeline(made.done())
 
     assert timeline.events.device.tolist() == [0, 3]
@@ -190,18 +193,17 @@ def test_launches_can_be_counted_only_from_the_start(
 
 
 def test_lost_events_are_said_in_our_words(tmp_path: Path):
-    made = export(tmp_path)
-    made.kernel("k", 1, 2)
+    made = with_kernel(tmp_path)
     made.db.execute("CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT)")
     text = "Not all CUDA events might have been collected in /home/alice."
-    made.db.execute("INSERT INTO DIAGNOSTIC_EVENT VALUES (2, ?)", (text,))
+    made.insert("DIAGNOSTIC_EVENT", 2, text)
     (note,) = [n for n in load_timeline(made.done()).notes if n.code == "events_lost"]
     assert "alice" not in note_text(note)
 
 
 def test_whole_graphs_are_refused(tmp_path: Path):
     made = export(tmp_path, GRAPHS, CALLS)
-    made.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, 1000)")
+    made.insert("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 0, 1000)
     with pytest.raises(InputError, match="CUDA graphs") as refused:
         load_timeline(made.done())
     assert "--cuda-graph-trace=node" in str(refused.value.hint)
@@ -212,7 +214,7 @@ def test_whole_graphs_are_refused(tmp_path: Path):
 def test_graphs_beside_kernels(tmp_path: Path, graphs: int, kernels: int, refused: bool):
     made = export(tmp_path, KERNELS, GRAPHS)
     made.kernel("k", 0, kernels)
-    made.db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (0, ?)", (graphs,))
+    made.insert("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 0, graphs)
     path = made.done()
     if refused:
         with pytest.raises(InputError, match="90%"):
@@ -236,9 +238,8 @@ def test_exports_without_kernels_are_refused(tmp_path: Path, tables: tuple[str, 
 
 def test_another_database_is_refused(tmp_path: Path):
     path = tmp_path / "contacts.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE people (name TEXT)")
-    db.close()
     with pytest.raises(InputError, match="not an Nsight Systems export"):
         load_timeline(path)
 
@@ -255,9 +256,7 @@ def test_a_damaged_database_is_refused(tmp_path: Path):
 
 
 def test_nothing_is_left_beside_the_file(tmp_path: Path):
-    made = export(tmp_path)
-    made.kernel("k", 1, 2)
-    path = made.done()
+    path = with_kernel(tmp_path).done()
     load_timeline(path)
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
