@@ -144,12 +144,7 @@ def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) 
 
 
 def find_figure(pattern: re.Pattern[str], text: str) -> float:
-    """The program's own figure in its output.
-
-    Raises:
-        UsageError: the pattern matches nothing, or no number.
-
-    """
+    """The program's own figure in its output, or a ``UsageError`` where there is none."""
     found = list(pattern.finditer(text))
     if not found:
         raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
@@ -203,12 +198,7 @@ def to_json(times: ProgramTimes) -> str:
 
 
 def read_times(path: Path) -> ProgramTimes:
-    """Read what ``roofline time --json`` wrote.
-
-    Raises:
-        InputError: it cannot be read or is something else.
-
-    """
+    """Read what ``roofline time --json`` wrote; anything else is an ``InputError``."""
     hint = f"roofline time --json PROGRAM > {path.name}"
     try:
         times = msgspec.json.decode(read_text(path), type=ProgramTimes)

@@ -34,12 +34,7 @@ def baseline_path(folder: Path, analysis: Analysis) -> Path:
 
 
 def load_baseline(path: Path) -> Analysis:
-    """Read a baseline.
-
-    Raises:
-        InputError: there is none, it cannot be read, or it is not one.
-
-    """
+    """The baseline at ``path``, or an ``InputError`` where there is none that can be read."""
     if not os.path.lexists(path):
         others = sorted(p.name for p in path.parent.glob("*.json"))
         raise InputError(

@@ -61,18 +61,20 @@ def time_change(
         floor, how = SHORT_NOISE, "assumed, under 20 us"
     low, high = spread or (speedup, speedup)
     low, high = min(low, speedup / (1 + floor)), max(high, speedup * (1 + floor))
-    sm, dram = clock_ratios(before, after)
+    clocks = clock_ratios(before, after)
     limits = {_clock_of(before.verdict.limiter), _clock_of(after.verdict.limiter)}
     used = limits.pop() if len(limits) == 1 else None
-    slowest, fastest = _clock_range(sm, dram, used)
+    # What the clocks alone can have sped the kernel up, from the least to the most.
+    gains = [clocks.get(used, 1.0)] if used else [1.0, *clocks.values()]
+    slowest, fastest = min(gains), max(gains)
     return TimeChange(
         speedup=speedup,
         low=low,
         high=high,
         noise=max(high / speedup, speedup / low) - 1,
         noise_how=how,
-        sm_clock_ratio=sm,
-        dram_clock_ratio=dram,
+        sm_clock_ratio=clocks.get("sm"),
+        dram_clock_ratio=clocks.get("dram"),
         clock_used=used,
         speedup_low=speedup / fastest,
         speedup_high=speedup / slowest,
@@ -90,13 +92,14 @@ def outcome_of(low: float, high: float) -> PairOutcome:
     return "slower" if high < 1 else "no_change"
 
 
-def clock_ratios(before: Side, after: Side) -> tuple[float | None, float | None]:
-    """SM and DRAM clock, after / before."""
-    one, other = before.measured, after.measured
-    return (
-        _ratio(one.sm_clock_hz, other.sm_clock_hz or None),
-        _ratio(one.dram_clock_hz, other.dram_clock_hz or None),
-    )
+def clock_ratios(before: Side, after: Side) -> dict[str, float]:
+    """The clocks that both sides have measured ("sm", "dram"), after / before."""
+    known = {}
+    for clock in ("sm", "dram"):
+        one, other = (side.figure(f"{clock}_clock_hz") for side in (before, after))
+        if one and other:
+            known[clock] = other / one
+    return known
 
 
 def _clock_of(unit: str | None) -> Literal["sm", "dram"] | None:
@@ -123,15 +126,6 @@ def _inner_range(values: Sequence[float]) -> tuple[float, float]:
     ordered = sorted(values)
     cut = len(ordered) // 20 if len(ordered) >= MANY_LAUNCHES else 0
     return ordered[cut], ordered[-1 - cut]
-
-
-def _clock_range(sm: float | None, dram: float | None, used: str | None) -> tuple[float, float]:
-    """The least and the most that the clocks can have sped the kernel up (1 is not at all)."""
-    if used is not None:
-        only = dram if used == "dram" else sm
-        return (1.0, 1.0) if only is None else (only, only)
-    known = [c for c in (sm, dram) if c is not None]
-    return min([1.0, *known]), max([1.0, *known])
 
 
 # --- work ---------------------------------------------------------------------------------------
@@ -162,9 +156,8 @@ def busy_ratio(before: Side, after: Side, unit: str | None) -> float | None:
     one, other = before.utilization.get(unit), after.utilization.get(unit)
     if not one or other is None or (unit in before.computed) != (unit in after.computed):
         return None
-    sm, dram = clock_ratios(before, after)
-    clocks = {"sm": sm, "dram": dram, None: None}[_clock_of(unit)]
-    return other * after.measured.duration_s / (one * before.measured.duration_s) * (clocks or 1.0)
+    clock = clock_ratios(before, after).get(_clock_of(unit) or "", 1.0)
+    return other * after.measured.duration_s / (one * before.measured.duration_s) * clock
 
 
 def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkChange:
@@ -192,7 +185,7 @@ def _same_problem(before: Side, after: Side) -> _Work:
         return status, code, "operations", operations
     if bytes_ is not None:
         if same(bytes_, 1.0, SAME_BYTES):
-            return "same", "same_work", "dram_bytes", bytes_
+            return "same", "same_bytes", "dram_bytes", bytes_
         if threads is not None and same(threads, 1.0, SAME_OPERATIONS):
             return _unless_uniform(before, after)
         if threads is not None and same(bytes_, threads, PROPORTIONAL):
@@ -317,14 +310,8 @@ def changes_of(before: Side, after: Side) -> tuple[Change, ...]:
 
 
 def step_gain(share: float, ratio: float) -> float:
-    """How many times faster a step gets by Amdahl's law: ``1 / (1 - share + share / ratio)``.
+    """How many times faster a step gets by Amdahl's law.
 
     ``share`` is the kernel's part of the step before (0 to 1), ``ratio`` its own speed-up.
-
-    Raises:
-        ValueError: a share outside 0 to 1 or a ratio that is not above 0.
-
     """
-    if not 0 <= share <= 1 or not ratio > 0:
-        raise ValueError(f"share must be 0 to 1 and ratio above 0, not {share} and {ratio}")
     return 1 / (1 - share + share / ratio)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from roofline.compare.model import Mismatch, Severity, note
@@ -18,36 +18,21 @@ CLOCK_TOLERANCE = 0.03
 # Under 10 points of the maximum clock apart, the same clock control is likely.
 _CONTROL_POINTS = 10.0
 
-_WORST_FIRST = ("refusal", "warning", "info")
 _Sides = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
-def check(before: Analysis, after: Analysis) -> tuple[Mismatch, ...]:
-    """Everything in which two captures differ and must not, worst first."""
+def check(before: Analysis, after: Analysis, allow: Collection[str]) -> tuple[Mismatch, ...]:
+    """Everything in which two captures differ and must not, worst first.
+
+    Refusals that ``allow`` names (or "all") become warnings, others raise a UsageError.
+    """
     sides = [r.measurement for r in before.results], [r.measurement for r in after.results]
     found = [*_device(sides), *_kind(sides), *_clocks(sides), *_tool(sides), *_settings(sides)]
     if before.rule != after.rule:
         old, new = (f"{r.latency:g}/{r.balance:g}" for r in (before.rule, after.rule))
         found.append(_mismatch("rule", "rule_differs", "refusal", before=old, after=new))
-    return tuple(sorted(found, key=lambda d: _WORST_FIRST.index(d.level)))
-
-
-def refuse(checks: Iterable[Mismatch], allow: Collection[str]) -> tuple[Mismatch, ...]:
-    """Turn allowed refusals into warnings; raise for the others.
-
-    Raises:
-        UsageError: a refusal that ``allow`` (codes, or "all") does not name.
-
-    """
-    kept, refused = [], []
-    for item in checks:
-        if item.level != "refusal":
-            kept.append(item)
-        elif item.code in allow or "all" in allow:
-            text = note("allowed", what=item.text)
-            kept.append(replace(item, level="warning", text=text))
-        else:
-            refused.append(item)
+    refusals = [d for d in found if d.level == "refusal"]
+    refused = [] if "all" in allow else [d for d in refusals if d.code not in allow]
     if refused:
         codes = " ".join(f"--allow {code}" for code in dict.fromkeys(d.code for d in refused))
         raise UsageError(
@@ -55,7 +40,9 @@ def refuse(checks: Iterable[Mismatch], allow: Collection[str]) -> tuple[Mismatch
             why="; ".join(note_text(d.text) for d in refused),
             hint=f"capture both alike, or {codes} to compare them all the same",
         )
-    return tuple(kept)
+    allowed = [replace(d, level="warning", text=note("allowed", what=d.text)) for d in refusals]
+    rest = [d for level in ("warning", "info") for d in found if d.level == level]
+    return tuple(allowed + rest)
 
 
 def _mismatch(code: str, text: str, level: Severity = "warning", /, **facts: object) -> Mismatch:

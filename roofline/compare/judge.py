@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from roofline.compare.change import find_cause, outcome_of, step_gain, time_change, work_change
-from roofline.compare.comparable import SETTINGS, check, refuse
+from roofline.compare.comparable import SETTINGS, check
 from roofline.compare.model import (
     CaptureInfo,
     ChangeCause,
@@ -54,13 +54,10 @@ def compare(
 
     ``noise`` (0.03 is 3 %) replaces the assumed one; ``shares`` maps a position in BEFORE's groups
     to its (exposed, total) share of the step, 0 to 1.
-
-    Raises:
-        UsageError: the captures do not compare (see ``comparable.REFUSALS``), nothing pairs, or
-            a map names a kernel that is not there.
-
+    Captures that do not compare (see ``comparable.REFUSALS``) are a UsageError, as are kernels of
+    which none pairs or that a map names and are not there.
     """
-    checks = refuse(check(before, after), allow)
+    checks = check(before, after, allow)
     matches = pair(before, after, maps=maps)
     gone = _unpaired(before, {p for m in matches for p in m.before})
     new = _unpaired(after, {p for m in matches for p in m.after})

@@ -38,10 +38,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A group on its way to a partner; ``first`` is its first launch."""
+    """A group on its way to a partner."""
 
     position: int
-    first: int
     base: str
     measured: Measurement
 
@@ -63,11 +62,7 @@ def pair(
     In this order: what ``maps`` says (OLD, NEW: names or regular expressions); equal name, grid
     and block; equal base name (template arguments, Triton and Inductor suffixes dropped) with
     equal launch; equal base name; similar name; being alone on each side. Within one
-    step the order of first launch decides.
-
-    Raises:
-        UsageError: a map names a kernel that its side does not have.
-
+    step the order of first launch decides. A map to a kernel that is not there is a UsageError.
     """
     work = _Pairing(left=_kernels(before.groups), right=_kernels(after.groups), matches=[])
     alone = len(work.left) == len(work.right) == 1
@@ -82,16 +77,10 @@ def pair(
 
 
 def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
-    kernels = [
-        _Kernel(
-            position=position,
-            first=min(group.launches, default=0),
-            base=build_name(group.result.measurement.demangled or group.result.measurement.name),
-            measured=group.result.measurement,
-        )
-        for position, group in enumerate(groups)
-    ]
-    return sorted(kernels, key=lambda k: (k.first, k.position))
+    """In order of first launch."""
+    order = sorted(enumerate(groups), key=lambda item: (min(item[1].launches, default=0), item[0]))
+    measured = [(position, group.result.measurement) for position, group in order]
+    return [_Kernel(i, build_name(m.demangled or m.name), m) for i, m in measured]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,16 +165,12 @@ def _is_split(one: Sequence[_Kernel], many: Sequence[_Kernel]) -> bool:
     """Whether one launch shape became several that do its work, as far as can be told."""
     if len(one) != 1 or len(many) < 2 or len({k.measured.kind for k in (*one, *many)}) != 1:
         return False
-    measures: tuple[Callable[[Measurement], float | None], ...] = (
-        lambda m: m.total_operations,
-        lambda m: m.dram_bytes,
-    )
-    for get in measures:
-        whole = get(one[0].measured)
-        parts = [get(k.measured) for k in many]
-        known = [p for p in parts if p is not None]
-        if whole and len(known) == len(parts):
-            return 1 / SPLIT_TOLERANCE <= sum(known) / whole <= SPLIT_TOLERANCE
+    for measure in ("total_operations", "dram_bytes"):
+        whole = getattr(one[0].measured, measure)
+        parts = [getattr(k.measured, measure) for k in many]
+        if whole and None not in parts:
+            ratio: float = sum(parts) / whole
+            return 1 / SPLIT_TOLERANCE <= ratio <= SPLIT_TOLERANCE
     return False
 
 

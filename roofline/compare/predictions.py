@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
@@ -34,36 +34,33 @@ _UNKNOWN = note("limit_unknown")
 # --- the floors of BEFORE -----------------------------------------------------------------------
 
 
-def bounds_held(pair: KernelPair) -> tuple[Prediction, ...]:
+def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
     """What BEFORE's floors said would be the most, against what came.
 
     Only a speed-up tests a bound; a pair without one gets none of these.
     """
     if pair.outcome != "faster" or pair.timing is None or pair.work.differs:
-        return ()
+        return
     verdict, duration_s = pair.before.verdict, pair.before.measured.duration_s
     unit, then = verdict.nearest or verdict.limiter, verdict.next_limiter
     if unit is None or not duration_s:
-        return ()
+        return
     work = busy_ratio(pair.before, pair.after, unit)
     next_work = busy_ratio(pair.before, pair.after, then)
     speedup, tolerance = pair.timing.speedup_low, 1 + pair.timing.noise
     facts = {"speedup": speedup, "unit": unit, "then": then, "now": pair.after.busiest}
-    found = []
     if verdict.floor_s:
         most = duration_s / verdict.floor_s
         judged, code = _at_same_work(work, speedup, most, exceeded=speedup > most * tolerance)
+        claim = note("bound_at_same_work", most=most, unit=unit)
         reason = note(code, **facts, most=most, work=work)
-        found.append((note("bound_at_same_work", most=most, unit=unit), judged, reason))
+        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
     if verdict.next_floor_s and then:
         most = duration_s / verdict.next_floor_s
         judged, code = _relieved(pair, work, next_work, exceeded=speedup > most * tolerance)
+        claim = note("bound_relieved", most=most, unit=unit, then=then)
         reason = note(code, **facts, most=most, work=next_work)
-        found.append((note("bound_relieved", most=most, unit=unit, then=then), judged, reason))
-    return tuple(
-        Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
-        for claim, judged, reason in found
-    )
+        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
 
 
 def _at_same_work(
@@ -123,12 +120,7 @@ class Expectation:
 
 
 def parse_expect(text: str) -> Expectation:
-    """Read "KERNEL=1.4x" or "KERNEL=same".
-
-    Raises:
-        UsageError: it is neither.
-
-    """
+    """Read "KERNEL=1.4x" or "KERNEL=same"; anything else is a ``UsageError``."""
     pattern, _, value = text.rpartition("=")
     value = value.strip()
     factor = re.fullmatch(r"(\d+(?:\.\d+)?)x", value)
@@ -140,12 +132,7 @@ def parse_expect(text: str) -> Expectation:
 
 
 def parse_claim(text: str) -> Expectation:
-    """Read "bandwidth" or "KERNEL=bandwidth": a family, a unit key, or another of ``CAUSES``.
-
-    Raises:
-        UsageError: the cause is none of them.
-
-    """
+    """Read "bandwidth" or "KERNEL=bandwidth": one of ``CAUSES`` or a unit, else a UsageError."""
     pattern, sign, cause = text.rpartition("=")
     if cause not in CAUSES and cause not in UNITS:
         known = ", ".join((*CAUSES, *UNITS))
@@ -157,26 +144,21 @@ def expected(
     pairs: Sequence[KernelPair], wanted: Sequence[Expectation]
 ) -> dict[int, list[Prediction]]:
     """The user's expectations judged, by position of the pair; -1 holds those without a kernel."""
-    names, names_after = [p.before.names for p in pairs], [p.after.names for p in pairs]
     found: dict[int, list[Prediction]] = {}
     for item in wanted:
         if item.pattern is None:
             positions = tuple(i for i, p in enumerate(pairs) if p.outcome == "faster")
         else:
-            positions = select(item.pattern, names) or select(item.pattern, names_after)
-        for position in positions:
-            judged, reason = _judge(pairs[position], item)
-            found.setdefault(position, []).append(_user(item, judged, reason))
-        if not positions:
-            reason = note("no_pair_named" if item.pattern else "nothing_faster")
-            found.setdefault(-1, []).append(_user(item, "not_testable", reason))
+            before, after = [p.before.names for p in pairs], [p.after.names for p in pairs]
+            positions = select(item.pattern, before) or select(item.pattern, after)
+        option = "--because" if item.cause else "--expect"
+        claim = note("stated", option=option, text=item.text)
+        judged = [(position, *_judge(pairs[position], item)) for position in positions]
+        nobody = note("no_pair_named" if item.pattern else "nothing_faster")
+        for position, judgement, reason in judged or [(-1, "not_testable", nobody)]:
+            prediction = Prediction(by="user", claim=claim, judgement=judgement, reason=reason)
+            found.setdefault(position, []).append(prediction)
     return found
-
-
-def _user(item: Expectation, judged: Judgement, reason: Note) -> Prediction:
-    option = "--because" if item.cause else "--expect"
-    claim = note("stated", option=option, text=item.text)
-    return Prediction(by="user", claim=claim, judgement=judged, reason=reason)
 
 
 def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
@@ -184,9 +166,14 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         return "not_testable", note("no_duration")
     if pair.work.differs:
         return "not_testable", note("size_differs")
-    if item.cause is not None:
-        return _judge_claim(pair, item.cause)
     noise, speedup = pair.timing.noise, pair.timing.speedup
+    if item.cause is not None:
+        if pair.outcome != "faster":
+            return "not_testable", note("no_speedup", outcome=pair.outcome)
+        held, reason = cause_held(pair, item.cause)
+        if held is False:
+            return "refuted", note("other_reason", speedup=speedup, why=reason)
+        return "confirmed" if held else "not_testable", reason
     if item.speedup is None:
         held = pair.outcome == "no_change"
         reason = note("outcome", speedup=speedup, outcome=pair.outcome)
@@ -198,15 +185,6 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
     if pair.timing.equal_high < item.speedup:
         return "refuted", note("reached", speedup=speedup)
     return "not_testable", note("reached_by_clocks", speedup=speedup)
-
-
-def _judge_claim(pair: KernelPair, cause: str) -> tuple[Judgement, Note]:
-    if pair.outcome != "faster" or pair.timing is None:
-        return "not_testable", note("no_speedup", outcome=pair.outcome)
-    held, reason = cause_held(pair, cause)
-    if held is False:
-        return "refuted", note("other_reason", speedup=pair.timing.speedup, why=reason)
-    return "confirmed" if held else "not_testable", reason
 
 
 # --- a claimed cause: it must have been the limit, and relieved ---------------------------------

@@ -32,12 +32,7 @@ class Statement:
 
 
 def check_record(path: Path) -> None:
-    """Refuse at once a file that is there and is not a record.
-
-    Raises:
-        UsageError: ``path`` cannot be written, or holds something else.
-
-    """
+    """Refuse a file that is there and is not a record, or that cannot be written."""
     refuse_overwrite(path, force=True)
     if path.is_file() and _HEAD not in _text(path):
         raise UsageError(
@@ -66,11 +61,7 @@ def _text(path: Path) -> str:
 def run_check(command: str, *, timeout_s: float = TIMEOUT_S) -> tuple[Correctness, str]:
     """Run ``command``, split as a shell would but without one: how it ended and what it printed.
 
-    The first is fit to be shared, the second is not.
-
-    Raises:
-        UsageError: it is empty or its quotes do not close.
-
+    The first is fit to be shared, the second is not. A UsageError where it cannot be split.
     """
     try:
         argv = shlex.split(command)

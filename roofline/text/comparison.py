@@ -38,9 +38,7 @@ def _program(facts: Mapping[str, Any]) -> str:
     changed = facts["outcome"] in ("faster", "slower")
     judged = "not judged" if facts["outcome"] == "unknown" else "no change"
     one, other = before.wall_s, after.wall_s
-    noise = "not known from one run"
-    if facts["noise"] is not None:
-        noise = numbers.share(facts["noise"])
+    noise = "not known from one run" if facts["noise"] is None else numbers.share(facts["noise"])
     said = (
         change(speedup) if changed else f"{judged} ({times(speedup)})",
         f"median {numbers.duration(one.median)} to {numbers.duration(other.median)}",
@@ -77,31 +75,19 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "by_being_alone": "being the only kernel on each side",
     # --- compare: in what captures differ
     "differs": "different {what:quantity}: {before:list} before, {after:list} after",
-    "sets_differ": (
-        "the captures cover different sets by {what:quantity}: {before:list}, {after:list}"
-    ),
-    "gpu_not_recorded": (
-        "the GPU is not recorded on both sides: that it is the same one is assumed"
-    ),
-    "kind_differs": (
-        "different replay: {before:list} results before, {after:list} results after "
-        "(kernel replay against range or graph replay)"
-    ),
-    "clock_not_measured": (
-        "the {clock:quantity} is not measured on both sides: it cannot be taken out"
-    ),
-    "clock_differs": (
-        "the {clock:quantity} differs by {change:share}: {before_hz:clock} before, "
-        "{after_hz:clock} after; what the clock alone explains is not counted as a change"
-    ),
-    "clock_control_differs": (
-        "clock control probably differs: the SMs ran at {before:percent} of their maximum before "
-        "and {after:percent} after (ncu locks to base by default)"
-    ),
-    "ncu_differs": (
-        "different ncu: {before:list} before, {after:list} after; formulas and peaks of some "
-        "percentages changed between versions, times did not"
-    ),
+    "sets_differ": "the captures cover different sets by {what:quantity}: {before:list}, "
+    "{after:list}",
+    "gpu_not_recorded": "the GPU is not recorded on both sides: that it is the same one is assumed",
+    "kind_differs": "different replay: {before:list} results before, {after:list} results after "
+    "(kernel replay against range or graph replay)",
+    "clock_not_measured": "the {clock:quantity} is not measured on both sides: it cannot be taken "
+    "out",
+    "clock_differs": "the {clock:quantity} differs by {change:share}: {before_hz:clock} before, "
+    "{after_hz:clock} after; what the clock alone explains is not counted as a change",
+    "clock_control_differs": "clock control probably differs: the SMs ran at {before:percent} of "
+    "their maximum before and {after:percent} after (ncu locks to base by default)",
+    "ncu_differs": "different ncu: {before:list} before, {after:list} after; formulas and peaks "
+    "of some percentages changed between versions, times did not",
     "metric_set_differs": lambda facts: (
         "different metric sets: "
         + "; ".join(
@@ -112,35 +98,24 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         + "; only what both have is compared"
     ),
     "not_recorded": "not recorded on both sides, so taken to be alike: {settings:list}",
-    "rule_differs": (
-        "judged by different rules (latency threshold/balance): {before} before, {after} after"
-    ),
+    "rule_differs": "judged by different rules (latency threshold/balance): {before} before, "
+    "{after} after",
     "allowed": "{what:note} (allowed)",
     # --- compare: whether both sides solved the same problem
-    "same_work": lambda facts: (
-        "same DRAM bytes"
-        if facts["measure"] == "dram_bytes"
-        else f"same number of {facts['measure']}"
-    ),
+    "same_work": "same number of {measure}",
+    "same_bytes": "same DRAM bytes",
     "other_size": "another problem size: {ratio:plain}x the {measure:quantity}",
-    "operations_changed": ("{ratio:plain}x the operations on the same number of threads or bytes"),
-    "operations_disagree": (
-        "{ratio:plain}x the operations, and bytes and threads do not agree with that: another "
-        "algorithm or another problem size"
-    ),
-    "bytes_on_another_grid": (
-        "{ratio:plain}x the DRAM bytes on another grid, and operations were not measured"
-    ),
-    "only_the_grid_differs": (
-        "the grid or block differs and neither operations nor bytes were measured on both sides: "
-        "another launch configuration cannot be told from another problem size"
-    ),
-    "every_unit_changed": (
-        "every unit has {ratio:plain}x the work: perhaps another problem size (operations were "
-        "not measured)"
-    ),
+    "operations_changed": "{ratio:plain}x the operations on the same number of threads or bytes",
+    "operations_disagree": "{ratio:plain}x the operations, and bytes and threads do not agree "
+    "with that: another algorithm or another problem size",
+    "bytes_on_another_grid": "{ratio:plain}x the DRAM bytes on another grid, and operations were "
+    "not measured",
+    "only_the_grid_differs": "the grid or block differs and neither operations nor bytes were "
+    "measured on both sides: another launch configuration cannot be told from another problem size",
+    "every_unit_changed": "every unit has {ratio:plain}x the work: perhaps another problem size "
+    "(operations were not measured)",
     "work_not_measured": "",
-    "work_of_sums": ("several kernels or launch shapes stand for one: the same work is assumed"),
+    "work_of_sums": "several kernels or launch shapes stand for one: the same work is assumed",
     # --- compare: what a pair's reader must know
     **{
         kind: f"{names.words(kind)}: {{before_shapes}} before, {{after_shapes}} after; "
@@ -151,16 +126,14 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "paired_by": "paired by {how:note}; --map corrects it",
     "work_unknown": "{why:note}",
     "equal_clocks": lambda facts: f"at equal clocks {change(facts['low'], facts['high'])}",
-    "busier_but_slower": (
-        "a busier unit is not a faster kernel: {unit:the_unit} {before:percent} to {after:percent}"
-    ),
+    "busier_but_slower": "a busier unit is not a faster kernel: {unit:the_unit} {before:percent} "
+    "to {after:percent}",
     "expectation": "{claim:note}: {reason:note}",
     "program": _program,
     # --- compare: predictions
     "bound_at_same_work": "at most {most:times} at the same work for {unit:the_unit}",
-    "bound_relieved": (
-        "at most {most:times} with {unit:the_unit} relieved, then limited by {then:the_unit}"
-    ),
+    "bound_relieved": "at most {most:times} with {unit:the_unit} relieved, then limited by "
+    "{then:the_unit}",
     "stated": "{option} {text}",
     "unit_not_measured": "{unit:the_unit}: not measured on both sides",
     "unit_not_measured_before": "{unit:the_unit}: not measured before",
@@ -173,12 +146,10 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "bound_reached": "reached {speedup:times} of {most:times} predicted",
     "bound_not_neared": "held, but only {speedup:times} of {most:times} was reached",
     "next_work_fell_too": "also {work:work} for {then:the_unit}",
-    "next_work_fell_and_another_is_nearest": (
-        "also {work:work} for {then:the_unit}; the nearest ceiling now is {now:the_unit}"
-    ),
-    "nearest_but_not_near": (
-        "reached {speedup:times}; {then:the_unit} is nearest, but nothing is near its peak"
-    ),
+    "next_work_fell_and_another_is_nearest": "also {work:work} for {then:the_unit}; the nearest "
+    "ceiling now is {now:the_unit}",
+    "nearest_but_not_near": "reached {speedup:times}; {then:the_unit} is nearest, but nothing is "
+    "near its peak",
     "still_nearest": "the nearest ceiling is still {unit:the_unit}",
     "another_is_nearest": "the nearest ceiling now is {now:the_unit}",
     "no_pair_named": "no paired kernel has that name",
@@ -187,7 +158,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "size_differs": "the problem size differs",
     "reached": "reached {speedup:times}",
     "reached_by_clocks": "reached {speedup:times}; the clocks leave it open",
-    "within_the_noise": ("that is within the noise of {noise:share}; reached {speedup:times}"),
+    "within_the_noise": "that is within the noise of {noise:share}; reached {speedup:times}",
     "outcome": "{speedup:times}, {outcome:words}",
     "no_speedup": "there is no speed-up to explain ({outcome:words})",
     "other_reason": "{speedup:times} faster, but not for that reason: {why:note}",
@@ -215,10 +186,9 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     ),
     "family_not_measured": "no unit of {family} was measured before",
     "unit_has_less_work": "{unit:the_unit} {before:percent} to {after:percent} busy, {work:work}",
-    "unit_is_busier": ("{unit:the_unit} {before:percent} to {after:percent} busy at the same work"),
-    "unit_has_as_much_work": (
-        "{unit:the_unit} {before:percent} to {after:percent} busy, {work:plain}x the work"
-    ),
+    "unit_is_busier": "{unit:the_unit} {before:percent} to {after:percent} busy at the same work",
+    "unit_has_as_much_work": "{unit:the_unit} {before:percent} to {after:percent} busy, "
+    "{work:plain}x the work",
     # --- compare: gates
     "gate_figure": lambda facts: (
         f"{amount(facts['value'], facts['unit'])} (limit {amount(facts['limit'], facts['unit'])})"

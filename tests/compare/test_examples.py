@@ -48,7 +48,7 @@ def test_bank_conflicts_removed() -> None:
     by_claim = {note_text(p.claim): p.judgement for p in found.predictions}
     assert by_claim["--because l1"] == "confirmed"
     # DRAM at 61.9 % was next: at most 1.62x, and it limits now.
-    assert by_claim["at most 1.62x with L1/shared relieved, then limited by DRAM"] == ("confirmed")
+    assert by_claim["at most 1.62x with L1/shared relieved, then limited by DRAM"] == "confirmed"
 
 
 def test_single_instead_of_double_precision() -> None:

@@ -42,12 +42,6 @@ def test_a_step_gains_less_than_its_kernel_and_never_more_than_the_share_allows(
         assert gain <= 1 / (1 - share) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("share", "ratio"), [(1.1, 2.0), (-0.1, 2.0), (0.5, 0.0)])
-def test_shares_and_ratios_that_are_none(share: float, ratio: float) -> None:
-    with pytest.raises(ValueError, match="share must be 0 to 1"):
-        step_gain(share, ratio)
-
-
 def test_a_pair_gets_the_gain_of_its_share() -> None:
     comparison = compare(capture(launch(us=1000)), capture(launch(us=500)), shares={0: (0.2, 0.3)})
 

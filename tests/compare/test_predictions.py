@@ -40,7 +40,7 @@ def floors(pair: KernelPair) -> dict[str, Judgement]:
     ],
 )
 def test_an_expected_speed_up(expect: str, judgement: Judgement) -> None:
-    assert judged(*pairs.fewer_bytes(), expect=expect)[0] is judgement
+    assert judged(*pairs.fewer_bytes(), expect=expect)[0] == judgement
 
 
 def test_no_change_can_be_expected() -> None:
@@ -78,7 +78,7 @@ def test_an_expectation_of_no_kernel_is_said() -> None:
     ],
 )
 def test_a_claimed_cause(because: str, judgement: Judgement) -> None:
-    assert judged(*pairs.fewer_bytes(), because=because)[0] is judgement
+    assert judged(*pairs.fewer_bytes(), because=because)[0] == judgement
 
 
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
@@ -199,7 +199,7 @@ def test_a_bound_is_confirmed_by_a_gain_near_it(
         noise=0.01,
     )
 
-    assert floors(pair)["at most 1.25x at the same work for the LSU path"] is judgement
+    assert floors(pair)["at most 1.25x at the same work for the LSU path"] == judgement
 
 
 def test_a_bound_that_held_untried_is_said_to_have() -> None:

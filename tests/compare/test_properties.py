@@ -65,7 +65,7 @@ def test_swapping_the_sides_inverts_every_ratio(before: Measurement, after: Meas
     ):
         assert one * other == pytest.approx(1)
     if there.work.status != "different" and back.work.status != "different":
-        assert back.outcome is SWAPPED.get(there.outcome, there.outcome)
+        assert back.outcome == SWAPPED.get(there.outcome, there.outcome)
 
 
 @settings(max_examples=80, deadline=None)
