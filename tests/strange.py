@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from roofline.reports.check import Summary, summarize
-from roofline.reports.container import compressed, opened
+from roofline.reports.container import Summary, compressed, opened, summarize
 from roofline.reports.fields import Workload
 from sample_reports.writer import Capture, Launch, Process, Scalar, encode
 

@@ -6,28 +6,59 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable, whole_file
-from roofline.reports.fields import MAGIC, Workload, decode_error, message
+from roofline.reports.fields import MAGIC, Workload, decode_error, decoded, message, numbers
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WORD = 4
 _PIECE = 1 << 16
 _ANY = 1 << 62  # how large what is compressed is shows when it is read
+# How files begin that people take for reports -> what they are, and what to do with them.
+_OTHERS = {
+    b"SQLite format 3\0": ("it is an SQLite database", "roofline select, if nsys exported it"),
+    b"version https://git-lfs": ("it is a Git LFS pointer, not the file itself", "git lfs pull"),
+    b"PK\x03\x04": ("it is a ZIP archive", "unpack it first"),
+    b"\x1f\x8b": ("it is compressed with gzip", "gunzip it first"),
+    b"<!DOCTYPE": ("it is a web page", "download the raw file"),
+    b"<html": ("it is a web page", "download the raw file"),
+    b"==PROF==": ("it is what ncu printed, not its report", "capture with ncu -o NAME"),
+    b'"ID","Process ID"': ("it is a CSV page of ncu", "the .ncu-rep that it came from"),
+    b"{": ("it is JSON", "roofline select, if it is a PyTorch trace"),
+    b"\x7fELF": ("it is a program", "roofline profile PROGRAM"),
+    b"": (
+        "it does not begin as a report of Nsight Compute does",
+        "a file that ends in .ncu-rep or .ncu-repz",
+    ),
+}
+_HINTS = {
+    "cut": "copy it again, or capture again and let ncu end by itself",
+    "junk": "copy it again: something was appended to it, or it is damaged",
+    "empty": "capture again",
+    "no results": "capture again; roofline doctor says whether this machine can",
+}
+_TARGETS = ("Nsight Compute Target", "Nsight Compute Host")
 
 
 class ContainerError(ValueError):
-    """Bytes that are not a whole report.
+    """Why bytes are not a whole report, and what to do.
 
-    ``code`` is "empty", "magic", "cut" or "junk".
+    ``code`` is "empty", "magic" (not a report), "cut", "junk" (whole, with something behind it, or
+    damaged), "renamed" (compressed or not against its ending) or "no results".
     """
 
-    def __init__(self, code: str, text: str) -> None:
+    def __init__(self, code: str, text: str, hint: str | None = None) -> None:
         super().__init__(text)
-        self.code = code
+        self.code, self.hint = code, hint or _HINTS[code]
+
+    def of(self, path: Path, *, partly: bool = False) -> InputError:
+        """The error of the file at ``path``, of which some may have been read."""
+        what = f"cannot read all of {path}" if partly else f"cannot read {path}"
+        return InputError(what, why=str(self), hint=self.hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +104,17 @@ class Walk:
 
     def __init__(self, file: io.BufferedReader) -> None:
         file.seek(0)
-        begin = file.read(len(MAGIC))
+        begin = file.read(64)
         file.seek(0)
         if not begin:
             raise ContainerError("empty", "the file is empty")
-        self.compressed = begin == ZSTD_MAGIC
+        self.compressed = begin.startswith(ZSTD_MAGIC)
         self._file = io.BufferedReader(_Unpacked(file), _PIECE) if self.compressed else file
         self._size = _ANY if self.compressed else os.fstat(file.fileno()).st_size
         self._at = 0
-        if self._file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
-            raise ContainerError("magic", "it does not begin as a report of Nsight Compute does")
+        if not self._file.peek(len(MAGIC)).startswith(MAGIC):
+            known = next(known for known in _OTHERS if begin.lstrip().startswith(known))
+            raise ContainerError("magic", *_OTHERS[known])
         self.head = self._read(len(MAGIC), "the file header")
         header = self._sized("the file header")
         self.head += sized(header)
@@ -139,6 +171,58 @@ class Walk:
             self._at += count
 
 
+@dataclass(slots=True, kw_only=True)
+class Summary:
+    """A report without its values.
+
+    ``found`` counts the results. ``versions`` maps providers ("Nsight Compute Target", "CUDA
+    Version", ...) to versions, ``settings`` what the capture was told ("clock_control",
+    "replay_mode", "sections", "activity"). ``names`` are those of the metrics in the order of their
+    numbers; ``comment`` is what whoever made the file wrote into it.
+    """
+
+    version: int
+    found: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    comment: str = ""
+
+    @property
+    def ncu_version(self) -> str | None:
+        """The Nsight Compute that captured, "2024.1.1.0"; ``None`` where it is not stated."""
+        words = next((w for name in _TARGETS if (w := self.versions.get(name, "").split())), None)
+        return words[0] if words else None
+
+
+def summarize(file: io.BufferedReader, path: Path) -> Summary:
+    """Walk over an open report.
+
+    Raises:
+        ContainerError: it is not whole, holds no results, or its ending hides them from ncu_report.
+
+    """
+    walk = Walk(file)
+    summary = Summary(version=walk.version)
+    for block in walk.blocks():
+        summary.found += len(block.kinds)
+        summary.names += map(decoded, block.message.strings.text)
+        session = block.message.session
+        summary.comment = summary.comment or decoded(session.comment)
+        summary.versions |= {decoded(v.name): decoded(v.value) for v in session.versions}
+        for settings in session.settings:
+            said = {name: decoded(getattr(settings, name)) for name in numbers("Settings")}
+            summary.settings |= {name: text for name, text in said.items() if text}
+    if walk.compressed != (path.suffix == ".ncu-repz"):
+        state = "compressed" if walk.compressed else "not compressed"
+        text = f"it is {state}, which its ending {path.suffix or '(none)'} does not say"
+        better = path.with_suffix(".ncu-repz" if walk.compressed else ".ncu-rep")
+        raise ContainerError("renamed", text, f"mv {path} {better}")
+    if not summary.found:
+        raise ContainerError("no results", "it is whole, but no kernel was profiled into it")
+    return summary
+
+
 def sized(entry: bytes) -> bytes:
     """Put the length in front, as the container wants it."""
     return len(entry).to_bytes(_WORD, "little") + entry
@@ -185,20 +269,16 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest and not self._engine.eof:
-            self._rest = memoryview(self._next())
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-    def _next(self) -> bytes:
-        packed = self._file.read(_PIECE >> 2)
-        if not packed:
-            raise ContainerError("cut", "its compression ends too early")
         try:
-            data: bytes = self._engine.decompress(packed)
+            while not self._rest and not self._engine.eof:
+                packed = self._file.read(_PIECE >> 2)
+                if not packed:
+                    raise ContainerError("cut", "its compression ends too early")
+                self._rest = memoryview(self._engine.decompress(packed))
         except self._error as error:
             raise ContainerError("cut", f"its compression is damaged ({error})") from error
         if self._engine.eof and (self._engine.unused_data or self._file.peek(1)):
             raise ContainerError("junk", "bytes follow the compressed report")
-        return data
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from roofline.errors import InputError
 from roofline.model import Kind, Launch, Note
-from roofline.reports.check import Summary, broken, decoded, require_whole
-from roofline.reports.container import ContainerError, Walk, opened, parsed
-from roofline.reports.fields import READ, VERSION, Workload, decode_error, message
+from roofline.reports.container import ContainerError, Summary, Walk, opened, parsed, summarize
+from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
 from roofline.reports.metrics import ByName, Scalar, si
 from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
@@ -25,7 +24,7 @@ _COMPUTED = "computed by "
 # are: to take these apart here is four times as quick as a message.
 _DOUBLE = b"\x12\x09\x19"
 _unpacked = struct.Struct("<d").unpack_from
-_DEFAULT_DOMAIN = "<default domain>"
+_DEFAULT = "<default domain>"
 _KINDS = {Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
 
@@ -71,43 +70,49 @@ def launches(
         InputError: it is no whole report, or holds no kernels, or bytes in it are damaged.
 
     """
+    index = 0
     with opened(path) as file:
-        summary = require_whole(file, path)
-        results = _by_protobuf(file, path, summary)
-        if reader == "ncu-report" or summary.version != VERSION:
-            results = _by_nvidia(file, path, summary)
-        for index, (kind, process, found) in enumerate(results):
-            name = found.name or str(kind)
-            yield Launch(
+        try:
+            summary = summarize(file, path)
+            launch = partial(
+                Launch,
                 source=str(path),
                 range=0,
-                index=index,
-                kind=_KINDS.get(kind, Kind.KERNEL),
-                name=name,
-                demangled=found.demangled or name,
-                metrics=found,
-                nvtx=tuple(n if d == _DEFAULT_DOMAIN else f"{d}@{n}" for d, n in found.nvtx()),
-                process=process,
                 ncu_version=summary.ncu_version,
                 settings=summary.settings,
                 # Other comments are somebody's words, and may be personal.
                 origin=summary.comment if summary.comment.startswith(_COMPUTED) else None,
             )
-            if on_byte is not None:
-                on_byte(file.tell())
+            metrics = _by(reader, path, summary)
+            for block in Walk(file).blocks(results=True):
+                process = block.message.process.id if block.message.HasField("process") else None
+                for kind, entry in zip(block.kinds, block.entries, strict=True):
+                    found = metrics(kind, entry, index)
+                    name = found.name or str(kind)
+                    yield launch(
+                        index=index,
+                        kind=_KINDS.get(kind, Kind.KERNEL),
+                        name=name,
+                        demangled=found.demangled or name,
+                        metrics=found,
+                        nvtx=tuple(n if d == _DEFAULT else f"{d}@{n}" for d, n in found.nvtx()),
+                        process=process,
+                    )
+                    index += 1
+                    if on_byte is not None:
+                        on_byte(file.tell())
+        except ContainerError as error:
+            raise error.of(path, partly=index > 0) from error
 
 
-def _by_protobuf(file: io.BufferedReader, path: Path, summary: Summary) -> Iterator[_Found]:
-    table = _Table(path, summary.names)
-    return _results(file, path, lambda kind, entry, index: _Metrics(kind, entry, index, table))
-
-
-def _by_nvidia(file: io.BufferedReader, path: Path, summary: Summary) -> Iterator[_Found]:
+def _by(
+    reader: Reader, path: Path, summary: Summary
+) -> Callable[[Workload, bytes, int], _Metrics | NvidiaMetrics]:
+    """What makes the metrics of a result from its kind, its bytes and its number."""
+    if reader == "protobuf" and summary.version == VERSION:
+        return partial(_Metrics, _Table(path, summary.names))
     report = NvidiaReport(path)
     notes: tuple[Note, ...] = ()
-    if summary.version != VERSION:
-        facts = {"version": summary.version, "known": VERSION}
-        notes = (Note(code="unknown_format", facts=facts),)
     if len(report) != summary.found:
         written = f" (it was written by ncu {summary.ncu_version})" if summary.ncu_version else ""
         raise InputError(
@@ -115,22 +120,10 @@ def _by_nvidia(file: io.BufferedReader, path: Path, summary: Summary) -> Iterato
             why=f"it holds {summary.found} results, {len(report)} could be loaded",
             hint=f"pip install --upgrade ncu-report, in case the file is newer than it{written}",
         )
-    return _results(file, path, lambda _, __, index: NvidiaMetrics(report.action(index), notes))
-
-
-def _results(
-    file: io.BufferedReader, path: Path, made: Callable[[Workload, bytes, int], _Result]
-) -> Iterator[_Found]:
-    """Give each result with its kind and the number of its process."""
-    index = 0
-    try:
-        for block in Walk(file).blocks(results=True):
-            process = block.message.process.id if block.message.HasField("process") else None
-            for kind, entry in zip(block.kinds, block.entries, strict=True):
-                yield kind, process, made(kind, entry, index)
-                index += 1
-    except ContainerError as error:
-        raise broken(error).error(path, partly=index > 0) from error
+    if summary.version != VERSION:
+        facts = {"version": summary.version, "known": VERSION}
+        notes = (Note(code="unknown_format", facts=facts),)
+    return lambda kind, entry, index: NvidiaMetrics(report, index, notes)
 
 
 class _Table:
@@ -161,21 +154,19 @@ class _Table:
 class _Metrics(ByName):
     """The metrics of one result, each decoded when it is asked for."""
 
-    def __init__(self, kind: Workload, entry: bytes, index: int, table: _Table) -> None:
-        self._kind, self._entry, self._index, self._table = kind, entry, index, table
+    def __init__(self, table: _Table, kind: Workload, entry: bytes, index: int) -> None:
+        self._table, self._kind, self._entry, self._index = table, kind, entry, index
         self._numbers, self._parse = table.numbers, table.parse
-        self._result = parsed(message(kind, READ), entry, f"result {index + 1}")
+        self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
         self._metrics = table.by_number(self._result.metrics[:])
 
-    def __reduce__(self) -> tuple[type[_Metrics], tuple[Workload, bytes, int, _Table]]:
-        return _Metrics, (self._kind, self._entry, self._index, self._table)
+    def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int]]:
+        return _Metrics, (self._table, self._kind, self._entry, self._index)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Metrics):
             return NotImplemented
         return self._entry == other._entry and self._table.names == other._table.names
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def name(self) -> str:
@@ -242,17 +233,21 @@ class _Metrics(ByName):
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""
-        return self._table.nvidia.sass(self._index, address)
+        return self._nvidia.sass(address)
+
+    @cached_property
+    def _nvidia(self) -> NvidiaMetrics:
+        return NvidiaMetrics(self._table.nvidia, self._index)
 
     @property
     def rules(self) -> Mapping[str, str]:
         """See ``Metrics``."""
-        found = {}
-        for rule in message(self._kind).FromString(self._entry).rules:
-            for item in rule.body.items:
-                if item.message.title:
-                    found[decoded(rule.identifier)] = decoded(item.message.title)
-        return found
+        return {
+            decoded(rule.identifier): decoded(item.message.title)
+            for rule in message(self._kind).FromString(self._entry).rules
+            for item in rule.body.items
+            if item.message.title
+        }
 
 
 def _scalar(value: Any) -> Scalar | None:
@@ -262,7 +257,3 @@ def _scalar(value: Any) -> Scalar | None:
         return None
     found = getattr(value, kind)
     return decoded(found) if kind == "text" else found
-
-
-_Result = _Metrics | NvidiaMetrics
-_Found = tuple[Workload, int | None, _Result]

@@ -33,7 +33,6 @@ class Workload(StrEnum):
 # Message -> its fields: name, number, type ("*": repeated). Text is "bytes", as what is in a report
 # need not be UTF-8; numbers without a sign, enumerations and truth values are all "int".
 _MESSAGES = {
-    "Unknown": "",
     "FileHeader": "version 1 int",
     "BlockHeader": "sources 1 int, kernel 2 int, session 3 Session, strings 4 Strings, "
     "payload 5 int, process 6 Process, range 7 int, cmdlist 8 int, graph 9 int, views 10 int",
@@ -77,31 +76,60 @@ _RESULTS = {
     Workload.GRAPH: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
     "nvtx 10 Nvtx, context 11 int, stream 12 int, rules 22 Rule*",
 }
+_FIELDS = {
+    name: [words.split() for words in text.split(", ")]
+    for name, text in (_MESSAGES | _RESULTS).items()
+}
 # A result is read as this, and a metric of it when it is asked for: of a thousand most never are.
 # What is left out here stays in the result's bytes.
 _READ = ("thread", "function", "demangled", "nvtx", "metrics")
 READ = "Read"
-
-
-def _fields(name: str) -> list[list[str]]:
-    """Name, number and type of each field of a message."""
-    text = _RESULTS[Workload(name)] if name in _RESULTS else _MESSAGES[name]
-    return [words.split() for words in text.split(", ") if words]
+for _kind in _RESULTS:
+    _FIELDS[_kind + READ] = [
+        [name, number, "bytes*" if name == "metrics" else kind]
+        for name, number, kind in _FIELDS[_kind]
+        if name in _READ
+    ]
 
 
 @cache
 def numbers(message: str) -> dict[str, int]:
     """The numbers of a message's fields by name; results are called as their ``Workload``."""
-    return {name: int(number) for name, number, _ in _fields(message)}
+    return {name: int(number) for name, number, _ in _FIELDS[message]}
+
+
+def message(name: str) -> Any:
+    """The class of a message; that of a result's name and ``READ`` leaves its metrics bytes."""
+    return _classes()[f"report.{name}"]
 
 
 @cache
-def message(name: str, variant: str = "") -> Any:
-    """The class of a message; a result's has the variant ``READ``."""
-    from google.protobuf import message_factory
+def _classes() -> dict[str, Any]:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-    found = _pool().FindMessageTypeByName(f"report.{name}{variant}")
-    return message_factory.GetMessageClass(found)
+    file = descriptor_pb2.FileDescriptorProto(name="report", package="report", syntax="proto2")
+    for message_name, fields in _FIELDS.items():
+        target = file.message_type.add(name=message_name)
+        if message_name == "Value":
+            target.oneof_decl.add(name="kind")
+        for name, number, kind in fields:
+            label = _REPEATED if kind.endswith("*") else _OPTIONAL
+            added = target.field.add(name=name, number=int(number), label=label)
+            kind = kind.rstrip("*")
+            added.type = _TYPES.get(kind, _MESSAGE)
+            if kind not in _TYPES:
+                added.type_name = f".report.{kind}"
+            if message_name == "Value":  # of which one excludes the others
+                added.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    classes: dict[str, Any] = message_factory.GetMessageClassesForFiles(["report"], pool)
+    return classes
+
+
+def decoded(text: bytes) -> str:
+    """Text of a report, which need not be UTF-8."""
+    return text.decode("utf-8", "replace")
 
 
 @cache
@@ -117,10 +145,11 @@ def fields_of(data: bytes) -> list[tuple[int, int, int | bytes]] | None:
 
     Groups, which a report has none of, are other bytes, too.
     """
+    from google.protobuf.empty_pb2 import Empty
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     try:
-        fields = UnknownFieldSet(message("Unknown").FromString(data))
+        fields = UnknownFieldSet(Empty.FromString(data))
     except decode_error():
         return None
     found = [(field.field_number, field.wire_type, field.data) for field in fields]
@@ -143,34 +172,3 @@ def _varint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
-
-
-@cache
-def _pool() -> Any:
-    from google.protobuf import descriptor_pb2, descriptor_pool
-
-    file = descriptor_pb2.FileDescriptorProto(name="report", package="report", syntax="proto2")
-    for name in (*_MESSAGES, *_RESULTS):
-        _add(file.message_type.add(name=name), _fields(name))
-    for kind in _RESULTS:
-        read = [field for field in _fields(kind) if field[0] in _READ]
-        raw = [[*field[:2], "bytes*"] if field[0] == "metrics" else field for field in read]
-        _add(file.message_type.add(name=f"{kind}{READ}"), raw)
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(file.SerializeToString())
-    return pool
-
-
-def _add(target: Any, fields: list[list[str]]) -> None:
-    """Give a message its fields; of ``Value`` one excludes the others."""
-    if target.name == "Value":
-        target.oneof_decl.add(name="kind")
-    for name, number, kind in fields:
-        added = target.field.add(name=name, number=int(number))
-        added.label = _REPEATED if kind.endswith("*") else _OPTIONAL
-        kind = kind.rstrip("*")
-        added.type = _TYPES.get(kind, _MESSAGE)
-        if kind not in _TYPES:
-            added.type_name = f".report.{kind}"
-        if target.name == "Value":
-            added.oneof_index = 0

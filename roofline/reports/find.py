@@ -23,26 +23,23 @@ def report_or_raise(error: InputError, on_error: OnError | None) -> None:
 
 
 def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> list[Path]:
-    """Each report that names, folders and patterns mean, once; see ``expand``."""
-    return list(dict.fromkeys(file for path in paths for file in expand(path, on_error)))
-
-
-def expand(path: str | Path, on_error: OnError | None = None) -> list[Path]:
-    """The report files that a file, folder or glob pattern names, sorted.
+    """Each report that files, folders and glob patterns name, once; sorted within each of these.
 
     ``on_error`` is told what cannot be looked into; without it the first one raises.
 
     Raises:
-        InputError: there is no such file, or none in the folder, or none that matches.
+        InputError: there is no such file, or none in a folder, or none that matches.
 
     """
-    try:
-        return _expand(path, on_error)
-    except InputError as error:
-        report_or_raise(error, on_error)
-    except OSError as error:
-        report_or_raise(unreadable(Path(error.filename or path), error), on_error)
-    return []
+    found: dict[Path, None] = {}
+    for path in paths:
+        try:
+            found |= dict.fromkeys(_expand(path, on_error))
+        except InputError as error:
+            report_or_raise(error, on_error)
+        except OSError as error:
+            report_or_raise(unreadable(Path(error.filename or path), error), on_error)
+    return list(found)
 
 
 def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
@@ -50,7 +47,10 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
         raise InputError("a report's name is empty", hint=". for the folder that one is in")
     given = Path(path)
     if given.is_dir():
-        found, refused = _in_folder(given)
+        refused: list[OSError] = []
+        walk = os.walk(given, onerror=refused.append)
+        names = (Path(place, name) for place, _, files in walk for name in files)
+        found = sorted(name for name in names if name.suffix.lower() in SUFFIXES)
         for error in refused:
             report_or_raise(unreadable(Path(error.filename), error), on_error)
         if not found and not refused:
@@ -67,23 +67,7 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
         raise InputError(f"{given} is no pattern", why=str(error), hint=hint) from error
     if not matches:
         raise InputError(f"no report matches {given}", hint="ls to see which files there are")
-    return [
-        file
-        for match in matches
-        for file in (expand(match, on_error) if match.is_dir() else [match])
-    ]
-
-
-def _in_folder(folder: Path) -> tuple[list[Path], list[OSError]]:
-    """The reports below ``folder``, and the folders that cannot be looked into."""
-    refused: list[OSError] = []
-    found = [
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=refused.append)
-        for name in names
-        if Path(name).suffix.lower() in SUFFIXES
-    ]
-    return sorted(found), refused
+    return files_of(matches, on_error)
 
 
 def label_of(path: Path) -> str:

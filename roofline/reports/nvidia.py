@@ -24,16 +24,18 @@ class NvidiaReport:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._last: tuple[int, Any] = (-1, None)
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[NvidiaReport], tuple[Path]]:
+        return NvidiaReport, (self.path,)
 
     @cached_property
     def _places(self) -> list[tuple[Any, int]]:
         import ncu_report
 
-        what = f"cannot read {self._path} with ncu_report"
+        what = f"cannot read {self.path} with ncu_report"
         try:
-            context = ncu_report.load_report(str(self._path))
+            context = ncu_report.load_report(str(self.path))
         except UnicodeEncodeError as error:
             why = "it opens only names that are UTF-8"
             raise InputError(what, why=why, hint="rename the file") from error
@@ -47,23 +49,31 @@ class NvidiaReport:
 
     def action(self, index: int) -> Any:
         """The result of that number as ncu_report gives it."""
-        if self._last[0] != index:
-            found, number = self._places[index]
-            self._last = index, found.action_by_idx(number)
-        return self._last[1]
-
-    def sass(self, index: int, address: str) -> str | None:
-        """The instruction at an address in the code of a result; ``None`` where it is unknown."""
-        if not address.isdigit() or index >= len(self):
-            return None
-        return self.action(index).sass_by_pc(int(address)) or None
+        found, number = self._places[index]
+        return found.action_by_idx(number)
 
 
 class NvidiaMetrics(ByName):
-    """The metrics of one result as ncu_report gives them."""
+    """The metrics of one result as ncu_report gives them.
 
-    def __init__(self, action: Any, notes: tuple[Note, ...]) -> None:
-        self._action, self._notes = action, notes
+    Their pickles hold the path of the file and the result's number in it, not the values: the file
+    must still be there.
+    """
+
+    def __init__(self, report: NvidiaReport, index: int, notes: tuple[Note, ...] = ()) -> None:
+        self._report, self._index, self._notes = report, index, notes
+
+    def __reduce__(self) -> tuple[type[NvidiaMetrics], tuple[Any, ...]]:
+        return NvidiaMetrics, (self._report, self._index, self._notes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NvidiaMetrics):
+            return NotImplemented
+        return (self._report.path, self._index) == (other._report.path, other._index)
+
+    @cached_property
+    def _action(self) -> Any:
+        return self._report.action(self._index)
 
     @property
     def name(self) -> str:
@@ -85,8 +95,7 @@ class NvidiaMetrics(ByName):
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._action.metric_by_name(name)
-        value: Scalar | None = None if metric is None else metric.value()
-        return value
+        return None if metric is None else metric.value()
 
     def _rows(self, name: str) -> Iterable[tuple[Scalar | None, Scalar | None]]:
         metric = self._action.metric_by_name(name)
@@ -109,17 +118,18 @@ class NvidiaMetrics(ByName):
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""
-        line = self._action.sass_by_pc(int(address)) if address.isdigit() else None
-        return line or None
+        if not address.isdigit() or self._index >= len(self._report):
+            return None
+        return self._action.sass_by_pc(int(address)) or None
 
     @property
     def rules(self) -> Mapping[str, str]:
         """See ``Metrics``."""
-        found = {}
-        for rule in self._action.rule_results_as_dicts():
-            if title := rule.get("rule_message", {}).get("title"):
-                found[rule["rule_identifier"]] = title
-        return found
+        return {
+            rule["rule_identifier"]: title
+            for rule in self._action.rule_results_as_dicts()
+            if (title := rule.get("rule_message", {}).get("title"))
+        }
 
     def notes(self) -> tuple[Note, ...]:
         """See ``Metrics``."""

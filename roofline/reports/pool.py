@@ -32,7 +32,6 @@ _MOST_CPUS = 8  # more would wait for this process, which judges what they measu
 # Starting processes takes as long as reading some megabytes.
 POOL_BYTES = 1 << 23
 _AHEAD = 4  # files a process that are read, or wait to be, before their turn
-_NOTHING = msgspec.msgpack.encode([])
 
 Measure = Callable[[Launch, str], Measurement]
 
@@ -93,19 +92,18 @@ def measure_all(
             on_progress(done + at, total)
 
     tell()
-    count = min(jobs or min(_MOST_CPUS, _cpus()), len(files))
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
+    count = min(jobs or min(_MOST_CPUS, cpus), len(files))
     if count > 1 and total >= POOL_BYTES:
-        answers = _by_processes(files, partial(_read, measure=measure, reader=reader), count)
-        with closing(answers):
-            for file, size, answer in zip(files, sizes, answers, strict=True):
-                yield from _unpacked(file, answer)
-                done += size
-                tell()
-        return
-    for file, size in zip(files, sizes, strict=True):
-        yield from _events(file, measure, reader, tell)
-        done += size
-        tell()
+        each = _by_processes(files, partial(_read, measure=measure, reader=reader), count)
+    else:
+        each = (_events(file, measure, reader, tell) for file in files)
+    with closing(each):
+        for size, events in zip(sizes, each, strict=True):
+            yield from events
+            done += size
+            tell()
 
 
 def _events(
@@ -148,7 +146,7 @@ def _unpacked(path: Path, answer: _Answer) -> Iterator[Event]:
 
 def _by_processes(
     files: Sequence[Path], work: Callable[[Path], _Answer], count: int
-) -> Generator[_Answer, None, None]:
+) -> Generator[Iterator[Event], None, None]:
     """What each file holds, in order.
 
     Of a process that dies it is not known which file it died of: the first without an answer is
@@ -164,15 +162,14 @@ def _by_processes(
                     futures = deque(islice(todo, _AHEAD * count))
                 while futures:
                     answer = futures.popleft().result()
-                    left.popleft()
                     futures.extend(islice(todo, 1))
-                    yield answer
+                    yield _unpacked(left.popleft(), answer)
                 again = False
             except BrokenProcessPool:
                 if again:
                     why, hint = "the process that read it died", "more memory, or --jobs 1"
-                    error = InputError(f"cannot read {left.popleft()}", why=why, hint=hint)
-                    yield None, _NOTHING, error
+                    error = InputError(f"cannot read {left[0]}", why=why, hint=hint)
+                    yield iter([Refused(path=left.popleft(), error=error)])
                 again = not again
 
 
@@ -210,15 +207,14 @@ def _nothing_inherited() -> Iterator[None]:
 
 def _begin() -> None:
     """Let a process end when the one that started it is gone."""
+
+    def end_with_parent() -> None:
+        if (parent := parent_process()) is not None:
+            parent.join()
+        os._exit(1)
+
     gc.disable()  # what is read has no cycles, and looking for some takes a tenth of the time
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _size(path: Path) -> int:
@@ -226,9 +222,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:  # what it is shows when it is read
         return 0
-
-
-def _cpus() -> int:
-    """CPUs that this process may use, where the system tells."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

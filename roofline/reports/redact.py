@@ -15,15 +15,15 @@ from pathlib import Path
 
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite
-from roofline.reports.check import broken, require_whole
-from roofline.reports.container import Block, ContainerError, Walk, opened, save, sized
+from roofline.reports.container import ContainerError, Walk, opened, save, sized, summarize
 from roofline.reports.fields import BYTES, VARINT, Workload, encoded, fields_of, numbers
 from roofline.reports.find import SUFFIXES
 
 Keep = Callable[[bytes], bytes | None]  # None: leave the field out after all
-_HEADER, _SESSION, _KERNEL = numbers("BlockHeader"), numbers("Session"), numbers("kernel")
+_HEADER, _SESSION = numbers("BlockHeader"), numbers("Session")
 _SYSTEMS = (3, 4)  # the host and the target in a session; of each: system, release, machine
 _MACHINE_CODE, _SYMBOLS = 4, 9  # of a source
+_NOBODY = encoded(2, BYTES, b"host") + encoded(3, BYTES, b"app")  # of a process
 # What a result may keep beside metrics, sections, rules and NVTX. Names, in which paths are cut:
 # of functions, of the device and the context, of graphs.
 _NAMES = {
@@ -71,120 +71,91 @@ def redact(
     refuse_overwrite(target, force=force)
     work = _Work(keep_sass=keep_sass)
     with opened(source) as file:
-        summary = require_whole(file, source)
         try:
+            results = summarize(file, source).found
             save(target, work.report(Walk(file)), force=force)
         except ContainerError as error:
-            raise broken(error).error(source) from error
-    return Redaction(results=summary.found, left_out=dict(work.left_out), paths=work.paths)
+            raise error.of(source) from error
+    return Redaction(results=results, left_out=dict(work.left_out), paths=work.paths)
 
 
 class _Work:
     """One pass over a report, and the count of what it left out."""
 
     def __init__(self, *, keep_sass: bool) -> None:
-        self.keep_sass = keep_sass
         self.left_out: Counter[str] = Counter()
         self.paths = 0
+        part, each = self.part, dict.fromkeys
+        plain, deep = self.cut(without_paths), self.cut(scrubbed)
+        process = part("process and host names", {})
+        system = part("host names and addresses", each((1, 3, 4), plain))
+        said = each(_SYSTEMS, system)
+        said |= each((_SESSION[name] for name in ("devices", "versions", "settings")), deep)
+        session = part("comments, command lines and environments", said)
+        known = {"session": session, "strings": deep, "process": lambda x: process(x) + _NOBODY}
+        fields = {_HEADER[name]: keep for name, keep in known.items()}
+        self.header = part(
+            "unknown parts of headers", fields, without=(_HEADER["payload"], _HEADER["views"])
+        )
+        self.source = part("sources and machine code", {})
+        if keep_sass:
+            self.source = part("sources", {_MACHINE_CODE: machine_code, _SYMBOLS: deep})
+        self.result, rules = {}, part("source markers of rules", each((1, 2, 3, 4), deep))
+        for kind, has in zip(Workload, map(numbers, Workload), strict=True):
+            stay = each((has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), deep)
+            stay |= each(_NAMES[kind], plain) | {has["rules"]: rules}
+            if "source" in has:
+                stay[has["source"]] = self.source
+            self.result[kind] = part("call stacks, notes and unknown parts of results", stay)
 
     def report(self, walk: Walk) -> Iterator[bytes]:
         """The bytes of the new report, piece by piece."""
         yield walk.head
         for block in walk.blocks(results=True, others=True):
-            yield from self.block(block)
+            sources, views = block.message.sources, block.message.views
+            entries = [self.source(entry) for entry in block.entries[:sources]]
+            for kind, entry in zip(block.kinds, block.entries[sources:], strict=False):
+                entries.append(self.result[kind](entry))
+            if views:
+                self.left_out["graph views"] += views
+            payload = b"".join(map(sized, entries))
+            size = encoded(_HEADER["payload"], VARINT, len(payload))
+            yield sized(self.header(block.header) + size)
+            yield payload
 
-    def block(self, block: Block) -> Iterator[bytes]:
-        sources, views = block.message.sources, block.message.views
-        entries = [self.source(entry) for entry in block.entries[:sources]]
-        for kind, entry in zip(block.kinds, block.entries[sources:], strict=False):
-            entries.append(self.result(kind, entry))
-        if views:
-            self.left_out["graph views"] += views
-        payload = b"".join(map(sized, entries))
-        yield sized(self.header(block.header, len(payload)))
-        yield payload
+    def part(
+        self, what: str, keep: Mapping[int, Keep], without: tuple[int, ...] = ()
+    ) -> Callable[[bytes], bytes]:
+        """What leaves the fields of a message that may stay; others are counted as ``what``."""
 
-    def header(self, data: bytes, payload: int) -> bytes:
-        kept = {
-            _HEADER["session"]: self.session,
-            _HEADER["strings"]: self.scrubbed,
-            _HEADER["process"]: self.process,
-        }
-        counts = (_HEADER["payload"], _HEADER["views"])
-        header = self.message(data, kept, "unknown parts of headers", without=counts)
-        return header + encoded(_HEADER["payload"], VARINT, payload)
+        def kept_of(data: bytes) -> bytes:
+            fields = fields_of(data)
+            if fields is None:
+                raise ContainerError("junk", "bytes in it are damaged")
+            out = []
+            for number, wire, value in fields:
+                if number in without:
+                    continue
+                kept: int | bytes | None = value
+                if isinstance(value, bytes):
+                    kept = keep[number](value) if number in keep else None
+                if kept is not None:
+                    out.append(encoded(number, wire, kept))
+                elif value:
+                    self.left_out[what] += 1
+            return b"".join(out)
 
-    def session(self, data: bytes) -> bytes:
-        def system(part: bytes) -> bytes:
-            return self.message(
-                part, dict.fromkeys((1, 3, 4), self.plain), "host names and addresses"
-            )
+        return kept_of
 
-        keep: dict[int, Keep] = dict.fromkeys(_SYSTEMS, system)
-        for name in ("devices", "versions", "settings"):
-            keep[_SESSION[name]] = self.scrubbed
-        return self.message(data, keep, "comments, command lines and environments")
+    def cut(self, how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+        """The same, counted where it cuts a path."""
 
-    def process(self, data: bytes) -> bytes:
-        fields = _fields(data)
-        self.left_out["process and host names"] += sum(number in (2, 3) for number, _, _ in fields)
-        number = next((value for number, _, value in fields if number == 1), 0)
-        texts = encoded(2, BYTES, b"host") + encoded(3, BYTES, b"app")
-        return encoded(1, VARINT, number) + texts
+        def counted(data: bytes) -> bytes:
+            done = how(data)
+            self.paths += done != data
+            return done
 
-    def source(self, data: bytes) -> bytes:
-        if self.keep_sass:
-            keep = {_MACHINE_CODE: machine_code, _SYMBOLS: self.scrubbed}
-            return self.message(data, keep, "sources")
-        return self.message(data, {}, "sources and machine code")
-
-    def result(self, kind: Workload, data: bytes) -> bytes:
-        has = numbers(kind)
-        keep: dict[int, Keep] = dict.fromkeys(
-            (has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), self.scrubbed
-        )
-        keep |= dict.fromkeys(_NAMES[kind], self.plain)
-        keep[has["rules"]] = lambda part: self.message(
-            part, dict.fromkeys((1, 2, 3, 4), self.scrubbed), "source markers of rules"
-        )
-        if kind is Workload.KERNEL:
-            keep[_KERNEL["source"]] = self.source
-        return self.message(data, keep, "call stacks, notes and unknown parts of results")
-
-    def message(
-        self, data: bytes, keep: Mapping[int, Keep], what: str, without: tuple[int, ...] = ()
-    ) -> bytes:
-        """The fields that may stay; ``what`` is how those left out are counted."""
-        out = []
-        for number, wire, value in _fields(data):
-            if number in without:
-                continue
-            if not isinstance(value, bytes):
-                out.append(encoded(number, wire, value))
-                continue
-            kept = keep[number](value) if number in keep else None
-            if kept is not None:
-                out.append(encoded(number, BYTES, kept))
-            elif value:
-                self.left_out[what] += 1
-        return b"".join(out)
-
-    def plain(self, data: bytes) -> bytes:
-        done = without_paths(data)
-        self.paths += done != data
-        return done
-
-    def scrubbed(self, data: bytes) -> bytes:
-        done = scrubbed(data)
-        self.paths += done != data
-        return done
-
-
-def _fields(data: bytes) -> list[tuple[int, int, int | bytes]]:
-    fields = fields_of(data)
-    if fields is None:
-        raise ContainerError("junk", "bytes in it are damaged")
-    return fields
+        return counted
 
 
 # --- paths ----------------------------------------------------------------------------------------
@@ -192,12 +163,11 @@ def _fields(data: bytes) -> list[tuple[int, int, int | bytes]]:
 # Folders below which people and projects are named, wherever they stand; the rest of the path
 # ends where text around it goes on.
 _END = rb"[^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*"
+# A Windows user is often two words.
+_SPACED = rb"(?:[^\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f\\/]*[\\/])*"
 _UNIX = rb"/(?:home|Users|root|scratch|lustre|gpfs|nfs)(?:/" + _END + rb"|(?![\w.-]))"
 _SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var|srv|projects?|raid|fsx)/" + _END
-_WITH_SPACES = (
-    rb"(?:[^\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f\\/]*[\\/])*"  # a Windows user is often two words
-)
-_WINDOWS = rb"[A-Za-z]:[\\/]+Users[\\/]" + _WITH_SPACES + _END
+_WINDOWS = rb"[A-Za-z]:[\\/]+Users[\\/]" + _SPACED + _END
 PATHS = re.compile(b"|".join((_UNIX, _SHARED, _WINDOWS)))
 _SEPARATORS = re.compile(rb"[\\/]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

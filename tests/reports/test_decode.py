@@ -9,7 +9,7 @@ from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.model import Kind
 from roofline.reports import nvidia, read
-from roofline.reports.find import expand
+from roofline.reports.find import files_of
 from roofline.text.notes import note_text
 from tests import strange
 
@@ -22,8 +22,9 @@ def test_each_kind_of_broken_file_is_one_clear_error(tmp_path, name):
         list(read(path))
 
     assert caught.value.exit_code == 3
-    assert path.name in str(caught.value)
+    assert str(path) in caught.value.what
     assert caught.value.why
+    assert caught.value.hint
 
 
 def test_different_breaks_have_different_messages(tmp_path):
@@ -101,13 +102,13 @@ def test_files_folders_and_patterns_together_read_each_file_once(tmp_path):
     found = list(read(path, tmp_path, str(tmp_path / "*.ncu-rep")))
 
     assert len(found) == 4
-    assert expand(str(tmp_path / "**" / "*.ncu-rep")) == sorted([path, inner / "again.ncu-rep"])
+    assert files_of([tmp_path / "**" / "*.ncu-rep"]) == sorted([path, inner / "again.ncu-rep"])
 
 
 def test_a_name_with_brackets_that_exists_is_a_file(tmp_path):
     path = strange.write(tmp_path, "two launches").rename(tmp_path / "a[1].ncu-rep")
 
-    assert expand(path) == [path]
+    assert files_of([path]) == [path]
 
 
 def test_kinds_of_results(tmp_path):
@@ -169,8 +170,9 @@ def test_the_file_says_who_wrote_it(tmp_path):
     assert launch.settings["clock_control"] == "Base"
 
 
-def test_launches_pickle_copy_and_compare(tmp_path):
-    first, second = read(strange.write(tmp_path, "two launches"))
+@pytest.mark.parametrize("reader", ["protobuf", "ncu-report"])
+def test_launches_pickle_copy_and_compare(tmp_path, reader):
+    first, second = read(strange.write(tmp_path, "two launches"), reader=reader)
 
     for again in (pickle.loads(pickle.dumps(first)), copy.deepcopy(first)):
         assert again == first != second

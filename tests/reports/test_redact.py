@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from roofline.cli import cli
 from roofline.errors import InputError, UsageError
 from roofline.process import run_quietly
-from roofline.reports.container import Walk, opened, sized
+from roofline.reports.container import ZSTD_MAGIC, Walk, opened, sized
 from roofline.reports.fields import MAGIC, numbers
 from roofline.reports.redact import PATHS, redact
 from sample_reports.writer import Launch, Metric, Rule
@@ -230,7 +230,7 @@ def test_compressed_in_and_out(tmp_path: Path):
     plain.write_bytes(personal())
     redact(plain, packed)
     redact(packed, back)
-    assert strange.summary(packed).compressed
+    assert packed.read_bytes().startswith(ZSTD_MAGIC)
     assert held(back) == held(packed)
 
 
