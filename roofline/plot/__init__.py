@@ -14,9 +14,7 @@ from roofline.errors import UsageError
 
 if find_spec("matplotlib") is None:
     raise UsageError(
-        "cannot draw",
-        why="matplotlib is not installed",
-        hint="pip install matplotlib",
+        "cannot draw", why="matplotlib is not installed", hint="pip install matplotlib"
     )
 elif "matplotlib.font_manager" not in sys.modules:
     # Without a home that can be written to, matplotlib caches in a temporary folder, and warns of

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from matplotlib.transforms import Affine2D
 from roofline.kernel_names import ELLIPSIS
 from roofline.model import Bound
 from roofline.plot.layout import Box, Point
-from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX
+from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX, THEMES
 from roofline.text import names
 
 
@@ -89,32 +88,38 @@ class Ruler:
 
 
 class Canvas:
-    """The figure; x from the left and y from the bottom, both in pixels.
+    """A figure that grows downwards, by a block at a time.
 
+    x is from the left and y from the bottom of the block that was begun last, both in pixels.
     Colours are given as roles of the theme, other styles as matplotlib's.
     """
 
-    def __init__(self, theme: Mapping[str, str], figure: Figure, *, up: float = 0.0) -> None:
-        self.theme, self.figure, self._up = theme, figure, up
-        self.pixels = Affine2D().translate(0, up).scale(1 / DPI) + figure.dpi_scale_trans
+    def __init__(self, theme: str, width: float) -> None:
+        self.theme, self.width, self.height, self.ruler = THEMES[theme], width, 0.0, Ruler()
+        self.figure = Figure(dpi=DPI, facecolor=self.theme["background"])
+        self._to_top = Affine2D()  # from the bottom of the figure, known once it is finished
+        self._axes: list[tuple[Axes, Box, float]] = []
 
-    @classmethod
-    def new(cls, theme: Mapping[str, str], width: float, height: float) -> Canvas:
-        """An empty canvas of ``width`` x ``height``."""
-        size = (width / DPI, height / DPI)
-        return cls(theme, Figure(figsize=size, dpi=DPI, facecolor=theme["background"]))
+    def down(self, height: float) -> None:
+        """Begin a block of that height below all others."""
+        self.height += height
+        pixels = Affine2D().translate(0, -self.height) + self._to_top
+        self.pixels = pixels + Affine2D().scale(1 / DPI) + self.figure.dpi_scale_trans
 
-    def shifted(self, up: float) -> Canvas:
-        """The same figure with its origin ``up`` pixels higher."""
-        return Canvas(self.theme, self.figure, up=self._up + up)
+    def finish(self, least: float) -> Figure:
+        """The figure, as high as its blocks or ``least``."""
+        height = max(self.height, least)
+        self._to_top.translate(0, height)
+        self.figure.set_size_inches(self.width / DPI, height / DPI)
+        for ax, area, down in self._axes:
+            low, wide, high = area.y0 + height - down, area.x1 - area.x0, area.y1 - area.y0
+            ax.set_position((area.x0 / self.width, low / height, wide / self.width, high / height))
+        return self.figure
 
     def axes(self, area: Box) -> Axes:
         """Axes whose frame is ``area``, in the theme's colours."""
-        width, height = (inches * DPI for inches in self.figure.get_size_inches())
-        left, low = area.x0 / width, (area.y0 + self._up) / height
-        ax = self.figure.add_axes(
-            (left, low, (area.x1 - area.x0) / width, (area.y1 - area.y0) / height)
-        )
+        ax = self.figure.add_axes((0, 0, 1, 1))
+        self._axes.append((ax, area, self.height))
         ax.set_facecolor(self.theme["background"])
         ax.tick_params(colors=self.theme["muted"], labelsize=SMALL_PX, length=0, which="both")
         ax.spines[["top", "right"]].set_visible(False)
@@ -187,11 +192,3 @@ class Canvas:
             zorder=4.7,
         )
         self.figure.add_artist(arrow)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A part of the page: how high it is, and how to draw it from its lower left corner."""
-
-    height: float
-    draw: Callable[[Canvas], None]

@@ -122,7 +122,11 @@ def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box
         if ring >= best_cost:  # no farther ring can be cheaper
             break
         for order, (dx, dy) in enumerate(_DIRECTIONS):
-            box = _beside(anchor, ring, dx, dy)
+            # Its nearest edge or corner is ``ring`` away from the mark's edge.
+            reach = anchor.radius + ring
+            left = anchor.x + reach * dx - anchor.width * _before(dx)
+            low = anchor.y + reach * dy - anchor.height * _before(dy)
+            box = Box(left, low, left + anchor.width, low + anchor.height)
             if not box.inside(room.area) or any(box.overlaps(h, _GAP) for h in hard):
                 continue
             path = points_along((anchor.x, anchor.y), box.nearest(anchor.x, anchor.y), 5)[1:-1]
@@ -135,13 +139,9 @@ def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box
     return best
 
 
-def _beside(anchor: Anchor, ring: float, dx: float, dy: float) -> Box:
-    """The box whose nearest edge or corner is ``ring`` away from the mark's edge."""
-    reach = anchor.radius + ring
-    x, y = anchor.x + reach * dx, anchor.y + reach * dy
-    left = x - anchor.width * (0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * dx)))
-    low = y - anchor.height * (0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * dy)))
-    return Box(left, low, left + anchor.width, low + anchor.height)
+def _before(direction: float) -> float:
+    """The part of a label that lies before its mark, from 0 to 1."""
+    return 0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * direction))
 
 
 def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
@@ -160,19 +160,19 @@ def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
 
 def _untangle(anchors: Sequence[Anchor], placed: Sequence[Box | None]) -> tuple[Box | None, ...]:
     """Exchange boxes of equal size while that makes the leaders shorter; they then do not cross."""
-    boxes = list(placed)
-    sizes = [(a.width, a.height) if box else None for a, box in zip(anchors, placed, strict=True)]
-    same = [(i, j) for i, j in combinations(range(len(sizes)), 2) if sizes[i] == sizes[j]]
+    boxes = {i: box for i, box in enumerate(placed) if box is not None}
+    sizes = [(a.width, a.height) for a in anchors]
+
+    def leader(mark: int, label: int) -> float:
+        return boxes[label].distance(anchors[mark].x, anchors[mark].y)
+
     changed = True
     while changed:
         changed = False
-        for i, j in same:
-            a, b, first, second = boxes[i], boxes[j], anchors[i], anchors[j]
-            if a is None or b is None:
+        for i, j in combinations(boxes, 2):
+            if sizes[i] != sizes[j]:
                 continue
-            now = a.distance(first.x, first.y) + b.distance(second.x, second.y)
-            then = b.distance(first.x, first.y) + a.distance(second.x, second.y)
-            if then < now - 1e-6:
-                boxes[i], boxes[j] = b, a
+            if leader(i, j) + leader(j, i) < leader(i, i) + leader(j, j) - 1e-6:
+                boxes[i], boxes[j] = boxes[j], boxes[i]
                 changed = True
-    return tuple(boxes)
+    return tuple(boxes.get(i) for i in range(len(placed)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,11 +54,6 @@ class Spot:
         """The mark's area goes with the share of the time, within what can be seen."""
         return min(max(17.0 * math.sqrt(self.mark.share or 0.0), 4.0), 15.0)
 
-    @property
-    def around(self) -> Box:
-        """What the mark takes up."""
-        return Box.around(self.x, self.y, self.radius)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
@@ -96,9 +91,13 @@ def lay_out(
     along = [point for line in drawn for point in points_along(line.start, line.end, 10)]
     small = [Box.around(scale.x(x), scale.y(y), 6.0) for x, y in more]
     for spot in spots if panel.levels else ():
-        small += _level_boxes(spot, scale)
-        along += _level_line(spot, scale)
-    around = [spot.around for spot in spots[:OWN_MARKS]]
+        found = levels(spot, scale)
+        xs = [spot.x, *(x for _, x, _ in found)]
+        along += points_along((min(xs), spot.y), (max(xs), spot.y), 10) if found else []
+        for level, x, y in found:  # the mark and its name
+            low, high = sorted((spot.y - 5 * _SIDES[level], y + 6 * _SIDES[level]))
+            small.append(Box(x - 8, low, x + 8, high))
+    around = [Box.around(s.x, s.y, s.radius) for s in spots[:OWN_MARKS]]
     roof_labels = roofs.labels(panel.roofs, drawn, area, ruler, [*around, *small])
     room = Room(
         area=Box(area.x0, area.y0, width - RIGHT, area.y1),
@@ -125,22 +124,13 @@ def _labelled(spots: Sequence[Spot], room: Room, ruler: Ruler) -> tuple[list[Spo
     """
 
     def attempt(texts: Sequence[str], details: Sequence[str], width: float = 0.0) -> list[Spot]:
-        lines = list(zip(spots, texts, details, strict=True))
-        anchors = [
-            Anchor(
-                spot.x,
-                spot.y,
-                spot.radius,
-                width or max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2,
-                LABEL_PX + (DETAIL_PX if detail else 0.0),
-            )
-            for spot, text, detail in lines
-        ]
-        boxes = place(anchors, room)
-        return [
-            replace(spot, text=text, detail=detail, box=box)
-            for (spot, text, detail), box in zip(lines, boxes, strict=True)
-        ]
+        anchors = []
+        for spot, text, detail in zip(spots, texts, details, strict=True):
+            wide = width or max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2
+            high = LABEL_PX + (DETAIL_PX if detail else 0.0)
+            anchors.append(Anchor(spot.x, spot.y, spot.radius, wide, high))
+        found = zip(spots, texts, details, place(anchors, room), strict=True)
+        return [replace(s, text=text, detail=detail, box=b) for s, text, detail, b in found]
 
     marks, bare = [spot.mark for spot in spots], [""] * len(spots)
     if len(spots) <= NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH:
@@ -156,43 +146,30 @@ def _labelled(spots: Sequence[Spot], room: Room, ruler: Ruler) -> tuple[list[Spo
     return attempt(digits, bare, max(map(ruler.width, digits)) + 3), True
 
 
-# --- L2 and L1 beside a kernel's DRAM point: small marks at their own intensity, on a thin line ---
+def levels(spot: Spot, scale: Scale) -> list[tuple[str, float, float]]:
+    """The levels that were measured beside DRAM, their x in pixels, and the y of their names.
 
-
-def levels(mark: Mark, scale: Scale) -> list[tuple[str, float]]:
-    """The levels that were measured, with their x in pixels."""
-    found = [(level, mark.level_intensity(level)) for level in _SIDES]
-    return [(level, scale.x(value)) for level, value in found if value is not None]
-
-
-def _level_boxes(spot: Spot, scale: Scale) -> Iterator[Box]:
-    """What the marks and their names take up."""
-    for level, x in levels(spot.mark, scale):
-        ends = sorted((-5.0 * _SIDES[level], _SIDES[level] * (_away(x, spot) + 6)))
-        yield Box(x - 8, spot.y + ends[0], x + 8, spot.y + ends[1])
-
-
-def _level_line(spot: Spot, scale: Scale) -> list[Point]:
-    xs = [spot.x, *(x for _, x in levels(spot.mark, scale))]
-    return points_along((min(xs), spot.y), (max(xs), spot.y), 10) if len(xs) > 1 else []
-
-
-def _away(x: float, spot: Spot) -> float:
-    """How far above or below the line a name is: clear of the kernel's own mark."""
-    return spot.radius + 6 if abs(x - spot.x) < spot.radius + 10 else 10.0
+    A name is clear of the kernel's own mark.
+    """
+    found = []
+    for level, side in _SIDES.items():
+        if (intensity := spot.mark.level_intensity(level)) is not None:
+            x = scale.x(intensity)
+            away = spot.radius + 6 if abs(x - spot.x) < spot.radius + 10 else 10.0
+            found.append((level, x, spot.y + side * away))
+    return found
 
 
 def _draw_levels(canvas: Canvas, spot: Spot, scale: Scale) -> None:
-    found = levels(spot.mark, scale)
-    if not found:
-        return
-    xs = [spot.x, *(x for _, x in found)]
+    """Small marks of L2 and L1 at their own intensity, on a thin line from the kernel's DRAM."""
+    found = levels(spot, scale)
+    xs = [spot.x, *(x for _, x, _ in found)]
     style: dict[str, Any] = {"linewidth": 1.0, "alpha": 0.6, "zorder": 3}
-    canvas.line([min(xs), max(xs)], [spot.y] * 2, spot.bound, **style)
-    for level, x in found:
+    if found:
+        canvas.line([min(xs), max(xs)], [spot.y] * 2, spot.bound, **style)
+    for level, x, y in found:
         # Above the marks: where all levels have the same traffic, theirs lie on the kernel's own.
         canvas.mark(x, spot.y, spot.bound, _LEVEL_RADIUS, edge=1.2, zorder=5.5)
-        y = spot.y + _SIDES[level] * _away(x, spot)
         style = {"ha": "center", "fontsize": SMALL_PX - 1.5, "backed": "background", "zorder": 3.5}
         canvas.small(x, y, unit_name(level), **style)
 
@@ -224,13 +201,7 @@ def _draw_axes(canvas: Canvas, chart: Chart) -> None:
         canvas.small(chart.edge.middle, BOTTOM - 12, "∞", ha="center", fontsize=TEXT_PX)
     ax, axes = canvas.axes(chart.scale.area), chart.scale
     byte = "byte of the level (large marks: DRAM)" if chart.panel.levels else "DRAM byte"
-    ax.set(
-        zorder=-1,
-        xscale="log",
-        yscale="log",
-        xlim=(axes.x0, axes.x1),
-        ylim=(axes.y0, axes.y1),
-    )
+    ax.set(zorder=-1, xscale="log", yscale="log", xlim=(axes.x0, axes.x1), ylim=(axes.y0, axes.y1))
     label: dict[str, Any] = {"color": canvas.theme["muted"], "fontsize": SMALL_PX + 0.5}
     ax.set_xlabel(f"Operations per {byte}", **label)
     ax.set_ylabel("Operations per second", **label)

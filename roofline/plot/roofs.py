@@ -22,8 +22,12 @@ class Roof:
     """A ceiling and its height by kind of peak; ``key`` is a memory level or an operation key."""
 
     key: str
-    is_memory: bool = False
     rates: dict[str, float]
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is a bandwidth."""
+        return self.key in LEVELS
 
     @property
     def main(self) -> str:
@@ -48,26 +52,24 @@ def roofs_of(results: Sequence[Result], *, datasheet: bool) -> Iterator[Roof]:
     ``results`` are the longest first: for each kind of peak the first that is known counts.
     """
     for level in LEVELS:
-        rates = _rates(results, f"{level}_bytes_per_s", None, datasheet=datasheet)
+        rates = _rates(results, level, datasheet=datasheet)
         measured = any(getattr(r.measurement, f"{level}_bytes") is not None for r in results)
         if rates and (measured or level == "dram" or "report" in rates):
-            yield Roof(key=level, is_memory=True, rates=rates)
+            yield Roof(key=level, rates=rates)
     for key in PRECISIONS:
         users = [r for r in results if r.measurement.operations.get(key, 0.0) > 0]
-        if rates := _rates(users, "operations_per_s", key, datasheet=datasheet):
+        if rates := _rates(users, key, datasheet=datasheet):
             yield Roof(key=key, rates=rates)
 
 
-def _rates(
-    results: Sequence[Result], field: str, key: str | None, *, datasheet: bool
-) -> dict[str, float]:
+def _rates(results: Iterable[Result], key: str, *, datasheet: bool) -> dict[str, float]:
     found: dict[str, float] = {}
-    for result in results:
-        for peaks in result.peaks.of_kind():
-            value = getattr(peaks, field)
-            rate = value if key is None else value.get(key)
-            if rate and (datasheet or peaks.kind != "datasheet"):
-                found.setdefault(peaks.kind, rate)
+    for peaks in (peaks for result in results for peaks in result.peaks.of_kind()):
+        rate = peaks.operations_per_s.get(key)
+        if key in LEVELS:
+            rate = getattr(peaks, f"{key}_bytes_per_s")
+        if rate and (datasheet or peaks.kind != "datasheet"):
+            found.setdefault(peaks.kind, rate)
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 

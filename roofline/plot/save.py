@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 from roofline import __version__
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
+from roofline.plot import words
 from roofline.plot.canvas import styled
+from roofline.plot.scene import Mark
 from roofline.plot.style import DPI, THEMES
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
@@ -31,17 +33,12 @@ _METADATA: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A figure with what can be said about its marks.
-
-    ``tips`` maps a mark's id to lines, ``rows`` to its row of the table below the page's picture.
-    """
+    """A figure and its marks, which tooltips and the table of the HTML page tell of."""
 
     figure: Figure
     title: str
     theme: str
-    tips: Mapping[str, str]
-    columns: tuple[str, ...]
-    rows: Mapping[str, tuple[str, ...]]
+    marks: tuple[Mark, ...]
 
 
 def check_path(path: Path, *, force: bool, option: str = "") -> None:
@@ -108,9 +105,11 @@ def svg(picture: Picture) -> str:
     text = _encoded(picture.figure, "svg").decode()
     text = re.sub(r'(<svg [^>]*?width=")([\d.]+)pt(" height=")([\d.]+)pt"', r'\1\2\g<3>\4"', text)
 
+    marks = {mark.id: mark for mark in picture.marks}
+
     def with_tip(match: re.Match[str]) -> str:
-        tip = picture.tips.get(match[1])
-        return match[0] if tip is None else f"{match[0]}<title>{escape(tip)}</title>"
+        mark = marks.get(match[1])
+        return match[0] + (f"<title>{escape(words.tip(mark))}</title>" if mark else "")
 
     return re.sub(r'<g id="([\w-]+)">', with_tip, text)
 
@@ -160,7 +159,7 @@ def html(picture: Picture, *, both_themes: bool) -> str:
         schemes="light dark" if both_themes else picture.theme,
         variables=variables,
         svg=_inline(svg(picture), picture.theme),
-        table=_table(picture),
+        table=_table(picture.marks),
     )
 
 
@@ -182,10 +181,10 @@ def _inline(text: str, theme: str) -> str:
     return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
 
 
-def _table(picture: Picture) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in picture.columns)
-    rows = "\n".join(
-        f'<tr id="row-{escape(name)}">{"".join(f"<td>{escape(c)}</td>" for c in row)}</tr>'
-        for name, row in picture.rows.items()
-    )
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+def _table(marks: Iterable[Mark]) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in words.COLUMNS)
+    rows = []
+    for mark in marks:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in words.row(mark))
+        rows.append(f'<tr id="row-{escape(mark.id)}">{cells}</tr>\n')
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>"

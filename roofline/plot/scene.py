@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from roofline.errors import UsageError
-from roofline.model import Analysis, Measurement, Result, Rule
+from roofline.model import Analysis, Measurement, Rule
 from roofline.plot.roofs import Roof, roofs_of
 from roofline.plot.style import THEMES
 from roofline.render import overview
 from roofline.text import names
-from roofline.view import Chosen, chosen, devices
+from roofline.view import Chosen, Row, chosen, devices
 
 LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
 WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room
@@ -64,27 +64,18 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Row):
     """A kernel (or launch) in the picture; ``rank`` counts from 1 by time within its panel.
 
     ``detail`` tells it from others with the same name; ``why`` says what keeps it off the chart;
     ``id`` is its own in the SVG.
     """
 
-    result: Result
-    total_s: float | None
-    share: float | None
-    count: int
     place: Place
     why: str
-    rank: int = 0
-    detail: str = ""
-    id: str = ""
-
-    @property
-    def name(self) -> str:
-        """The kernel's full name."""
-        return self.result.measurement.demangled or self.result.measurement.name
+    rank: int
+    detail: str
+    id: str
 
     @property
     def x(self) -> float:
@@ -139,19 +130,26 @@ class Scene:
 def compose(view: Analysis | Chosen, options: Options) -> Scene:
     """Arrange what was analysed, nothing left out; what a filter left out is noted."""
     part = chosen(view)
-    by_device: dict[tuple[object, ...], list[Mark]] = {}
-    for mark in sorted(_marks(part, options), key=lambda m: -(m.total_s or 0.0)):
-        device = mark.result.measurement.device
-        key = device.name, device.compute_capability, device.sm_count
-        by_device.setdefault(key, []).append(mark)
-    panels = tuple(
-        _panel(number, marks, options, part.analysis.rule)
-        for number, marks in enumerate(by_device.values(), start=1)
-    )
+    panels = panels_of(part.rows(launches=options.launches), options, part.analysis.rule)
+    scope = overview.scope(part)
+    notes = [overview.UNDER_PROFILER, *([f"{scope}."] if scope else ())]
     return Scene(
         title=names.printable(options.title or _title(part.analysis, panels)),
         panels=panels,
-        notes=tuple(_notes(part)),
+        notes=(*notes, *overview.source_notes(part)),
+    )
+
+
+def panels_of(rows: Iterable[Row], options: Options, rule: Rule) -> tuple[Panel, ...]:
+    """A panel for each device."""
+    by_device: dict[tuple[object, ...], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: -(row.time_s or 0.0)):
+        device = row.result.measurement.device
+        key = device.name, device.compute_capability, device.sm_count
+        by_device.setdefault(key, []).append(row)
+    return tuple(
+        _panel(number, rows, options, rule)
+        for number, rows in enumerate(by_device.values(), start=1)
     )
 
 
@@ -168,54 +166,42 @@ def place_of(m: Measurement) -> tuple[Place, str]:
     return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
 
 
-def _marks(part: Chosen, options: Options) -> Iterator[Mark]:
-    results, shares = part.analysis.results, part.shares
-    if options.launches:
-        found = [(results[i], results[i].measurement.duration_s, shares[i], 1) for i in part.order]
-    else:
-        found = [(g.result, g.total_s, g.share, len(g.launches)) for g in part.analysis.groups]
-    for result, total_s, share, count in found:
-        place, why = place_of(result.measurement)
-        yield Mark(result=result, total_s=total_s, share=share, count=count, place=place, why=why)
-
-
-def _panel(number: int, marks: Sequence[Mark], options: Options, rule: Rule) -> Panel:
-    ranked = tuple(
-        replace(mark, rank=rank, detail=detail, id=f"kernel-{number}-{rank}")
-        for rank, (mark, detail) in enumerate(zip(marks, _details(marks), strict=True), start=1)
-    )
-    results = tuple(m.result for m in marks)
-    on_chart = [m.result for m in ranked if m.place is not Place.BARS]
-    levels = options.levels
+def _panel(number: int, rows: Sequence[Row], options: Options, rule: Rule) -> Panel:
+    marks = []
+    for rank, (row, detail) in enumerate(zip(rows, _details(rows), strict=True), start=1):
+        place, why = place_of(row.result.measurement)
+        mark = Mark(
+            result=row.result,
+            share=row.share,
+            group=row.group,
+            place=place,
+            why=why,
+            rank=rank,
+            detail=detail,
+            id=f"kernel-{number}-{rank}",
+        )
+        marks.append(mark)
+    on_chart = [m.result for m in marks if m.place is not Place.BARS]
     return Panel(
-        device=overview.device(devices(results)[0]),
-        marks=ranked,
+        device=overview.device(devices([row.result for row in rows])[0]),
+        marks=tuple(marks),
         roofs=tuple(roofs_of(on_chart, datasheet=options.datasheet)),
-        levels=len(on_chart) <= LEVELS_UP_TO if levels is None else levels,
+        levels=len(on_chart) <= LEVELS_UP_TO if options.levels is None else options.levels,
         rule=rule,
     )
 
 
-def _details(marks: Sequence[Mark]) -> list[str]:
+def _details(rows: Sequence[Row]) -> Iterator[str]:
     """What to add to equal names: their grids and blocks, else their places in the files."""
-    shapes = [names.geometry(m.result.measurement) for m in marks]
-    same_name = Counter(m.name for m in marks)
-    same_both = Counter((m.name, shape) for m, shape in zip(marks, shapes, strict=True))
-
-    def detail(mark: Mark, shape: str) -> str:
-        if same_name[mark.name] == 1:
-            return ""
-        unique = same_both[mark.name, shape] == 1
-        return f" ({shape})" if unique else f" #{mark.result.measurement.index}"
-
-    return list(map(detail, marks, shapes))
-
-
-def _notes(part: Chosen) -> Iterable[str]:
-    yield overview.UNDER_PROFILER
-    if scope := overview.scope(part):
-        yield f"{scope}."
-    yield from overview.source_notes(part)
+    shaped = [(row.name, names.geometry(row.result.measurement)) for row in rows]
+    same_name, same_both = Counter(name for name, _ in shaped), Counter(shaped)
+    for row, (name, shape) in zip(rows, shaped, strict=True):
+        if same_name[name] == 1:
+            yield ""
+        elif same_both[name, shape] == 1:
+            yield f" ({shape})"
+        else:
+            yield f" #{row.result.measurement.index}"
 
 
 def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:

@@ -7,35 +7,24 @@ from typing import Any
 
 from roofline.model import Bound
 
-# Colours by what they stand for. Within a theme no two are equal: the page of HTML puts a variable
-# in place of each.
+# What a colour stands for -> the colour in light and in dark. Within a theme no two are equal: the
+# page of HTML puts a variable in place of each.
+_COLORS: Mapping[str, tuple[str, str]] = {
+    "background": ("#ffffff", "#0d1117"),
+    "panel": ("#f6f8fa", "#161b22"),
+    "ink": ("#1f2328", "#e6edf3"),
+    "muted": ("#57606a", "#a5aeb8"),
+    "faint": ("#8c959f", "#768390"),
+    "grid": ("#e4e8ec", "#262c36"),
+    "roof": ("#30363d", "#c9d1d9"),
+    Bound.BANDWIDTH: ("#1f5fc0", "#4c9be8"),
+    Bound.COMPUTE: ("#d55e00", "#f0883e"),
+    Bound.LATENCY: ("#0f9d58", "#5fe0b0"),
+    Bound.UNKNOWN: ("#6b7280", "#9aa4b2"),
+}
 THEMES: Mapping[str, Mapping[str, str]] = {
-    "light": {
-        "background": "#ffffff",
-        "panel": "#f6f8fa",
-        "ink": "#1f2328",
-        "muted": "#57606a",
-        "faint": "#8c959f",
-        "grid": "#e4e8ec",
-        "roof": "#30363d",
-        Bound.BANDWIDTH: "#1f5fc0",
-        Bound.COMPUTE: "#d55e00",
-        Bound.LATENCY: "#0f9d58",
-        Bound.UNKNOWN: "#6b7280",
-    },
-    "dark": {
-        "background": "#0d1117",
-        "panel": "#161b22",
-        "ink": "#e6edf3",
-        "muted": "#a5aeb8",
-        "faint": "#768390",
-        "grid": "#262c36",
-        "roof": "#c9d1d9",
-        Bound.BANDWIDTH: "#4c9be8",
-        Bound.COMPUTE: "#f0883e",
-        Bound.LATENCY: "#5fe0b0",
-        Bound.UNKNOWN: "#9aa4b2",
-    },
+    "light": {role: light for role, (light, _) in _COLORS.items()},
+    "dark": {role: dark for role, (_, dark) in _COLORS.items()},
 }
 
 # Verdict -> marker, and its width for the same area as a circle of width 1.

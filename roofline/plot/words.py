@@ -60,10 +60,11 @@ def times(mark: Mark) -> tuple[str, ...]:
 
     "31.9 µs in 4 launches, 12.0 % of the time", "31.9 µs in 4 launches, 12.0 %", "31.9 µs, 12.0 %".
     """
-    if not mark.total_s:
+    if not mark.time_s:
         return ("duration not measured",)
-    short = numbers.duration(mark.total_s)
-    full = f"{short} in {numbers.plural(mark.count, 'launch')}" if mark.count > 1 else short
+    full = short = numbers.duration(mark.time_s)
+    if mark.group and len(mark.group.launches) > 1:
+        full += f" in {numbers.plural(len(mark.group.launches), 'launch')}"
     if mark.share is None:
         return full, short
     part = share(mark.share)
@@ -91,7 +92,7 @@ def row(mark: Mark) -> tuple[str, ...]:
     return (
         str(mark.rank),
         names.short(mark.name, _NAME_WIDTH) + mark.detail,
-        numbers.duration(mark.total_s),
+        numbers.duration(mark.time_s),
         share(mark.share) or numbers.ABSENT,
         verdict(judged),
         str(judged.confidence),

@@ -218,10 +218,6 @@ def parse_family(
             why = f"{day!r} is not a date" if day else "there is no date"
             raise table.wrong("read", why, hint="read = 2026-11-29 in its first line")
         found[key] = Spec(
-            key=key,
-            family=path.stem,
-            architecture=architectures[capability],
-            layer=layer,
-            **values,
+            key=key, family=path.stem, architecture=architectures[capability], layer=layer, **values
         )
     return found

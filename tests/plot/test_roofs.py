@@ -12,7 +12,7 @@ from roofline.plot.layout import Box
 from roofline.plot.roofs import Line, Roof, Scale, ceiling_line, fitted, memory_line
 
 AREA = Box(0, 0, 700, 400)
-DRAM = Roof(key="dram", is_memory=True, rates={"report": 1e12})
+DRAM = Roof(key="dram", rates={"report": 1e12})
 FP32 = Roof(key="fp32", rates={"report": 10e12})
 FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
 
@@ -65,7 +65,7 @@ def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, m
     [
         (DRAM, "DRAM 1.00 TB/s"),
         (
-            Roof(key="dram", is_memory=True, rates={"report": 603e9, "datasheet": 640e9}),
+            Roof(key="dram", rates={"report": 603e9, "datasheet": 640e9}),
             "DRAM 603 GB/s (datasheet 640 GB/s)",
         ),
         (Roof(key="tensor_int8", rates={"datasheet": 624e12}), "tensor INT8 624 TOP/s datasheet"),

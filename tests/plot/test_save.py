@@ -171,11 +171,7 @@ def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
 @pytest.mark.parametrize(
     ("name", "option", "text"),
     [
-        (
-            "p.gif",
-            "",
-            "cannot draw p.gif: a picture is a file that ends in .png, .svg,",
-        ),
+        ("p.gif", "", "cannot draw p.gif: a picture is a file that ends in .png, .svg,"),
         ("p.gif", "--plot", "  try: --plot p.png"),
         ("p.gif", "", "  try: p.png"),
         ("out", "-o", "  try: -o out.png"),

@@ -189,8 +189,9 @@ def test_a_ceiling_far_below_every_mark_is_within_the_axes():
 def test_levels_that_were_not_measured_have_no_mark():
     bare = only_panel(kernel("a", l1_bytes=None, l2_bytes=4e9)).marks[0]
     scale = Scale(1e-4, 1e3, 1e6, 1e15, Box(0, 0, 700, 400))
+    spot = roofline.Spot(mark=bare, x=300.0, y=200.0)
 
-    assert [level for level, _ in roofline.levels(bare, scale)] == ["l2"]
+    assert [level for level, _, _ in roofline.levels(spot, scale)] == ["l2"]
 
 
 def test_marks_of_levels_keep_their_order():

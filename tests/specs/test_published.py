@@ -57,9 +57,7 @@ def test_the_known_differences_are_these_and_no_more() -> None:
 def test_a_wrong_number_is_found() -> None:
     # 1979 TFLOP/s is what the product page prints: sparse. Dense is 989.4.
     wrong = replace(
-        REGISTRY.specs["h100-sxm5-80gb"],
-        published={"tensor_bf16": 1979e12},
-        published_sparse={},
+        REGISTRY.specs["h100-sxm5-80gb"], published={"tensor_bf16": 1979e12}, published_sparse={}
     )
 
     assert [p for p in problems([wrong]) if "tensor_bf16" in p and "known_differences" in p]

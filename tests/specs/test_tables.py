@@ -171,10 +171,7 @@ def test_a_file_that_is_not_text_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            '[s]\nkind = "rumour"\ntitle = "x"\nread = 2026-01-01',
-            "kind: 'rumour' is not one of",
-        ),
+        ('[s]\nkind = "rumour"\ntitle = "x"\nread = 2026-01-01', "kind: 'rumour' is not one of"),
         ('[s]\nkind = "vendor"\nread = 2026-01-01', "title: it is missing"),
         ('[s]\nkind = "vendor"\ntitle = "x"', "read: it is missing"),
     ],
