@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from roofline.model import Result, Rule
 from roofline.plot import page, roofline
 from roofline.plot.canvas import Canvas, styled
-from roofline.plot.layout import Box, Point
+from roofline.plot.layout import Box
 from roofline.plot.save import Picture
-from roofline.plot.scene import Mark, Options, Panel, Place, Scene, panels_of, place_of
+from roofline.plot.scene import Mark, Options, Panel, Place, Scene, panels_of, place_of, point_of
 from roofline.plot.style import HEADING_PX, PAD
 from roofline.render import overview
 from roofline.text import names, numbers
@@ -80,27 +80,20 @@ def _draw_chart(canvas: Canvas, panel: Panel, before: dict[int, Result], height:
     if not moved:
         return False
     shown = replace(panel, marks=tuple(m for m, _ in moved), levels=False)
-    starts = [_point(result) for _, result in moved]
+    starts = [point_of(result.measurement) for _, result in moved]
     chart = roofline.lay_out(shown, canvas.width, height, canvas.ruler, more=starts)
     assert chart is not None
     canvas.down(height)
     roofline.draw(canvas, chart)
     for spot in chart.spots:
         start = before[id(spot.mark.result)]
-        x, y = _point(start)
+        x, y = point_of(start.measurement)
         x, y = chart.scale.x(x), chart.scale.y(y)
         canvas.mark(x, y, start.verdict.bound, 5.0, edge=1.5, zorder=4.6)
         if math.dist((x, y), (spot.x, spot.y)) > spot.radius + 8:
             canvas.arrow((x, y), (spot.x, spot.y), (6.0, spot.radius + 1.0))
     page.draw_key(canvas, chart)
     return True
-
-
-def _point(result: Result) -> Point:
-    m = result.measurement
-    assert m.arithmetic_intensity is not None
-    assert m.operations_per_s is not None
-    return m.arithmetic_intensity, m.operations_per_s
 
 
 def per_launch_s(result: Result) -> float | None:

@@ -40,12 +40,9 @@ class Box:
 
     def overlaps(self, other: Box, gap: float = 0.0) -> bool:
         """Whether the two are nearer than ``gap``."""
-        return (
-            self.x0 < other.x1 + gap
-            and other.x0 < self.x1 + gap
-            and self.y0 < other.y1 + gap
-            and other.y0 < self.y1 + gap
-        )
+        across = min(self.x1, other.x1) - max(self.x0, other.x0)
+        up = min(self.y1, other.y1) - max(self.y0, other.y0)
+        return across > -gap and up > -gap
 
     def inside(self, area: Box) -> bool:
         """Whether nothing of this box is outside of ``area``."""

@@ -79,14 +79,16 @@ def lay_out(
     if not inner and not outer:
         return None
     shown = ("dram", *_SIDES) if panel.levels else ("dram",)
-    points = [(x, m.y) for m in inner for level in shown if (x := m.level_intensity(level))]
+    points = [(x, m.point[1]) for m in inner for level in shown if (x := m.level_intensity(level))]
     right = width - RIGHT - (EDGE if outer else 0.0)
     area = Box(LEFT, BOTTOM, right, height - TOP)
     edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if outer else None
-    scale = fitted([*more, *points], [m.y for m in outer], panel.roofs, area)
-    spots = [Spot(mark=m, x=scale.x(m.x), y=scale.y(m.y)) for m in inner]
-    spots += [Spot(mark=m, x=edge.middle, y=scale.y(m.y)) for m in outer if edge]
-    spots.sort(key=lambda spot: spot.mark.rank)
+    scale = fitted([*more, *points], [m.point[1] for m in outer], panel.roofs, area)
+    spots = []
+    for mark in panel.at(Place.CHART, Place.INFINITE):
+        intensity, rate = mark.point
+        x = edge.middle if edge and mark.place is Place.INFINITE else scale.x(intensity)
+        spots.append(Spot(mark=mark, x=x, y=scale.y(rate)))
     drawn = roofs.lines(panel.roofs, scale)
     along = [point for line in drawn for point in points_along(line.start, line.end, 10)]
     small = [Box.around(scale.x(x), scale.y(y), 6.0) for x, y in more]

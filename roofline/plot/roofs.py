@@ -134,37 +134,28 @@ class Line:
 
 
 def lines(roofs: Sequence[Roof], scale: Scale) -> tuple[Line, ...]:
-    """Every roof that the axes show."""
+    """Every roof that the axes show: memory up to the highest ceiling, ceilings from the ridge.
+
+    Kinds meet their own kind; any where there is none of it.
+    """
     found: list[Line] = []
     for roof in roofs:
+        others = [r for r in roofs if r.is_memory != roof.is_memory]
         for kind, rate in roof.rates.items():
-            others = _same_kind([r for r in roofs if r.is_memory != roof.is_memory], kind)
-            ends = (memory_line if roof.is_memory else ceiling_line)(rate, scale, others)
-            if ends is not None:
-                start, end = ((scale.x(x), scale.y(y)) for x, y in ends)
-                found.append(Line(roof=roof, kind=kind, start=start, end=end))
+            same = [r.rates[kind] for r in others if kind in r.rates]
+            meets = max(same or [rate for r in others for rate in r.rates.values()], default=None)
+            if roof.is_memory:
+                high = scale.y1 if meets is None else min(meets, scale.y1)
+                left, right = max(scale.x0, scale.y0 / rate), min(scale.x1, high / rate)
+                if left >= right:
+                    continue
+                ends = (left, left * rate), (right, right * rate)
+            else:
+                left = scale.x0 if meets is None else max(scale.x0, rate / meets)
+                ends = (min(left, scale.x1), rate), (scale.x1, rate)
+            start, end = ((scale.x(x), scale.y(y)) for x, y in ends)
+            found.append(Line(roof=roof, kind=kind, start=start, end=end))
     return tuple(found)
-
-
-def _same_kind(roofs: Sequence[Roof], kind: str) -> list[float]:
-    """The heights of one kind; of any kind where that kind has none."""
-    same = [roof.rates[kind] for roof in roofs if kind in roof.rates]
-    return same or [rate for roof in roofs for rate in roof.rates.values()]
-
-
-def memory_line(rate: float, axes: Scale, ceilings: Iterable[float]) -> tuple[Point, Point] | None:
-    """Both ends of a memory roof, up to the highest ceiling; ``None`` if none of it is seen."""
-    high = min(max(ceilings, default=axes.y1), axes.y1)
-    left = max(axes.x0, axes.y0 / rate)
-    right = min(axes.x1, high / rate)
-    return ((left, left * rate), (right, right * rate)) if left < right else None
-
-
-def ceiling_line(rate: float, axes: Scale, bandwidths: Iterable[float]) -> tuple[Point, Point]:
-    """Both ends of a ceiling: from the ridge of the fastest memory drawn to the right edge."""
-    fastest = max(bandwidths, default=None)
-    left = axes.x0 if fastest is None else max(axes.x0, rate / fastest)
-    return (min(left, axes.x1), rate), (axes.x1, rate)
 
 
 # --- labels ---------------------------------------------------------------------------------------

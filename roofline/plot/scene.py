@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from enum import StrEnum
 
 from roofline.errors import UsageError
 from roofline.model import Analysis, Measurement, Rule
+from roofline.plot.layout import Point
 from roofline.plot.roofs import Roof, roofs_of
 from roofline.plot.style import THEMES
 from roofline.render import overview
@@ -78,18 +80,9 @@ class Mark(Row):
     id: str
 
     @property
-    def x(self) -> float:
-        """Operations per DRAM byte; only for a place on the chart."""
-        intensity = self.result.measurement.arithmetic_intensity
-        assert intensity is not None
-        return intensity
-
-    @property
-    def y(self) -> float:
-        """Operations per second; only for a place on the chart or at its edge."""
-        rate = self.result.measurement.operations_per_s
-        assert rate is not None
-        return rate
+    def point(self) -> Point:
+        """Operations per DRAM byte and per second; only for a place on the chart or its edge."""
+        return point_of(self.result.measurement)
 
     def level_intensity(self, level: str) -> float | None:
         """Operations per byte of a memory level, where its bytes are measured."""
@@ -164,6 +157,11 @@ def place_of(m: Measurement) -> tuple[Place, str]:
     if m.dram_bytes is None:
         return Place.BARS, "DRAM bytes not measured"
     return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
+
+
+def point_of(m: Measurement) -> Point:
+    """Operations per DRAM byte and operations per second of a kernel that can be on the chart."""
+    return m.arithmetic_intensity or math.inf, m.operations_per_s or 0.0
 
 
 def _panel(number: int, rows: Sequence[Row], options: Options, rule: Rule) -> Panel:

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from roofline.plot import roofs
 from roofline.plot.canvas import Ruler
 from roofline.plot.layout import Box
-from roofline.plot.roofs import Line, Roof, Scale, ceiling_line, fitted, memory_line
+from roofline.plot.roofs import Line, Roof, Scale, fitted, lines
 
 AREA = Box(0, 0, 700, 400)
 DRAM = Roof(key="dram", rates={"report": 1e12})
 FP32 = Roof(key="fp32", rates={"report": 10e12})
+FP64 = Roof(key="fp64", rates={"report": 5e12})
 FP4 = Roof(key="tensor_fp4", rates={"report": 6e15, "datasheet": 9e15})
 
 
@@ -27,19 +28,34 @@ def test_a_decade_is_as_wide_as_any_other():
 
 def test_the_memory_roof_ends_at_the_ridge():
     # 1 TB/s reaches 10 TFLOP/s at 10 operations a byte; the left edge is at 0.1.
-    line = memory_line(1e12, Scale(0.1, 1000, 1e9, 1e14, AREA), [5e12, 10e12])
+    scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
+    memory, _, _ = lines([DRAM, FP32, FP64], scale)
 
-    assert line == (pytest.approx((0.1, 1e11)), pytest.approx((10.0, 10e12)))
+    assert memory.start == pytest.approx((0, scale.y(1e11)))
+    assert memory.end == pytest.approx((scale.x(10), scale.y(10e12)))
 
 
 def test_a_memory_roof_below_the_axes_is_not_drawn():
-    assert memory_line(1e3, Scale(0.1, 10, 1e9, 1e12, AREA), [1e12]) is None
+    slow = Roof(key="dram", rates={"report": 1e3})
+
+    assert lines([slow], Scale(0.1, 10, 1e9, 1e12, AREA)) == ()
 
 
 def test_a_ceiling_begins_at_the_ridge_of_the_fastest_memory():
-    line = ceiling_line(10e12, Scale(0.1, 1000, 1e9, 1e14, AREA), [1e12, 4e12])
+    scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
+    fast = Roof(key="l2", rates={"report": 4e12})
+    *_, ceiling = lines([DRAM, fast, FP32], scale)
 
-    assert line == ((2.5, 10e12), (1000, 10e12))
+    assert ceiling.start == pytest.approx((scale.x(2.5), scale.y(10e12)))
+    assert ceiling.end == pytest.approx((700, scale.y(10e12)))
+
+
+def test_kinds_without_a_counterpart_meet_any():
+    scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
+    sheet = Roof(key="fp32", rates={"datasheet": 20e12})
+    memory, ceiling = lines([DRAM, sheet], scale)
+
+    assert memory.end == ceiling.start == pytest.approx((scale.x(20), scale.y(20e12)))
 
 
 positive = st.floats(1e-6, 1e6)
