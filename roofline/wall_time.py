@@ -19,7 +19,7 @@ from roofline import __version__
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
 from roofline.process import Completed
-from roofline.text.numbers import duration, share
+from roofline.text.numbers import duration, plural, share
 
 SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -212,8 +212,7 @@ def read_times(path: Path) -> ProgramTimes:
 def table(times: ProgramTimes) -> str:
     """The same for a person."""
     gpus = ", ".join(dict.fromkeys(times.environment.gpus)) or "no GPU"
-    counted = "1 run" if times.repeats == 1 else f"{times.repeats} runs"
-    runs = f"{counted} after {times.warmup} for warming up"
+    runs = f"{plural(times.repeats, 'run')} after {times.warmup} for warming up"
     lines = [
         f"{times.program}: {runs}, without a profiler; {gpus}",
         f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",

@@ -266,12 +266,11 @@ def find_cause(before: Side, after: Side, timing: TimeChange, outcome: PairOutco
 def precision_moved(before: Side, after: Side) -> tuple[str, str] | None:
     """Where most operations of one precision became operations of another: (from, to)."""
     one, other = before.measured.operations, after.measured.operations
-    if not one or not other:
+    gone = precisions_gone(before, after)
+    if not gone or gone[0] != max(one, key=lambda key: one[key]):
         return None
-    main, new = (max(counts, key=lambda key: counts[key]) for counts in (one, other))
-    if main == new or not one[main] or not other[new]:
-        return None
-    return (main, new) if other.get(main, 0.0) <= 0.1 * one[main] else None
+    new = max(other, key=lambda key: other[key])
+    return (gone[0], new) if new != gone[0] and other[new] else None
 
 
 def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:

@@ -22,21 +22,10 @@ Severity = Literal["info", "warning", "refusal"]
 GateStatus = Literal["passed", "failed", "not_judged"]
 WorkStatus = Literal["same", "different", "unknown"]
 WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
-CauseCode = Literal[
-    "fewer_bytes",
-    "more_bytes",
-    "less_work",
-    "more_work",
-    "busier",
-    "idler",
-    "other_precision",
-    "clock",
-    "same_limiter",
-    "within_noise",
-    "unexplained",
-    "not_measured",
-    "other_size",
-]
+_Changed = Literal["fewer_bytes", "more_bytes", "less_work", "more_work", "busier", "idler"]
+_Unchanged = Literal["clock", "same_limiter", "within_noise"]
+_Untold = Literal["unexplained", "not_measured", "other_size"]
+CauseCode = Literal[_Changed, "other_precision", _Unchanged, _Untold]
 
 
 def note(code: str, /, **facts: object) -> Note:

@@ -4,51 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from roofline.compare.change import step_gain
-from roofline.compare.judge import compare, judge_program
+from roofline.compare.judge import judge_program
 from roofline.compare.model import ProgramChange
 from roofline.errors import InputError
 from roofline.text.notes import note_text
 from roofline.wall_time import read_times
-from tests.compare.pairs import capture, launch
-
-
-@pytest.mark.parametrize(
-    ("share", "ratio", "gain"),
-    [
-        (0.5, 2.0, 4 / 3),  # 1 / (0.5 + 0.25)
-        (0.18, 1.42, 1 / (0.82 + 0.18 / 1.42)),
-        (1.0, 3.0, 3.0),
-        (0.0, 100.0, 1.0),
-        (0.5, 0.5, 2 / 3),  # a slow-down costs 1 / (0.5 + 1)
-    ],
-)
-def test_amdahl(share: float, ratio: float, gain: float) -> None:
-    assert step_gain(share, ratio) == pytest.approx(gain)
-
-
-@given(st.floats(0, 1), st.floats(1.0, 1e6))
-def test_a_step_gains_less_than_its_kernel_and_never_more_than_the_share_allows(
-    share: float, ratio: float
-) -> None:
-    gain = step_gain(share, ratio)
-
-    assert gain * (1 + 1e-12) >= 1
-    assert gain <= ratio * (1 + 1e-9)
-    if share < 1:
-        assert gain <= 1 / (1 - share) * (1 + 1e-9)
-
-
-def test_a_pair_gets_the_gain_of_its_share() -> None:
-    comparison = compare(capture(launch(us=1000)), capture(launch(us=500)), shares={0: (0.2, 0.3)})
-
-    step = comparison.pairs[0].step
-    assert step is not None
-    assert (step.share_low, step.share) == (0.2, 0.3)
-    assert (step.gain_low, step.gain) == pytest.approx((1 / 0.9, 1 / 0.85))
 
 
 def program_time(before: Path, after: Path) -> ProgramChange:
