@@ -27,7 +27,7 @@ def check(before: Analysis, after: Analysis, allow: Collection[str]) -> tuple[Mi
     Refusals that ``allow`` names (or "all") become warnings, others raise a UsageError.
     """
     sides = [r.measurement for r in before.results], [r.measurement for r in after.results]
-    found = [*_device(sides), *_kind(sides), *_clocks(sides), *_tool(sides), *_settings(sides)]
+    found = [*_subject(sides), *_clocks(sides), *_tool(sides), *_settings(sides)]
     if before.rule != after.rule:
         old, new = (f"{r.latency:g}/{r.balance:g}" for r in (before.rule, after.rule))
         found.append(_mismatch("rule", "rule_differs", "refusal", before=old, after=new))
@@ -49,7 +49,8 @@ def _mismatch(code: str, text: str, level: Severity = "warning", /, **facts: obj
     return Mismatch(code=code, level=level, text=Note(code=text, facts=facts))
 
 
-def _device(sides: _Sides) -> Iterator[Mismatch]:
+def _subject(sides: _Sides) -> Iterator[Mismatch]:
+    """What was measured: the GPU, and kernels or ranges."""
     names = _values(sides, lambda m: m.device.name)
     for what, (one, other) in {
         "gpu": names,
@@ -65,9 +66,6 @@ def _device(sides: _Sides) -> Iterator[Mismatch]:
             break
     if not all(names):
         yield _mismatch("gpu", "gpu_not_recorded")
-
-
-def _kind(sides: _Sides) -> Iterator[Mismatch]:
     one, other = _values(sides, lambda m: str(m.kind))
     if one and other and set(one).isdisjoint(other):
         yield _mismatch("kind", "kind_differs", "refusal", before=one, after=other)

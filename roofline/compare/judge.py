@@ -140,12 +140,6 @@ def _side(analysis: Analysis, groups: Sequence[Group], *, summed: bool) -> Side:
         durations_s=tuple(m.duration_s for m in launches if m.duration_s is not None),
         total_s=whole.duration_s,
         threads=float(sum(shapes)) if len(shapes) == len(groups) else None,
-        limits=tuple(
-            use.unit
-            for use in whole.units
-            if use.unit == main.verdict.limiter
-            or (main.verdict.co_limited and use.percent >= analysis.rule.latency)
-        ),
     )
 
 

@@ -47,8 +47,7 @@ class Side:
     """One side of a pair: the mean launch of a kernel.
 
     Where several launch shapes stand for one, ``result`` is their sum, with the verdict of the
-    shape that took longest. ``durations_s`` are of each launch, in order; ``limits`` are the
-    limiter and the co-limiters.
+    shape that took longest. ``durations_s`` are of each launch, in order.
     """
 
     result: Result
@@ -58,7 +57,6 @@ class Side:
     durations_s: tuple[float, ...]
     total_s: float | None
     threads: float | None
-    limits: tuple[str, ...]
 
     @property
     def measured(self) -> Measurement:

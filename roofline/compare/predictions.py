@@ -253,13 +253,13 @@ def _precision(before: Side, after: Side) -> Held:
 
 def _limited_by(before: Side, unit: str) -> Held:
     """Whether ``unit`` was the limit or as near to it, and what was."""
-    if before.verdict.bound is Bound.UNKNOWN:
+    verdict, use = before.verdict, before.utilization.get(unit)
+    if verdict.bound is Bound.UNKNOWN:
         return None, _UNKNOWN
-    use = before.utilization.get(unit)
     if use is None:
         return None, note("unit_not_measured_before", unit=unit)
-    limiter = before.verdict.limiter
-    return unit in before.limits, note("limit_was", limiter=limiter, unit=unit, percent=use)
+    limited = unit == verdict.limiter or (verdict.co_limited and use >= verdict.rule.latency)
+    return limited, note("limit_was", limiter=verdict.limiter, unit=unit, percent=use)
 
 
 def _unit_relieved(before: Side, after: Side, cause: str) -> Held:

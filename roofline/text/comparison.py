@@ -35,12 +35,11 @@ def from_to(quantity: str, before: float | None, after: float | None) -> str:
 def _program(facts: Mapping[str, Any]) -> str:
     """The program's own time, and why a change of it may be none of the program's."""
     speedup, before, after = facts["speedup"], facts["before"], facts["after"]
-    changed = facts["outcome"] in ("faster", "slower")
-    judged = "not judged" if facts["outcome"] == "unknown" else "no change"
+    unchanged = {"unknown": "not judged", "no_change": "no change"}.get(facts["outcome"])
     one, other = before.wall_s, after.wall_s
     noise = "not known from one run" if facts["noise"] is None else numbers.share(facts["noise"])
     said = (
-        change(speedup) if changed else f"{judged} ({times(speedup)})",
+        f"{unchanged} ({times(speedup)})" if unchanged else change(speedup),
         f"median {numbers.duration(one.median)} to {numbers.duration(other.median)}",
         f"p95 {numbers.duration(one.p95)} to {numbers.duration(other.p95)}",
         f"spread {noise}",
@@ -54,7 +53,7 @@ def _program(facts: Mapping[str, Any]) -> str:
         old, new = (names.printable(get(side)) for side in (before, after))
         if old and new and old != new:
             parts.append(f"different {what}: {old} and {new}")
-    if changed:
+    if not unchanged:
         parts.append(
             "the spread is within each file, and a machine drifts between two: only a change "
             "that stays when both are timed again, in turns, is the program's"
