@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Literal
 
-import msgspec
-
 from roofline import __version__
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
@@ -194,12 +192,16 @@ def environment(gpus: Sequence[str], driver: str | None) -> Environment:
 
 def to_json(times: ProgramTimes) -> str:
     """The document that ``roofline time --json`` prints."""
+    import msgspec  # here, as help needs it not
+
     return msgspec.json.format(msgspec.json.encode(times), indent=1).decode() + "\n"
 
 
 def read_times(path: Path) -> ProgramTimes:
     """Read what ``roofline time --json`` wrote; anything else is an ``InputError``."""
     hint = f"roofline time --json PROGRAM > {path.name}"
+    import msgspec
+
     try:
         times = msgspec.json.decode(read_text(path), type=ProgramTimes)
     except msgspec.MsgspecError as error:

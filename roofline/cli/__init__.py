@@ -23,6 +23,10 @@ COMMANDS = {
     "specs": "Look into the hardware registry.",
     "doctor": "Check whether this machine can profile, and who can change that.",
 }
+# What a file means where no command is named.
+BY_ENDING = {".ncu-rep": "analyze", ".ncu-repz": "analyze"} | dict.fromkeys(
+    (".nsys-rep", ".sqlite", ".json", ".json.gz", ".csv"), "select"
+)
 
 
 class _Commands(click.Group):
@@ -43,7 +47,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
-            raise errors.no_such_command(word, COMMANDS)
+            meant = next((name for end, name in BY_ENDING.items() if word.endswith(end)), None)
+            if meant is None:
+                raise errors.no_such_command(word, COMMANDS)
+            args = [meant, *args]
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

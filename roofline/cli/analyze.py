@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roofline.analysis import analyze
 from roofline.cli.errors import say
 from roofline.cli.options import (
     REPORTS,
@@ -25,10 +24,10 @@ from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
 from roofline.model import Analysis
-from roofline.specs.ceilings import Ceilings, load_achieved, load_folder
 from roofline.view import Choice, Chosen, choose, is_named, matching
 
 if TYPE_CHECKING:
+    from roofline.specs.ceilings import Ceilings
     from roofline.timeline.join import Joined
     from roofline.timeline.model import Selection
 
@@ -89,7 +88,7 @@ def command(options: AnalyzeOptions) -> int:
     check(options.showing, options.output)
     analysis, failures = analyze_reports(options.reports, options.judging)
     if analysis is not None:
-        answer(analysis, options.choosing.choice, options.showing, options.output)
+        answer(analysis, options.choosing, options.showing, options.output)
     return InputError.exit_code if failures else 0
 
 
@@ -98,6 +97,10 @@ def analyze_reports(reports: Iterable[Path], judging: Judging) -> tuple[Analysis
 
     The analysis is ``None`` where nothing could be read.
     """
+    # Not at the top, as help needs neither readers nor registry.
+    from roofline.analysis import analyze
+    from roofline.specs.ceilings import load_achieved, load_folder
+
     achieved: tuple[Ceilings, ...] = ()
     if judging.peaks is not None:
         kept = str(judging.peaks) == "achieved"
@@ -124,22 +127,14 @@ def analyze_reports(reports: Iterable[Path], judging: Judging) -> tuple[Analysis
 
 
 def check(showing: Showing, output: Output) -> None:
-    """Refuse before long work what could not be answered in the end.
-
-    Raises:
-        UsageError: options exclude each other, or a file must not be written.
-
-    """
+    """Refuse before long work what could not be answered in the end."""
     output.check()
-    form = output.format
-    if showing.explain is not None and form != "table":
-        by_rank = _rank(showing.explain) is not None
-        narrowed = "" if by_rank else f"--kernel {showing.explain} "
-        order = ", its groups in the order of the table" if by_rank else ""
-        raise UsageError(
-            f"--explain is for reading, not for {form}",
-            hint=f"{narrowed}--format json holds the same evidence{order}",
-        )
+    form, wanted = output.format, showing.explain
+    if wanted is not None and form != "table":
+        end = ", its groups in the order of the table" if _is_rank(wanted) else ""
+        narrowed = "" if end else f"--kernel {wanted} "
+        hint = f"{narrowed}--format json holds the same evidence{end}"
+        raise UsageError(f"--explain is for reading, not for {form}", hint=hint)
     if showing.timeline is not None and form in ("csv", "parquet"):
         raise UsageError(f"a timeline has no columns in {form}", hint="--format json or markdown")
     if showing.step is not None and showing.timeline is None:
@@ -162,13 +157,15 @@ def answer(
     """Write the answer about the ``choice`` of ``analysis``, and draw it where that is asked.
 
     ``selection`` is what was chosen from the timeline, where that was read already.
-
-    Raises:
-        UsageError: nothing matches, or something needed is not installed.
-
     """
     part = chosen(analysis, choice)
-    joined = _joined(part.analysis, showing, selection)
+    joined = None
+    if showing.timeline is not None:
+        from roofline.timeline import load_timeline, select
+        from roofline.timeline.join import join
+
+        selection = selection or select(load_timeline(showing.timeline, step=showing.step))
+        joined = join(part.analysis, selection)
     if output.format == "parquet" and output.file is not None:
         from roofline.render.flat import write_parquet
 
@@ -183,12 +180,7 @@ def answer(
 
 
 def chosen(analysis: Analysis, choice: Choice) -> Chosen:
-    """What ``choice`` leaves of ``analysis``.
-
-    Raises:
-        UsageError: nothing.
-
-    """
+    """What ``choice`` leaves of ``analysis``: a ``UsageError`` where that is nothing."""
     part = choose(analysis, choice)
     if part.analysis.results:
         return part
@@ -198,22 +190,13 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
     for name in choice.kernel_names:
         if not any(is_named(r.measurement, name) for r in analysis.results):
             raise _no_kernel(analysis, name, "--kernel-name")
-    devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
     if choice.devices:
+        devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
         raise UsageError(
             f"no launch on {' or '.join(map(repr, choice.devices))}",
             hint=f"--device with a part of one of these: {', '.join(devices)}",
         )
     raise UsageError("nothing is left after filtering", hint="a lower --min-share")
-
-
-def _joined(analysis: Analysis, showing: Showing, selection: Selection | None) -> Joined | None:
-    if showing.timeline is None:
-        return None
-    from roofline.timeline import load_timeline, select
-    from roofline.timeline.join import join
-
-    return join(analysis, selection or select(load_timeline(showing.timeline, step=showing.step)))
 
 
 def _text(
@@ -228,62 +211,56 @@ def _text(
         from roofline.render.flat import to_csv
 
         return [to_csv(part, launches=choice.launches)]
+    from roofline.render import joined as gains
+
+    width, color = output.width(), output.color
     if output.format == "markdown":
         from roofline.render import markdown
 
         limit = choice.top or markdown.ROWS
         text = markdown.render(part, launches=choice.launches, limit=limit)
-    elif explain is not None:
+        if joined is not None:
+            text += f"\n### What it buys a step of {joined.selection.file}\n\n"
+            text += gains.markdown(joined)
+        return [text]
+    if explain is not None:
         text = _explanation(part, explain, output)
     else:
         from roofline.render import table
 
-        text = table.render(
-            part,
-            launches=choice.launches,
-            limit=choice.top or table.ROWS,
-            width=output.width(),
-            color=output.color,
-        )
-    return [text, *_of_timeline(joined, output)]
-
-
-def _of_timeline(joined: Joined | None, output: Output) -> Iterator[str]:
-    """What the timeline adds, below the rest."""
-    if joined is None:
-        return
-    from roofline.render import joined as render
-
-    if output.format == "markdown":
-        yield f"\n### What it buys a step of {joined.selection.file}\n\n"
-        yield render.markdown(joined)
-    else:
-        yield "\n" + render.render(joined, width=output.width(), color=output.color)
+        limit = choice.top or table.ROWS
+        text = table.render(part, launches=choice.launches, limit=limit, width=width, color=color)
+    return (
+        [text] if joined is None else [text, "\n", gains.render(joined, width=width, color=color)]
+    )
 
 
 def _explanation(part: Chosen, wanted: str, output: Output) -> str:
     from roofline.render import explain
 
-    rank, groups = _rank(wanted), part.analysis.groups
-    if rank is not None and not 0 < rank <= len(groups):
+    groups = part.analysis.groups
+    if not _is_rank(wanted):
+        found = matching(part.analysis, wanted)
+    elif 0 < int(wanted) <= len(groups):
+        found = (groups[int(wanted) - 1],)
+    else:
         ranks = "the only rank is 1" if len(groups) == 1 else f"ranks are 1 to {len(groups)}"
-        raise UsageError(f"no kernel has rank {rank}", why=ranks, hint="--explain 1")
-    found = matching(part.analysis, wanted) if rank is None else (groups[rank - 1],)
+        raise UsageError(f"no kernel has rank {int(wanted)}", why=ranks, hint="--explain 1")
     if not found:
         raise _no_kernel(part.analysis, wanted, "--explain")
     return explain.render(found[0], others=found[1:], width=output.width(), color=output.color)
 
 
-def _rank(wanted: str) -> int | None:
-    """``wanted`` as a rank of the table, if it is a number: no kernel's name is one."""
-    return int(wanted) if re.fullmatch(r"-?[0-9]{1,9}", wanted) else None
+def _is_rank(wanted: str) -> bool:
+    """Whether ``wanted`` is a rank of the table: no kernel's name is a number."""
+    return re.fullmatch(r"-?[0-9]{1,9}", wanted) is not None
 
 
 def _no_kernel(analysis: Analysis, wanted: str, option: str) -> UsageError:
     """The error for a kernel that is not there, with the names that look most like it."""
     names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
-    word = re.sub(r"\W+", "", wanted)
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.4) or names[:3]
+    close = difflib.get_close_matches(re.sub(r"\W+", "", wanted), names, n=3, cutoff=0.4)
+    close = close or names[:3]
     others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
     more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
     return UsageError(f"no kernel matches {wanted!r}", hint=f"{option} {close[0]}{others}{more}")

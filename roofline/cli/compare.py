@@ -15,7 +15,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import (
     File,
     Judging,
-    Parsed,
+    Share,
     amount,
     argument,
     expert,
@@ -25,7 +25,7 @@ from roofline.cli.options import (
     which,
     written,
 )
-from roofline.cli.output import Output
+from roofline.cli.output import Output, answer_in
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
@@ -36,9 +36,6 @@ from roofline.compare.record import Statement, add_record, check_record, run_che
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
 from roofline.model import Analysis
-from roofline.render import ci, comparison_json, pull_request
-from roofline.render import comparison as render
-from roofline.render.record import entry
 from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
@@ -46,12 +43,7 @@ DRAWN = 20  # more arrows than that nobody tells apart
 
 
 def parse_map(text: str) -> tuple[str, str]:
-    """The kernels of OLD=NEW.
-
-    Raises:
-        UsageError: it has no "=", or nothing on a side of it.
-
-    """
+    """The kernels of OLD=NEW."""
     old, sign, new = text.partition("=")
     if not sign or not old or not new:
         raise UsageError(f"--map {text!r} is not OLD=NEW", hint="--map gemm_v1=gemm_v2")
@@ -66,23 +58,24 @@ class Comparing:
         "--map OLD=NEW...",
         "Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several "
         "that share a kernel are one pair: --map a=fused --map b=fused.",
-        type=Parsed("map", parse_map),
+        type=parse_map,
     )
     expect: tuple[Expectation, ...] = judged(
         "--expect KERNEL=FACTORx...",
         "A prediction, 'gemm=1.4x' (at least) or 'gemm=same': confirmed, refuted or not testable.",
-        type=Parsed("expectation", parse_expect),
+        type=parse_expect,
     )
     because: tuple[Expectation, ...] = judged(
         "--because [KERNEL=]CAUSE...",
         "The predicted cause: bandwidth, compute, latency, bytes, operations, occupancy, "
         "precision or a unit (dram, l2, l1, fp64, ...). Judged for kernels that got faster.",
-        type=Parsed("cause", parse_claim),
+        type=parse_claim,
     )
     noise: float | None = judged(
         "--noise PERCENT",
         "Differences up to this are noise.  [default: the spread of repeated launches, at "
         "least 1; else 3, and 5 for kernels under 20 us]",
+        type=Share(0, 100),
     )
     timeline: Path | None = judged(
         "--timeline FILE",
@@ -95,18 +88,13 @@ class Comparing:
     )
 
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
-        """The comparison that they ask for.
-
-        Raises:
-            UsageError: the captures do not compare, or the timeline has none of their kernels.
-
-        """
+        """The comparison that they ask for."""
         return compare(
             before,
             after,
             maps=self.maps,
             allow=self.allow,
-            noise=None if self.noise is None else self.noise / 100,
+            noise=self.noise,
             expectations=(*self.expect, *self.because),
             shares=None if self.timeline is None else _shares_of(before, self.timeline),
         )
@@ -123,7 +111,7 @@ class CompareOptions:
         "--fail-on CONDITION...",
         "Exit with 1 if it is true: regression=5%, 'gemm: time>120us', 'dram<70%', "
         "bound=latency, gone. A kernel's name or regular expression goes before a colon.",
-        type=Parsed("condition", parse_gate),
+        type=parse_gate,
     )
     check: str | None = judged(
         "--check COMMAND",
@@ -137,7 +125,7 @@ class CompareOptions:
     )
     time_after: Path | None = judged("--time-after FILE", "The same, after.")
     judging: Judging = shared(Judging)
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
     plot: Path | None = written(
         "--plot FILE", "Also draw both sides: .png, .svg, .pdf or .html by the ending."
     )
@@ -151,16 +139,6 @@ class CompareOptions:
     problem: str | None = written("--problem TEXT", "For the record: the problem.")
     hypothesis: str | None = written("--hypothesis TEXT", "For the record: why it should help.")
     intervention: str | None = written("--intervention TEXT", "For the record: the change.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sides:
-    """Both sides read; ``unreadable`` counts files that were not, ``baseline`` is its place."""
-
-    before: Analysis | None
-    after: Analysis
-    unreadable: int
-    baseline: Path | None = None
 
 
 @typed_command(CompareOptions, "compare")
@@ -181,14 +159,22 @@ def command(options: CompareOptions) -> int:
     code 1: a gate or the check failed. Exit code 3: a file could not be read.
     """
     _check(options)
-    sides = _read(options)
-    if sides.before is not None:
-        comparison = _compare(sides.before, sides.after, options)
+    sides = [analyze_side(path, options.judging) for path in options.reports]
+    before: Analysis | None = sides[0][0]
+    after, place = sides[-1][0], None
+    if options.baseline is not None:
+        place = baseline_path(options.baseline, after)
+        first = options.update_baseline and not place.exists()
+        before = None if first else load_baseline(place)
+    if before is not None:
+        comparison = _compare(before, after, options)
         _answer(comparison, options)
         _report_gates(comparison)
-    if options.update_baseline:
-        _update_baseline(sides)
-    return InputError.exit_code if sides.unreadable and sides.before is not None else 0
+    if place is not None and options.update_baseline:
+        save_baseline(place, after)
+        say(f"{'new' if before is None else 'updated'} baseline {place}")
+    unreadable = any(missed for _, missed in sides)
+    return InputError.exit_code if unreadable and before is not None else 0
 
 
 def _check(options: CompareOptions) -> None:
@@ -207,36 +193,24 @@ def _check(options: CompareOptions) -> None:
         raise UsageError("--update-baseline needs a folder", hint="--baseline DIR")
     if (options.time_before is None) != (options.time_after is None):
         raise UsageError("one timing compares with nothing", hint="--time-before F --time-after F")
+    if options.baseline is None:
+        check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
+    else:
+        check_count(options.reports, {1}, "compare takes AFTER alone, as BEFORE is the baseline")
 
 
-def _read(options: CompareOptions) -> _Sides:
-    reports, wanted = options.reports, 2 if options.baseline is None else 1
-    if len(reports) != wanted:
-        names = "BEFORE and AFTER" if wanted == 2 else "AFTER alone, as BEFORE is the baseline"
+def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:
+    """Refuse another number of captures."""
+    if len(reports) not in counts:
         raise UsageError(
             f"{len(reports)} captures were named",
-            why=f"compare takes {names}",
+            why=why,
             hint="a folder or a quoted glob pattern holds several reports of one side",
         )
-    sides = [analyze_side(path, options.judging) for path in reports]
-    unreadable = sum(missed for _, missed in sides)
-    after = sides[-1][0]
-    if options.baseline is None:
-        return _Sides(before=sides[0][0], after=after, unreadable=unreadable)
-    place = baseline_path(options.baseline, after)
-    first = options.update_baseline and not place.exists()
-    before = None if first else load_baseline(place)
-    return _Sides(before=before, after=after, unreadable=unreadable, baseline=place)
 
 
 def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
-    """One side (report, folder, glob pattern, baseline) and how many files were unreadable.
-
-    Raises:
-        InputError: a baseline cannot be read.
-        Exit: none of it could be read, or it holds no kernels; stderr has why.
-
-    """
+    """One side (report, folder, glob pattern, baseline) and how many files were unreadable."""
     if path.suffix == ".json":
         return load_baseline(path), 0
     analysis, failures = analyze_reports((path,), judging)
@@ -246,12 +220,7 @@ def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
 
 
 def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]]:
-    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has.
-
-    Raises:
-        UsageError: it has none of them, or says nothing of wall time.
-
-    """
+    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has."""
     from roofline.timeline import load_timeline, select
     from roofline.timeline.join import share_of
 
@@ -285,6 +254,10 @@ def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comp
 
 def _answer(comparison: Comparison, options: CompareOptions) -> None:
     """Everything that is written: the answer, the picture, the record, what CI reads."""
+    from roofline.render import ci, comparison_json, pull_request
+    from roofline.render import comparison as render
+    from roofline.render.record import entry
+
     output, force = options.output, options.output.force
     if output.format == "json":
         output.write(comparison_json.render(comparison))
@@ -316,12 +289,7 @@ def draw(
     title: str | None = None,
     force: bool = False,
 ) -> None:
-    """Draw arrows from before to after into ``files`` (path to theme).
-
-    Raises:
-        UsageError: matplotlib is not installed, or a file cannot be written.
-
-    """
+    """Draw arrows from before to after into ``files`` (path to theme)."""
     from roofline import plot
 
     times = [p.before.total_s for p in comparison.pairs]
@@ -341,6 +309,8 @@ def draw(
 
 def _for_github(comparison: Comparison) -> None:
     """Annotations and the step's summary, where GitHub Actions runs this."""
+    from roofline.render import ci, pull_request
+
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in ci.github(comparison):
             say(line, prefix="")
@@ -354,22 +324,12 @@ def _for_github(comparison: Comparison) -> None:
 
 
 def _report_gates(comparison: Comparison) -> None:
-    """Raise where something must not pass.
+    """Raise where a gate failed or was not judged, or the check failed."""
+    from roofline.render.comparison import gate
 
-    Raises:
-        GateError: a gate failed or was not judged, or the check failed.
-
-    """
     bad = failed(comparison.gates)
     said = [f"{len(bad)} of {len(comparison.gates)} gate checks failed"] if bad else []
     if comparison.correctness is not None and not comparison.correctness.passed:
         said.append(f"the check failed: {comparison.correctness.command}")
     if said:
-        raise GateError("; ".join(said), details=[render.gate(g) for g in bad[:20]])
-
-
-def _update_baseline(sides: _Sides) -> None:
-    assert sides.baseline is not None
-    made = "new" if sides.before is None else "updated"
-    save_baseline(sides.baseline, sides.after)
-    say(f"{made} baseline {sides.baseline}")
+        raise GateError("; ".join(said), details=[gate(g) for g in bad[:20]])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import click
 
 from roofline import __version__
-from roofline.capture.doctor import DoctorCheck, Status, examine, situation
-from roofline.cli.options import expert, shared, typed_command
-from roofline.cli.output import Output
+from roofline.capture.doctor import Status, examine, situation
+from roofline.cli.options import expert, typed_command
+from roofline.cli.output import Output, answer_in
 from roofline.errors import CaptureError
 
 FORMATS = ("table", "json")
@@ -24,7 +23,7 @@ class DoctorOptions:
     """``roofline doctor``."""
 
     ncu: str | None = expert("--ncu PATH", "The ncu to check.  [default: found]")
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
 
 
 @typed_command(DoctorOptions, "doctor")
@@ -47,27 +46,19 @@ def command(options: DoctorOptions) -> int:
     checks = examine(situation(options.ncu))
     failed = any(check.status is Status.FAIL for check in checks)
     if output.format == "json":
-        output.write(_document(checks, can_profile=not failed))
+        document = {
+            "schema": SCHEMA,
+            "version": __version__,
+            "can_profile": not failed,
+            "checks": [asdict(check) for check in checks],
+        }
+        output.write(json.dumps(document, indent=1), "\n")
     else:
-        output.write_all(_lines(checks, color=output.color))
+        lines = []
+        for check in checks:
+            mark = f"{check.status:4}"
+            mark = click.style(mark, fg=_COLORS[check.status]) if output.color else mark
+            remedy = f"      try: {check.remedy}\n" if check.remedy else ""
+            lines.append(f"{mark}  {check.text}\n{remedy}")
+        output.write(*lines)
     return CaptureError.exit_code if failed else 0
-
-
-def _document(checks: Sequence[DoctorCheck], *, can_profile: bool) -> str:
-    document = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "can_profile": can_profile,
-        "checks": [
-            {"code": c.code, "status": c.status, "text": c.text, "remedy": c.remedy} for c in checks
-        ],
-    }
-    return json.dumps(document, indent=1) + "\n"
-
-
-def _lines(checks: Sequence[DoctorCheck], *, color: bool) -> Iterator[str]:
-    for check in checks:
-        mark = f"{check.status:4}"
-        yield f"{click.style(mark, fg=_COLORS[check.status]) if color else mark}  {check.text}\n"
-        if check.remedy:
-            yield f"      try: {check.remedy}\n"

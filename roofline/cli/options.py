@@ -28,14 +28,7 @@ if TYPE_CHECKING:
     from roofline.reports import Reader
 
 Options = TypeVar("Options")
-# Format -> the endings of files that mean it.
-FORMATS: dict[str, tuple[str, ...]] = {
-    "table": (),
-    "json": (".json",),
-    "csv": (".csv",),
-    "markdown": (".md", ".markdown"),
-    "parquet": (".parquet",),
-}
+FORMATS = ("table", "json", "csv", "markdown", "parquet")
 
 # The groups of options, in the order in which help shows them.
 GROUPS = ("Which kernels", "How much", "Judging", "Output", "For experts")
@@ -78,15 +71,14 @@ class Number(click.FloatRange):
         return float(super().convert(number, param, ctx))
 
 
-class Parsed(click.ParamType[Any]):
-    """A value that ``parse`` makes of the word, or refuses with a ``UsageError``."""
+class Share(Number):
+    """A percentage from 0 to 100, which becomes a fraction."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._parse = name, parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a word; a default is a value already."""
-        return self._parse(value) if isinstance(value, str) else value
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Divide by 100."""
+        return super().convert(value, param, ctx) / 100
 
 
 class File(click.Path):
@@ -125,19 +117,22 @@ TYPES: dict[str, click.ParamType[Any]] = {
 def option(group: str, spec: str, text: str, **settings: Any) -> Any:
     """A field that an option fills; ``text`` is its help.
 
-    ``spec`` is as help shows it: "-o --output FILE"; without a name of the value it is a flag, and
-    with "..." it may be repeated. ``settings`` are click's; a type in ``TYPES`` is left out.
+    ``spec`` is as help shows it: "-o --output FILE" or "--by config|name"; without a value it is a
+    flag, and with "..." it may be repeated. ``settings`` are click's; a type in ``TYPES`` is left
+    out.
     """
     words = spec.split()
     names = [word for word in words if word.startswith("-")]
-    metavar = next((word for word in words if not word.startswith("-")), None)
-    settings["multiple"] = metavar is not None and metavar.endswith("...")
-    if metavar is not None:
-        settings["metavar"] = metavar.removesuffix("...")
-        settings.setdefault("type", TYPES.get(settings["metavar"]))
-    elif "type" not in settings:
+    value = "".join(word for word in words if not word.startswith("-"))
+    settings["multiple"] = value.endswith("...")
+    value = value.removesuffix("...")
+    if "|" in value:
+        settings["type"] = click.Choice(value.split("|"))
+    elif value:
+        settings = {"metavar": value, "type": TYPES.get(value)} | settings
+    else:
         settings["is_flag"] = True
-    unset: Any = () if settings["multiple"] else False if settings.get("is_flag") else None
+    unset: Any = () if settings["multiple"] else None if value else False
     default = settings.setdefault("default", unset)
     settings.setdefault("show_default", default != unset)
     if isinstance(default, float) and default.is_integer():
@@ -179,14 +174,11 @@ def _parameters(options: Any, changes: Mapping[str, Any]) -> Iterator[click.Para
 
 
 def _filled(options: Any, given: Mapping[str, Any]) -> Any:
-    return options(
-        **{
-            field.name: _filled(field.metadata["options"], given)
-            if "options" in field.metadata
-            else given[field.name]
-            for field in dataclasses.fields(options)
-        }
-    )
+    values = {}
+    for field in dataclasses.fields(options):
+        inner = field.metadata.get("options")
+        values[field.name] = _filled(inner, given) if inner else given[field.name]
+    return options(**values)
 
 
 class _Option(click.Option):
@@ -276,13 +268,12 @@ PROGRAM: Any = {"nargs": -1, "required": True, "type": click.UNPROCESSED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choosing:
+class Choosing(Choice):
     """Which kernels of reports are shown, and in which order."""
 
     kernels: tuple[re.Pattern[str], ...] = which(
         "-k --kernel --kernel-regex RE...",
         "Kernels in whose demangled name RE is found. Repeatable.",
-        type=Regex(),
     )
     kernel_names: tuple[str, ...] = which(
         "--kernel-name NAME...", "Exactly this function, or this whole signature. Repeatable."
@@ -291,29 +282,17 @@ class Choosing:
         "--device X...", "Launches on this GPU: a part of its name, or its index. Repeatable."
     )
     min_share: float | None = amount(
-        "--min-share PERCENT", "Kernels with at least this share of the profiled time."
+        "--min-share PERCENT",
+        "Kernels with at least this share of the profiled time.",
+        type=Share(0, 100),
     )
     top: int | None = amount("--top N", "The first N in the order of --sort.")
     sort: str = amount(
-        "--sort",
+        f"--sort {'|'.join(SORT_KEYS)}",
         "Order; 'gain' is the time saved where the nearest ceiling is reached.",
-        type=click.Choice(list(SORT_KEYS)),
         default="time",
     )
     launches: bool = amount("--launches", "One line for each launch, not each kernel.")
-
-    @property
-    def choice(self) -> Choice:
-        """The same for ``roofline.view``."""
-        return Choice(
-            kernels=self.kernels,
-            kernel_names=self.kernel_names,
-            devices=self.devices,
-            min_share=None if self.min_share is None else self.min_share / 100,
-            top=self.top,
-            sort=self.sort,
-            launches=self.launches,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,12 +336,10 @@ class Judging(Jobs):
         "Units within this distance of the busiest are called co-limiting.",
         default=Rule().balance,
     )
-
     reader: Reader = expert(
-        "--reader",
+        "--reader protobuf|ncu-report",
         "What decodes the reports; 'ncu-report' is NVIDIA's own package: slower, for values that "
         "look wrong.",
-        type=click.Choice(("protobuf", "ncu-report")),
         default="protobuf",
     )
 

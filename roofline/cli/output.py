@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from roofline.cli.options import FORMATS, written
+from roofline.cli.options import FORMATS, shared, written
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 
-ENDINGS = {ending: name for name, endings in FORMATS.items() for ending in endings}
+_ENDINGS = {f".{form}": form for form in FORMATS} | {".md": "markdown"}
 PLAIN_WIDTH = 120  # where there is no terminal to ask
 WIDEST = 200  # longer lines are hard to read
 QUIET_S = 0.5  # shorter work shows no progress
@@ -34,9 +35,8 @@ class Output:
     """The options that say how and where the answer is written."""
 
     asked_format: str | None = written(
-        "--format",
+        f"--format {'|'.join(FORMATS)}",
         "Format of the answer.  [default: by the ending of --output, else table]",
-        type=click.Choice(tuple(FORMATS)),
     )
     as_json: bool = written("--json", "Short for --format json.")
     output: Path | None = written(
@@ -50,7 +50,7 @@ class Output:
         if self.as_json:
             return "json"
         ending = "" if self.output is None else self.output.suffix.lower()
-        return self.asked_format or ENDINGS.get(ending, "table")
+        return self.asked_format or _ENDINGS.get(ending, "table")
 
     @property
     def file(self) -> Path | None:
@@ -59,8 +59,9 @@ class Output:
 
     @property
     def color(self) -> bool:
-        """Whether the answer has colours."""
-        return self.file is None and wants_color()
+        """Whether the answer has colours: on a terminal that shows them; NO_COLOR= says nothing."""
+        unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return self.file is None and sys.stdout.isatty() and not unwanted
 
     def width(self, plain: int = PLAIN_WIDTH) -> int:
         """The columns that a table may take; ``plain`` where no terminal is asked."""
@@ -69,12 +70,7 @@ class Output:
         return min(shutil.get_terminal_size((plain, 40)).columns, max(WIDEST, plain))
 
     def check(self, formats: Collection[str] = FORMATS) -> None:
-        """Refuse before long work what could not be written in the end.
-
-        Raises:
-            UsageError: the format is not one of ``formats``, or the file must not be written.
-
-        """
+        """Refuse before long work what could not be written in the end."""
         if self.as_json and self.asked_format not in (None, "json"):
             raise UsageError(f"--json and --format {self.asked_format} exclude each other")
         if self.format not in formats:
@@ -95,8 +91,8 @@ class Output:
     def write_all(self, chunks: Iterable[str]) -> None:
         """As ``write``, for text that is made while it is written."""
         if self.file is None:
-            for chunk in _encodable(chunks):
-                click.echo(chunk, nl=False, color=self.color)
+            for chunk in chunks:
+                click.echo(encodable(chunk), nl=False, color=self.color)
             return
         with (
             whole_file(self.file, force=self.force) as temporary,
@@ -105,21 +101,19 @@ class Output:
             file.writelines(chunks)
 
 
-def _encodable(chunks: Iterable[str]) -> Iterator[str]:
+def encodable(text: str) -> str:
+    """``text`` in letters that stdout can show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    for chunk in chunks:
-        try:
-            chunk.encode(encoding)
-        except UnicodeEncodeError:
-            yield chunk.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-        else:
-            yield chunk
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return text
 
 
-def wants_color() -> bool:
-    """Whether stdout is a terminal that shows colours; an empty NO_COLOR says nothing."""
-    unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not unwanted
+def answer_in(*formats: str) -> Any:
+    """A field for an ``Output`` that knows these formats."""
+    return shared(Output, asked_format={"type": click.Choice(formats)})
 
 
 @contextmanager

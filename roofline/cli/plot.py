@@ -37,9 +37,8 @@ class PlotOptions:
         },
     )
     theme: str | None = written(
-        "--theme",
+        "--theme light|dark",
         "Colours.  [default: light; in HTML as the reader's browser is set]",
-        type=click.Choice(["light", "dark"]),
     )
     title: str | None = written("--title TEXT", "Title.  [default: the reports' names]")
     width: int = written(
@@ -81,10 +80,11 @@ def command(options: PlotOptions) -> int:
     """
     from roofline.plot import Options, check_path, picture, save
 
-    check_path(options.target.path, force=options.target.force, option="-o")
+    target, force = options.target.path, options.target.force
+    check_path(target, force=force, option="-o")
     analysis, failures = analyze_reports(options.reports, options.judging)
     if analysis is not None:
-        part = chosen(analysis, options.choosing.choice)
+        part = chosen(analysis, options.choosing)
         drawing = Options(
             theme=options.theme or "light",
             title=options.title,
@@ -94,12 +94,7 @@ def command(options: PlotOptions) -> int:
             levels=options.levels,
             datasheet=not options.no_datasheet,
         )
-        save(
-            picture(part, drawing),
-            options.target.path,
-            scale=options.scale,
-            force=options.target.force,
-            both_themes=options.theme is None,
-        )
-        say(f"Wrote {options.target.path}", prefix="")
+        both, scale = options.theme is None, options.scale
+        save(picture(part, drawing), target, scale=scale, force=force, both_themes=both)
+        say(f"Wrote {target}", prefix="")
     return InputError.exit_code if failures else 0

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from roofline.capture.command import check_regex, shell, wants_collectives_in_vain
-from roofline.capture.command import command as ncu_command
-from roofline.capture.failures import NcuFailedError, failed
-from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
-from roofline.capture.machine import Gpu, look, model_names
+from roofline.capture.command import check_regex, wants_collectives_in_vain
+from roofline.capture.failures import failed
+from roofline.capture.machine import Gpu, look
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
 from roofline.capture.ranks import is_chosen
 from roofline.capture.request import (
@@ -23,27 +19,16 @@ from roofline.capture.request import (
     CaptureLevel,
     CaptureRequest,
     NameBase,
-    Ncu,
     Replay,
-    Version,
 )
-from roofline.capture.run import (
-    CaptureSetup,
-    check_output,
-    free_names,
-    kernel_names,
-    log_path,
-    numbered,
-)
-from roofline.cli import profile_timeline as timeline
-from roofline.cli.analyze import Showing, analyze_reports, answer, check
+from roofline.cli.analyze import Showing, check
 from roofline.cli.errors import say
 from roofline.cli.options import (
     FORMATS,
     GROUPS,
     PROGRAM,
     Judging,
-    Parsed,
+    Share,
     amount,
     argument,
     expert,
@@ -52,36 +37,20 @@ from roofline.cli.options import (
     which,
 )
 from roofline.cli.output import Output
-from roofline.cli.profile_timeline import Outcome, Run
-from roofline.errors import InputError, UsageError
+from roofline.errors import UsageError
 from roofline.kernel_names import is_collective
-from roofline.model import Analysis, Device
 from roofline.process import become
-from roofline.render import capture as render
-from roofline.specs import load
-from roofline.timeline.model import ProfileRequest, Selection
-from roofline.view import Choice
 
-# What chooses the kernels: options of a timeline, and those that it leaves no room for.
-_OF_TIMELINE = {"--top": "top", "--min-share": "min_share", "--warmup-steps": "warmup_steps"}
-_BY_HAND = {
-    "--kernel": "kernels",
-    "--kernel-name": "kernel_names",
-    "--name-base": "name_base",
-    "--collectives": "collectives",
-    "--launch-skip": "launch_skip",
-    "--launch-count": "launch_count",
-    "--per-config": "per_config",
-    "--nvtx": "nvtx",
-    "--capture-range": "capture_range",
-    "--list-kernels": "list_kernels",
-}
-_MANY = 5  # names that a message lists
-# The chips that the plan shows where none is known: one of each generation.
-SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
-ELSE = "GH100"
-# Without an ncu the plan is for one that takes every option.
-_NEWEST = Version(year=2100, minor=1, text="any")
+if TYPE_CHECKING:
+    from roofline.capture.run import CaptureSetup
+    from roofline.timeline.model import Selection
+
+# Fields that choose the kernels: by a timeline, and those that it leaves no room for.
+_OF_TIMELINE = ("top", "min_share", "warmup_steps")
+_BY_HAND = (
+    "kernel kernel_name name_base collectives launch_skip launch_count per_config nvtx "
+    "capture_range list_kernels"
+).split()
 
 
 def _perl(text: str) -> str:
@@ -93,12 +62,12 @@ def _perl(text: str) -> str:
 class ProfileOptions:
     """``roofline profile``; ``None`` where an option was not given and has a default."""
 
-    kernels: tuple[str, ...] = which(
+    kernel: tuple[str, ...] = which(
         "-k --kernel --kernel-regex RE...",
         "Kernels in whose demangled name RE is found (Perl syntax, case counts). Repeatable.",
-        type=Parsed("regex", _perl),
+        type=_perl,
     )
-    kernel_names: tuple[str, ...] = which(
+    kernel_name: tuple[str, ...] = which(
         "--kernel-name NAME...",
         "Exactly this function; with arguments, this whole signature. Repeatable.",
     )
@@ -142,16 +111,16 @@ class ProfileOptions:
     )
     per_config: bool = amount("--per-config", "Count launches for each grid and block.")
     level: str = amount(
-        "--level",
+        f"--level {'|'.join(CaptureLevel)}",
         "quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
         "that a verdict needs (at most 7); full: NVIDIA's set as well (30 to 49 in all).",
-        type=click.Choice([level.value for level in CaptureLevel]),
         default=CaptureLevel.STANDARD.value,
     )
     top: int | None = amount("--top N", "With --timeline: at most N kernels.  [default: 5]")
     min_share: float | None = amount(
         "--min-share PERCENT",
         "With --timeline: kernels with at least this share of the wall time.  [default: 1]",
+        type=Share(0, 100),
     )
     timeout: float | None = amount("--timeout SECONDS", "End the run after this time.")
     dry_run: bool = amount(
@@ -176,9 +145,8 @@ class ProfileOptions:
         },
     )
     name_base: str | None = expert(
-        "--name-base",
+        f"--name-base {'|'.join(NameBase)}",
         "The spelling that is matched.  [default: demangled; function for --kernel-name]",
-        type=click.Choice([base.value for base in NameBase]),
     )
     warmup_steps: int | None = expert(
         "--warmup-steps COUNT",
@@ -191,28 +159,24 @@ class ProfileOptions:
     sections: tuple[str, ...] = expert("--section NAME...", "One more section. Repeatable.")
     section_set: str | None = expert("--set NAME", "A set of sections as well.")
     replay: str = expert(
-        "--replay",
+        f"--replay {'|'.join(Replay)}",
         "How metrics that need several passes are collected: the kernel runs again, or the "
         "whole program.",
-        type=click.Choice([replay.value for replay in Replay]),
         default=Replay.KERNEL.value,
     )
     graphs: str = expert(
-        "--graphs",
+        "--graphs node|graph",
         "CUDA graphs kernel by kernel, or each as one.",
-        type=click.Choice(["node", "graph"]),
         default="node",
     )
     clock_control: str = expert(
-        "--clock-control",
+        "--clock-control base|none",
         "Lock the GPU's clocks at base, or leave them as they are.",
-        type=click.Choice(["base", "none"]),
         default="base",
     )
     cache_control: str = expert(
-        "--cache-control",
+        "--cache-control all|none",
         "Flush all caches before every pass, or leave them warm.",
-        type=click.Choice(["all", "none"]),
         default="all",
     )
     ncu: str | None = expert("--ncu PATH", "The ncu to run.  [default: found]")
@@ -231,13 +195,8 @@ class ProfileOptions:
     program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
     @property
-    def report(self) -> Path | None:
-        """The report asked for: ``--output`` is not about the answer here."""
-        return self.output.output
-
-    @property
     def answer(self) -> Output:
-        """Where the answer goes."""
+        """Where the answer goes: ``--output`` is the report here."""
         return replace(self.output, output=None)
 
 
@@ -264,21 +223,25 @@ def command(options: ProfileOptions) -> int:
     Exit codes: 3 nothing in the timeline is worth it; 4 ncu could not profile; 5 the program
     failed and left nothing; 128 + N where signal N ended the run.
     """
+    from roofline.capture.run import check_output, free_names, kernel_names, numbered
+    from roofline.cli import profile_run
+
     _check(options)
-    base = _request(options)
+    base, output = _request(options), options.output
     selection = _selection(options, base)
     planned = () if selection is None else selection.requests
     count = max(len(planned), 1)
     names = free_names(base.program, count)
-    reports = names if options.report is None else numbered(options.report, count)
+    reports = names if output.output is None else numbered(output.output, count)
     if options.dry_run:
-        click.echo(_plan(timeline.runs_of(base, planned, reports), options), nl=False)
+        runs = profile_run.runs_of(base, planned, reports)
+        click.echo(profile_run.plan(runs, options.ncu, options.chip))
         return 0
     if not options.list_kernels:
         for report in reports:
-            check_output(report, force=options.output.force)
+            check_output(report, force=output.force)
     base, setting = _look_up(base, options)
-    runs = timeline.runs_of(base, planned, reports)
+    runs = profile_run.runs_of(base, planned, reports)
     for run in runs:
         check_command(run.request, setting.ncu, setting.metrics, ask)
     if selection is None:
@@ -286,60 +249,28 @@ def command(options: ProfileOptions) -> int:
     if options.list_kernels:
         click.echo("\n".join(kernel_names(base, setting)))
         return 0
-    outcome = timeline.capture_all(runs, setting, force=options.output.force)
-    if outcome.done:
-        _answer(outcome, setting, options, selection)
-    return outcome.exit_code
-
-
-# --- before the program starts ----------------------------------------------------------------
-
-
-def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | None:
-    """What the timeline shows to be worth profiling; other ranks become the program here.
-
-    Raises:
-        InputError: the timeline cannot be read, or nothing in it is worth profiling.
-        UsageError: options do not go together.
-
-    """
-    showing = options.showing
-    if showing.timeline is None:
-        _leave_other_ranks(options, ())
-        return None
-    timeline.check_kernels_can_be_chosen(base)
-    selection = timeline.read(
-        showing.timeline,
-        step=showing.step,
-        top=options.top,
-        min_share=options.min_share,
-        warmup_steps=options.warmup_steps,
-    )
-    _leave_other_ranks(options, selection.requests)
-    timeline.tell(selection, loud=sys.stderr.isatty() and not options.quiet)
-    if not selection.requests:
-        raise timeline.nothing_to_profile(selection, showing, options.min_share)
-    return selection
+    runs = profile_run.capture_all(runs, setting, force=output.force)
+    if any(run.captured for run in runs):
+        profile_run.answer_about(
+            runs, setting.ncu, selection, options.showing, options.judging, options.answer
+        )
+    return profile_run.exit_code(runs)
 
 
 def _check(options: ProfileOptions) -> None:
-    """Refuse at once what does not go together.
-
-    Raises:
-        UsageError: with the two options, and which to leave out.
-
-    """
+    """Refuse at once what does not go together."""
     if not options.program[0]:
         raise UsageError("the program's name is empty")
-    if options.kernels and options.kernel_names:
+    if options.kernel and options.kernel_name:
         raise UsageError("--kernel and --kernel-name exclude each other", hint="one of them")
     if options.chip is not None and not options.dry_run:
         raise UsageError("--chip is for --dry-run", why="the GPU that is here decides otherwise")
     timeline_chooses = options.showing.timeline is not None
-    for name, field in (_BY_HAND if timeline_chooses else _OF_TIMELINE).items():
+    for field in _BY_HAND if timeline_chooses else _OF_TIMELINE:
         value = getattr(options, field)
         if value is None or value is False or value == ():
             continue
+        name = f"--{field.replace('_', '-')}"
         if not timeline_chooses:
             raise UsageError(f"{name} is about a timeline", hint="--timeline FILE")
         raise UsageError(
@@ -356,13 +287,13 @@ def _request(options: ProfileOptions) -> CaptureRequest:
     if count is None:
         count = 1 if options.per_config else DEFAULT_LAUNCH_COUNT
     names = (name.strip() for words in options.metrics for name in words.split(","))
-    many = len(options.kernels) > 1
-    patterns = [f"(?:{pattern})" if many else pattern for pattern in options.kernels]
+    many = len(options.kernel) > 1
+    patterns = [f"(?:{pattern})" if many else pattern for pattern in options.kernel]
     return CaptureRequest(
         program=options.program,
         level=CaptureLevel(options.level),
         kernel_regex="|".join(patterns) or None,
-        kernels=options.kernel_names,
+        kernels=options.kernel_name,
         name_base=NameBase(options.name_base) if options.name_base else None,
         collectives=options.collectives,
         launch_skip=options.launch_skip or 0,
@@ -383,12 +314,7 @@ def _request(options: ProfileOptions) -> CaptureRequest:
 
 
 def _devices(options: ProfileOptions) -> str | None:
-    """Ncu's list of the GPUs that are asked for.
-
-    Raises:
-        UsageError: a word is neither an index nor a part of the name of a GPU that is here.
-
-    """
+    """Ncu's list of the GPUs that are asked for, by index or part of a name."""
     words = [word.strip() for text in options.devices for word in text.split(",")]
     gpus: tuple[Gpu, ...] = ()
     if not all(word.isdecimal() for word in words):
@@ -408,19 +334,44 @@ def _devices(options: ProfileOptions) -> str | None:
     return ",".join(map(str, dict.fromkeys(found))) or None
 
 
-def _leave_other_ranks(options: ProfileOptions, planned: Sequence[ProfileRequest]) -> None:
+def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | None:
+    """What the timeline shows to be worth profiling; other ranks become the program here."""
+    from roofline.cli import profile_run
+
+    showing = options.showing
+    if showing.timeline is None:
+        _leave_other_ranks(options, 1)
+        return None
+    if base.by_range or base.graphs == "graph":
+        option = f"--replay {base.replay}" if base.by_range else "--graphs graph"
+        raise UsageError(
+            f"--timeline and {option} exclude each other",
+            why="a timeline names kernels, and ncu sees none there",
+            hint="--replay application where kernels talk to the host",
+        )
+    asked = {name: getattr(options, name) for name in _OF_TIMELINE}
+    selection = profile_run.read(showing.timeline, step=showing.step, **asked)
+    _leave_other_ranks(options, len(selection.requests))
+    profile_run.tell_selection(selection, loud=sys.stderr.isatty() and not options.quiet)
+    if not selection.requests:
+        raise profile_run.nothing_to_profile(selection, showing, options.min_share)
+    return selection
+
+
+def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
     """Become the program where this is another rank; every rank reads the timeline alike."""
     if options.rank is None:
         return
-    if len(planned) > 1:
+    if runs > 1:
+        from roofline.cli.profile_run import select_command
+
         raise UsageError(
-            f"--rank with --timeline: {len(planned)} runs are needed",
+            f"--rank with --timeline: {runs} runs are needed",
             why="the other ranks would run only once",
-            hint=f"{timeline.select_command(options.showing)}, and one parallel job for each "
-            "command; or a smaller --top",
+            hint=f"{select_command(options.showing)}, and one parallel job for each command; or a "
+            "smaller --top",
         )
-    needless = options.showing.timeline is not None and not planned
-    if options.dry_run or needless or is_chosen(options.rank, options.program, os.environ):
+    if options.dry_run or not runs or is_chosen(options.rank, options.program, os.environ):
         return
     try:
         become(options.program)
@@ -432,158 +383,36 @@ def _leave_other_ranks(options: ProfileOptions, planned: Sequence[ProfileRequest
 def _look_up(
     request: CaptureRequest, options: ProfileOptions
 ) -> tuple[CaptureRequest, CaptureSetup]:
-    """Find program and ncu, look at the machine, fit the request to it; nothing is profiled.
+    """Find program and ncu, look at the machine, fit the request to it; nothing is profiled."""
+    from roofline.capture.run import CaptureSetup
 
-    Raises:
-        ProgramError: there is no such program.
-        CaptureError: there is no ncu.
-
-    """
     check_program(request.program[0], os.environ)
     ncu = find_ncu(options.ncu)
     machine = look()
     fitted = fit(request, ncu, machine, ask)
     for note in fitted.notes:
         say(note)
+    silent = options.quiet or not sys.stderr.isatty()
     return fitted.request, CaptureSetup(
         ncu=ncu,
         machine=machine,
         metrics=fitted.metrics,
         stall_s=options.stall_timeout,
         limit_s=options.timeout,
-        tell=_silence if options.quiet or not sys.stderr.isatty() else say,
+        tell=(lambda _text: None) if silent else say,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
     )
 
 
-def _silence(_text: str) -> None:
-    pass
-
-
 def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     """What a person should know about the choice of kernels."""
-    tell = setting.tell
     if any(is_collective(name) for name in request.kernels) or request.collectives:
         say("collectives are profiled: one whose peers do not run hangs (--stall-timeout)")
     elif wants_collectives_in_vain(request):
         say("collectives are left out, also those that --kernel asks for; --collectives takes them")
     elif request.omits_collectives:
-        tell("collectives (NCCL, NVSHMEM, all-reduce ...) are left out; --collectives takes them")
+        left_out = "collectives (NCCL, NVSHMEM, all-reduce ...) are left out"
+        setting.tell(f"{left_out}; --collectives takes them")
     if request.launch_count is not None:
         what = "launches of each grid and block" if request.per_config else "launches"
-        tell(f"at most {request.launch_count} {what}; --launch-count changes that")
-
-
-# --- the plan of --dry-run --------------------------------------------------------------------
-
-
-def _plan(runs: Sequence[Run], options: ProfileOptions) -> str:
-    """The command lines of ncu and their cost by chip; only ``ncu --version`` is run.
-
-    Raises:
-        UsageError: no chip of this name is known.
-
-    """
-    lines = []
-    request = runs[0].request
-    try:
-        ncu = find_ncu(options.ncu)
-    except NcuFailedError as error:
-        ncu = Ncu(path=Path("ncu"), version=_NEWEST, how="none found")
-        lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
-    chips = (_known_chip(options.chip),) if options.chip else _chips_here()
-    if not chips:
-        lines.append(f"# no GPU is known here; the command is for {ELSE}, --chip NAME for another")
-        lines.append("# (a real run asks the driver and ncu what there is)")
-    metrics = metrics_of(request.level, chips or (ELSE,), request.metrics, patched=request.patched)
-    for number, run in enumerate(runs, 1):
-        if run.about is not None:
-            lines.append(f"# run {number} of {len(runs)}: {run.about}")
-        report, log = run.report.with_suffix(""), log_path(run.report)
-        words = ncu_command(run.request, ncu, metrics=metrics, report=report, log=log)
-        lines.append(shell(words))
-    return "\n".join([*lines, "", *render.costs(request, chips or SHOWN)]) + "\n"
-
-
-def _known_chip(name: str) -> str:
-    """NVIDIA's name of the chip that ``name`` means: a chip, or a GPU's name.
-
-    Raises:
-        UsageError: the table of passes has no such chip.
-
-    """
-    if name.upper() in table():
-        return name.upper()
-    older = name.upper() in CHIP_OF_CAPABILITY.values()
-    with suppress(UsageError):  # no GPU of this name either
-        chip = chip_of(load().named(name).compute_capability)
-        if chip is not None:
-            return chip
-    raise UsageError(
-        f"--chip {name}: {'too old for the pass table' if older else 'not known'}",
-        why="a real run on it asks ncu what it counts" if older else None,
-        hint=f"one of {', '.join(sorted(table()))}, or a GPU's name",
-    )
-
-
-def _chips_here() -> tuple[str, ...]:
-    """The chips of the GPUs that the driver lists in files, as far as the registry knows them."""
-    names = model_names()
-    if not names:
-        return ()
-    registry = load()
-    specs = [registry.find(Device(name=name)).spec for name in names]
-    chips = (chip_of(spec.compute_capability) for spec in specs if spec is not None)
-    return tuple(dict.fromkeys(chip for chip in chips if chip))
-
-
-# --- the answer -------------------------------------------------------------------------------
-
-
-def _answer(
-    outcome: Outcome, setting: CaptureSetup, options: ProfileOptions, selection: Selection | None
-) -> None:
-    """The answer of ``analyze``, then where the reports are, how it was measured and what next."""
-    reports = [done.captured.report for done in outcome.done]
-    analysis, _ = analyze_reports(reports, options.judging)
-    if analysis is None:  # they were read a moment ago
-        raise InputError(f"{', '.join(map(str, reports))} cannot be read any more")
-    answer(analysis, Choice(), options.showing, options.answer, selection)
-    for line in _afterwards(outcome, setting, options.showing, analysis):
-        # A format for programs stays alone on stdout.
-        click.echo(line, err=options.answer.format != "table")
-
-
-def _afterwards(
-    outcome: Outcome, setting: CaptureSetup, showing: Showing, analysis: Analysis
-) -> Iterator[str]:
-    yield ""
-    for done in outcome.done:
-        captured, request = done.captured, done.run.request
-        log = f", log: {captured.log}" if captured.log is not None else ""
-        yield f"Report: {captured.report} ({captured.launches} launches){log}"
-        if done.run.about is not None:
-            yield f"  {done.run.about}"
-        if captured.partial is not None:
-            yield f"Partial: {captured.partial}"
-        # A count that was computed is not a limit.
-        limited = done.run.wanted is None and not request.per_config
-        if limited and request.launch_count == captured.launches:
-            yield (
-                f"The limit of {request.launch_count} launches was reached; "
-                "--launch-count raises it."
-            )
-    yield from timeline.remarks_on(outcome)
-    if absent := list(dict.fromkeys(name for d in outcome.done for name in d.captured.absent)):
-        more = len(absent) - _MANY
-        shown = ", ".join(absent[:_MANY])
-        yield f"Not in the report: {shown}" + (f" and {more} more" if more > 0 else "")
-    logged = [n for done in outcome.done for n in done.captured.progress.passes or ()]
-    yield render.measured(outcome.done[0].run.request, setting.ncu, analysis, logged)
-    words = ["roofline", "analyze", *(str(done.captured.report) for done in outcome.done)]
-    if showing.timeline is None:
-        words += ["--explain", "1"]
-    else:
-        words += ["--timeline", str(showing.timeline)]
-        words += [] if showing.step is None else ["--step", showing.step]
-    yield f"Next: {shell(words)}"
+        setting.tell(f"at most {request.launch_count} {what}; --launch-count changes that")

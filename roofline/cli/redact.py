@@ -7,7 +7,7 @@ from pathlib import Path
 
 from roofline.cli.errors import say
 from roofline.cli.options import File, Target, argument, shared, typed_command, written
-from roofline.reports.redact import Redaction, redact
+from roofline.text.numbers import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +35,14 @@ def command(options: RedactOptions) -> None:
     Host, user, addresses, paths, command line, environment, comments, call stacks, source text
     and machine code are left out. Every measured value, kernel name and NVTX range stays.
     """
-    done = redact(
-        options.report, options.target.path, keep_sass=options.keep_sass, force=options.target.force
-    )
-    say(_said(options.target.path, done), prefix="")
+    from roofline.reports.redact import redact
 
-
-def _said(output: Path, done: Redaction) -> str:
-    results = "1 result" if done.results == 1 else f"{done.results} results"
+    target = options.target
+    done = redact(options.report, target.path, keep_sass=options.keep_sass, force=target.force)
     left_out = sorted(what for what, count in done.left_out.items() if count)
     if done.paths:
         left_out.append(f"paths in {done.paths} texts, down to their last part")
-    lines = [f"{output}: {results} with all metrics", "Left out:"]
-    lines += [f"  {what}" for what in left_out or ["nothing: no personal data was found"]]
-    lines.append("Kernel names and NVTX ranges are still in it: read them before you share.")
-    return "\n".join(lines)
+    say(f"{target.path}: {plural(done.results, 'result')} with all metrics\nLeft out:", prefix="")
+    for what in left_out or ["nothing: no personal data was found"]:
+        say(f"  {what}", prefix="")
+    say("Kernel names and NVTX ranges are still in it: read them before you share.", prefix="")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from roofline.cli.compare import Comparing, analyze_side, draw
+from roofline.cli.compare import Comparing, analyze_side, check_count, draw
 from roofline.cli.options import (
     REPORTS,
     Judging,
@@ -23,8 +23,6 @@ from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
 from roofline.model import Analysis
-from roofline.render import comparison_json, json
-from roofline.render.pull_request import comment
 
 PICTURES = {
     "roofline.svg": "light",
@@ -88,12 +86,7 @@ def command(options: ReportOptions) -> int:
 
 def _check(options: ReportOptions) -> None:
     comparing = options.comparing
-    if len(options.reports) > 2:
-        raise UsageError(
-            f"{len(options.reports)} captures were named",
-            why="report takes one or two",
-            hint="a folder or a quoted glob pattern holds several reports of one side",
-        )
+    check_count(options.reports, {1, 2}, "report takes one or two")
     if len(options.reports) == 1 and (comparing.maps or comparing.expect or comparing.because):
         raise UsageError("one report compares with nothing", hint="report BEFORE AFTER -o DIR")
     if options.target.path.is_dir():
@@ -106,6 +99,9 @@ def _check(options: ReportOptions) -> None:
 def _write(
     after: Analysis, comparison: Comparison | None, options: ReportOptions, folder: Path
 ) -> None:
+    from roofline.render import comparison_json, json
+    from roofline.render.pull_request import comment
+
     title = " ".join(options.title.split())
     pictures = not options.no_picture
     text = comment(after, comparison, title=title, picture=pictures, top=options.top)

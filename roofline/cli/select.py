@@ -5,25 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-import click
+from typing import cast
 
 from roofline.cli.options import (
     File,
-    Parsed,
+    Share,
     amount,
     argument,
     expert,
     judged,
-    shared,
     typed_command,
     which,
 )
-from roofline.cli.output import Output
+from roofline.cli.output import Output, answer_in
 from roofline.errors import UsageError
-from roofline.render import selection as render
-from roofline.render import selection_json
-from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Criteria, Keep
 
 FORMATS = ("table", "json", "markdown")
@@ -33,12 +28,7 @@ _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def parse_time(text: str) -> int:
-    """Nanoseconds of 1.2s, 350ms, 90us; a bare number is seconds.
-
-    Raises:
-        UsageError: it is not a time.
-
-    """
+    """Nanoseconds of 1.2s, 350ms, 90us; a bare number is seconds."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is not a time", hint="1.2s, 350ms or 90us")
@@ -46,16 +36,9 @@ def parse_time(text: str) -> int:
 
 
 def parse_steps(text: str) -> Keep:
-    """The words "inner" and "all", or the first and the last step of "3" or "2-5", from 1.
-
-    Raises:
-        UsageError: it is none of them.
-
-    """
-    if text == "inner":
-        return "inner"
-    if text == "all":
-        return "all"
+    """The words "inner" and "all", or the first and the last step of "3" or "2-5", from 1."""
+    if text in ("inner", "all"):
+        return cast(Keep, text)
     match = _STEPS.fullmatch(text)
     if match is None:
         raise UsageError(f"--keep {text!r} is neither inner, all, a number nor a range like 2-5")
@@ -79,25 +62,25 @@ class SelectOptions:
         "--keep STEPS",
         "Steps that count: 'inner' leaves out the first and the last of three or more; "
         "'all'; a number from 1; a range like 2-5.",
-        type=Parsed("steps", parse_steps),
+        type=parse_steps,
         default="inner",
     )
     start: int | None = which(
         "--start TIME",
         "A window of time instead of steps begins here: 1.2s, 350ms.",
-        type=Parsed("time", parse_time),
+        type=parse_time,
     )
-    end: int | None = which("--end TIME", "The window ends here.", type=Parsed("time", parse_time))
+    end: int | None = which("--end TIME", "The window ends here.", type=parse_time)
     top: int = amount("--top N", "Select at most N kernels.", default=5)
     min_share: float = amount(
         "--min-share PERCENT",
         "Select only kernels with at least this share of the wall time.",
+        type=Share(0, 100),
         default=1.0,
     )
     by: str = judged(
-        "--by",
+        "--by config|name",
         "Tell kernels apart by name, grid and block, or by name alone.",
-        type=click.Choice(["config", "name"]),
         default="config",
     )
     communication: str | None = judged(
@@ -115,7 +98,7 @@ class SelectOptions:
         "--stream", "Read JSON in small pieces: within 150 MB, without the host's operators."
     )
     nsys: str | None = expert("--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]")
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
 
 
 @typed_command(SelectOptions, "select")
@@ -134,6 +117,10 @@ def command(options: SelectOptions) -> None:
     whether gaps, copies or communication matter more than any kernel, then what each kernel
     could gain at most, and prints the commands that profile the selected kernels in steady state.
     """
+    from roofline.render import selection as render
+    from roofline.render import selection_json
+    from roofline.timeline import load_timeline, select
+
     output = options.output
     output.check(FORMATS)
     if options.step is not None and (options.start is not None or options.end is not None):
@@ -143,7 +130,7 @@ def command(options: SelectOptions) -> None:
     )
     criteria = Criteria(
         top=options.top,
-        min_share=options.min_share / 100,
+        min_share=options.min_share,
         device=_device(options.device, {i: d.name for i, d in found.devices.items()}),
         keep=options.keep,
         start=options.start,
@@ -162,12 +149,7 @@ def command(options: SelectOptions) -> None:
 
 
 def _device(asked: str | None, names: dict[int, str | None]) -> int | None:
-    """The index of the GPU that is asked for.
-
-    Raises:
-        UsageError: a part of a name means none or several.
-
-    """
+    """The index of the GPU that is asked for; a part of a name must mean one."""
     if asked is None or asked.isdecimal():
         return None if asked is None else int(asked)
     fits = [i for i, name in names.items() if asked.casefold() in (name or "").casefold()]

@@ -11,18 +11,10 @@ import click
 
 from roofline.cli.errors import say
 from roofline.cli.options import File, Jobs, argument, judged, shared, typed_command, which, written
-from roofline.cli.output import Output, progress
-from roofline.counters.measure import measure
+from roofline.cli.output import Output, answer_in, progress
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite
-from roofline.render.specs import ceilings, checks, document, listing, page
-from roofline.reports import Refused, measure_all
-from roofline.specs import load
-from roofline.specs.audit import check_devices, figures, problems
-from roofline.specs.ceilings import Achieved, kept_folder, save
-from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
-from roofline.specs.registry import Registry
-from roofline.specs.spec import Spec
+from roofline.specs import Registry, Spec, load
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 
@@ -45,7 +37,7 @@ class ListOptions(Folder):
     """``roofline specs list``."""
 
     words: tuple[str, ...] = argument("[WORD]...", nargs=-1)
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +45,7 @@ class ShowOptions(Folder):
     """``roofline specs show``."""
 
     name: str = argument("NAME")
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +105,7 @@ def list_command(options: ListOptions) -> None:
     chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in options.words)]
     if not chosen:
         raise UsageError(f"no GPU fits {' '.join(options.words)!r}", hint="roofline specs list")
-    output = options.output
-    if output.format == "json":
-        output.write(document(chosen, registry.sources), "\n")
-    else:
-        output.write(listing(chosen, width=_width(output), color=output.color))
+    _show(chosen, registry, options.output, whole=False)
 
 
 @typed_command(ShowOptions, "show", in_group=command)
@@ -136,13 +124,19 @@ def show_command(options: ShowOptions) -> None:
     """
     options.output.check(FORMATS)
     registry = load(options.specs)
-    spec = registry.named(options.name)
-    output = options.output
+    _show([registry.named(options.name)], registry, options.output, whole=True)
+
+
+def _show(chosen: list[Spec], registry: Registry, output: Output, *, whole: bool) -> None:
+    from roofline.render import specs as render
+
+    sources, width, color = registry.sources, _width(output), output.color
     if output.format == "json":
-        output.write(document([spec], registry.sources), "\n")
+        output.write(render.document(chosen, sources), "\n")
+    elif whole:
+        output.write(render.page(chosen[0], sources, width=width, color=color))
     else:
-        width = _width(output)
-        output.write(page(spec, registry.sources, width=width, color=output.color))
+        output.write(render.listing(chosen, width=width, color=color))
 
 
 @typed_command(CheckOptions, "check", in_group=command)
@@ -158,6 +152,11 @@ def check_command(options: CheckOptions) -> int:
     with their causes. Without: the files themselves, each derived peak against the published one.
     The exit code is 1 if a difference has no explanation.
     """
+    from roofline.counters.measure import measure
+    from roofline.render.specs import checks
+    from roofline.reports import Refused, measure_all
+    from roofline.specs.audit import check_devices
+
     registry = load(options.specs)
     if not options.reports:
         _check_files(registry)
@@ -189,6 +188,8 @@ def check_command(options: CheckOptions) -> int:
 
 
 def _check_files(registry: Registry) -> None:
+    from roofline.specs.audit import figures, problems
+
     chosen = tuple(registry.specs.values())
     found = problems(chosen)
     for problem in found:
@@ -219,6 +220,10 @@ def measure_command(options: MeasureOptions) -> None:
     and libraries: a better kernel may pass them. 'roofline analyze --peaks achieved' uses them,
     from a file of the GPU's name, unless -o names another.
     """
+    from roofline.render.specs import ceilings
+    from roofline.specs.ceilings import Achieved, save
+    from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
+
     output, force = options.output, options.force
     if output is not None:
         refuse_overwrite(output, force=force)
@@ -231,16 +236,12 @@ def measure_command(options: MeasureOptions) -> None:
         bench_on(torch, options.device),
         on_start=lambda p: say(f"{p.quantity} ...", prefix=""),
     )
-    for quantity, why in skipped.items():
-        say(f"{quantity} could not be measured: {why}")
+    for one in skipped:
+        say(f"{one.quantity} could not be measured: {one.why}")
     if not done:
         raise UsageError("no ceiling could be measured", hint="roofline doctor")
-    achieved = Achieved(
-        device=device.name or "an unnamed GPU",
-        date=date.today().isoformat(),
-        made_with=made_with,
-        ceilings=done,
-    )
+    name, today = device.name or "an unnamed GPU", date.today().isoformat()
+    achieved = Achieved(device=name, date=today, made_with=made_with, ceilings=done)
     shown = Output()
     shown.write(ceilings(achieved, spec, width=_width(shown), color=shown.color))
     save(achieved, target, force=force)
@@ -255,13 +256,14 @@ def _width(output: Output) -> int:
 
 def _kept(name: str | None) -> Path:
     """The file in which this device's ceilings are kept."""
+    from roofline.specs.ceilings import kept_folder
+
     folder = kept_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(
-            f"cannot keep ceilings in {folder}", why=error.strerror, hint="-o FILE.toml"
-        ) from error
+        what = f"cannot keep ceilings in {folder}"
+        raise UsageError(what, why=error.strerror, hint="-o FILE.toml") from error
     stem = "".join(c if c.isalnum() else "-" for c in (name or "unnamed").casefold())
     return folder / f"{stem}.toml"
 

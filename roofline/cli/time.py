@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-import click
-
 from roofline import wall_time
 from roofline.capture.machine import look
 from roofline.cli.errors import say
-from roofline.cli.options import PROGRAM, Regex, amount, argument, shared, typed_command, written
-from roofline.cli.output import Output, progress
+from roofline.cli.options import PROGRAM, amount, argument, typed_command, written
+from roofline.cli.output import Output, answer_in, progress
 from roofline.process import run_quietly
 
 FORMATS = ("table", "json")
@@ -30,9 +28,8 @@ class TimeOptions:
         "--metric RE",
         "The program's own figure in its output: the first group, or the first number in "
         "the match. The last match counts.",
-        type=Regex(),
     )
-    output: Output = shared(Output, asked_format={"type": click.Choice(FORMATS)})
+    output: Output = answer_in(*FORMATS)
     program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
 
@@ -65,9 +62,6 @@ def command(options: TimeOptions) -> None:
     around = wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver)
     times = replace(times, environment=around)
     table = wall_time.table(times)
-    if output.format == "json":
-        output.write(wall_time.to_json(times))
-    else:
-        output.write(table)
+    output.write(wall_time.to_json(times) if output.format == "json" else table)
     if output.file is not None:
         say(f"{table}Wrote {output.file}", prefix="")

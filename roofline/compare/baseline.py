@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from roofline import __version__
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, write_text
@@ -42,6 +40,8 @@ def load_baseline(path: Path) -> Analysis:
             why=f"the folder has {', '.join(others)}" if others else None,
             hint="--update-baseline makes it from AFTER",
         )
+    import msgspec  # here, as help needs it not
+
     try:
         return msgspec.json.decode(read_text(path), type=Baseline).analysis
     except (msgspec.MsgspecError, RecursionError) as error:
@@ -59,6 +59,8 @@ def save_baseline(path: Path, analysis: Analysis) -> None:
     except OSError as error:
         raise UsageError(f"cannot make the folder {path.parent}", why=error.strerror) from error
     baseline = Baseline(version=__version__, analysis=without_personal(analysis))
+    import msgspec
+
     text = msgspec.json.format(msgspec.json.encode(baseline), indent=1)
     write_text(path, text.decode() + "\n", force=True)
 

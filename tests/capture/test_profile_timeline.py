@@ -13,8 +13,8 @@ import pytest
 
 from roofline.capture.request import CaptureRequest, NameBase
 from roofline.capture.run import Captured, Progress, free_names, numbered
-from roofline.cli.profile_timeline import Done, Outcome, Run, read, request_for
-from roofline.errors import CaptureError
+from roofline.cli.profile_run import Run, exit_code, read, request_for
+from roofline.errors import CaptureError, ProgramError
 from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest
 from sample_reports.writer import write
 from tests.capture.conftest import PROFILED, Fake, launch
@@ -433,19 +433,20 @@ def test_names_are_numbered_only_where_there_are_several(tmp_path: Path) -> None
 RUN = Run(request=CaptureRequest(program=("a",)), report=Path("a"), wanted=wanted("f"))
 
 
-def done_with(stopped: str | None = None) -> Done:
+def done_with(stopped: str | None = None) -> Run:
     captured = Captured(
         report=Path("a"), log=None, launches=1, progress=Progress(), stopped=stopped
     )
-    return Done(run=RUN, captured=captured)
+    return replace(RUN, captured=captured)
 
 
 def test_exit_codes() -> None:
-    failed = ((RUN, CaptureError("no")),)
-    assert Outcome(done=(done_with(),)).exit_code == 0
-    assert Outcome(done=(done_with("stall"),)).exit_code == 0
-    assert Outcome(done=(done_with(),), failures=failed).exit_code == 4
-    assert Outcome(done=(done_with("SIGINT"),), failures=failed).exit_code == 130
+    failed = replace(RUN, failure=CaptureError("no"))
+    assert exit_code([done_with()]) == 0
+    assert exit_code([done_with("stall")]) == 0
+    assert exit_code([done_with(), failed, RUN]) == 4
+    assert exit_code([failed, replace(RUN, failure=ProgramError("no"))]) == 4
+    assert exit_code([failed, done_with("SIGINT"), RUN]) == 130
 
 
 BY_HAND = [
@@ -492,5 +493,5 @@ def test_what_is_not_given_is_usual(fake: Fake) -> None:
     usual = read(path, step=None, top=None, min_share=None, warmup_steps=None)
 
     assert [k.base_name for one in usual.requests for k in one.kernels] == ["gemm", "relu"]
-    assert len(read(path, step=None, top=1, min_share=None, warmup_steps=None).requests) == 1
-    assert not read(path, step=None, top=None, min_share=99, warmup_steps=None).requests
+    assert len(read(path, step=None, top=1).requests) == 1
+    assert not read(path, step=None, min_share=0.99).requests

@@ -99,7 +99,7 @@ def test_a_fault_of_ours_has_its_code_and_its_place(monkeypatch):
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("somewhere")
 
-    monkeypatch.setattr("roofline.cli.analyze.analyze", broken)
+    monkeypatch.setattr("roofline.analysis.analyze", broken)
     done = run("analyze", SAMPLE)
 
     assert done.exit_code == 70
@@ -131,7 +131,7 @@ def test_memory_that_runs_out_is_one_message(monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("roofline.cli.analyze.analyze", full)
+    monkeypatch.setattr("roofline.analysis.analyze", full)
     done = run("analyze", SAMPLE)
 
     assert done.exit_code == 3

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 
 import click
 import pytest
@@ -27,6 +27,7 @@ from roofline.cli.options import (
     which,
 )
 from roofline.errors import UsageError
+from roofline.view import Choice
 from tests.cli.running import ROOT, SAMPLE, run
 
 
@@ -225,6 +226,14 @@ def test_a_mistyped_command_has_a_suggestion(word: str, hint: str) -> None:
     assert f"No such command '{word}'\n  try: {hint}" in done.stderr
 
 
+def test_a_report_without_a_command_is_analyzed_and_a_timeline_selected_from() -> None:
+    assert run(SAMPLE, "--json").stdout == run("analyze", SAMPLE, "--json").stdout
+    trace = next(SAMPLE.parent.glob("*.json.gz"))
+    assert run(trace, "--json").stdout == run("select", trace, "--json").stdout
+    assert "nowhere.ncu-rep" in run("nowhere.ncu-rep").stderr
+    assert run("nowhere.ncu-rep").exit_code == 3
+
+
 def test_no_text_names_an_old_spelling() -> None:
     texts = [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
     sources = [p for p in (ROOT / "roofline").rglob("*") if p.suffix in (".py", ".toml", ".json")]
@@ -290,7 +299,12 @@ def test_the_same_options_may_read_otherwise_elsewhere(capsys: pytest.CaptureFix
 
 def test_options_are_frozen_values() -> None:
     assert is_dataclass(AnalyzeOptions)
-    assert {f.name for f in fields(Choosing)} == set(Choosing.__slots__)
-    assert Choosing(min_share=5.0).choice.min_share == pytest.approx(0.05)
+    assert isinstance(Choosing(), Choice)
     with pytest.raises(UsageError, match="is no order"):
-        _ = Choosing(sort="beauty").choice
+        Choosing(sort="beauty")
+
+
+def test_a_share_is_typed_as_a_percentage() -> None:
+    words = ["a.ncu-rep", "--min-share", "5"]
+    with ALL["analyze"].make_context("analyze", words) as context:
+        assert context.params["min_share"] == pytest.approx(0.05)

@@ -223,7 +223,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda: None
 
     bench = Bench(build=build, time=lambda _: [1e-3], watch=lambda *_: [])
-    monkeypatch.setattr("roofline.cli.specs.bench_on", lambda *_: bench)
+    monkeypatch.setattr("roofline.specs.measure.bench_on", lambda *_: bench)
 
 
 @pytest.mark.usefixtures("gpu")

@@ -1,0 +1,305 @@
+"""What ``roofline profile`` does once its options are read: plan, run ncu, and answer."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from shlex import join as shell
+from typing import Any
+
+import click
+
+from roofline.capture.command import command as ncu_command
+from roofline.capture.failures import NcuFailedError, ProgramFailedError
+from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
+from roofline.capture.machine import model_names
+from roofline.capture.preflight import find_ncu
+from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
+from roofline.capture.run import Captured, CaptureSetup, capture, log_path
+from roofline.cli.analyze import Showing, analyze_reports, answer
+from roofline.cli.errors import say
+from roofline.cli.options import Judging
+from roofline.cli.output import Output
+from roofline.errors import InputError, RooflineError, UsageError
+from roofline.model import Analysis, Device
+from roofline.render import capture as render
+from roofline.render import selection as text
+from roofline.specs import load
+from roofline.text import names, numbers
+from roofline.text.notes import note_text
+from roofline.timeline import load_timeline, select
+from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
+from roofline.view import Choice
+
+_MANY = 5  # names that a message lists
+# The chips that the plan shows where none is known: one of each generation.
+_SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
+_ELSE = "GH100"
+# Without an ncu the plan is for one that takes every option.
+_NEWEST = Ncu(path=Path("ncu"), version=Version(year=2100, minor=1, text="any"), how="none found")
+# Failures that are about the kernels of one run: the next run may well succeed.
+_NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
+_OF_ITS_KERNELS = _NOT_MET | {"replay_hang", "prepare_failed", "replay_memory"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of ncu; ``wanted`` is what a timeline asks of it.
+
+    What became of it is ``captured`` or ``failure``, or nothing where it was not started.
+    """
+
+    request: CaptureRequest
+    report: Path
+    wanted: ProfileRequest | None = None
+    captured: Captured | None = None
+    failure: RooflineError | None = None
+
+    @property
+    def kernels(self) -> str:
+        """The functions that the timeline asks for."""
+        chosen = () if self.wanted is None else self.wanted.kernels
+        return ", ".join(dict.fromkeys(names.printable(k.base_name) for k in chosen))
+
+    @property
+    def about(self) -> str | None:
+        """What the timeline asks for, and how sure it is that the run meets it."""
+        return None if self.wanted is None else f"{self.kernels}: {text.launches(self.wanted)}"
+
+    @property
+    def failure_code(self) -> str | None:
+        """The code of a failure that was recognised."""
+        if isinstance(self.failure, NcuFailedError | ProgramFailedError):
+            return self.failure.diagnosis.failure.code
+        return None
+
+    @property
+    def exit_code(self) -> int:
+        """Of its failure, or of the signal that ended it, else 0."""
+        if self.failure is not None:
+            return self.failure.exit_code
+        stopped = (self.captured and self.captured.stopped) or ""
+        return 128 + int(getattr(signal, stopped)) if stopped.startswith("SIG") else 0
+
+
+def exit_code(runs: Iterable[Run]) -> int:
+    """Of the signal that ended a run, else of the first failure, else 0."""
+    codes = [run.exit_code for run in runs if run.exit_code]
+    return next((code for code in codes if code > 128), codes[0] if codes else 0)
+
+
+# --- before the program starts ----------------------------------------------------------------
+
+
+def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
+    """The kernels of the timeline that are worth profiling; ``None`` is the usual value."""
+    criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
+    return select(load_timeline(timeline, step=step), criteria)
+
+
+def runs_of(
+    base: CaptureRequest, planned: Sequence[ProfileRequest], reports: Sequence[Path]
+) -> list[Run]:
+    """A run for each of ``planned``, or the one of ``base`` where no timeline chooses."""
+    if not planned:
+        return [Run(request=base, report=reports[0])]
+    return [
+        Run(request=request_for(base, wanted), report=report, wanted=wanted)
+        for wanted, report in zip(planned, reports, strict=True)
+    ]
+
+
+def request_for(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
+    """``base`` for the launches of ``wanted``."""
+    return replace(
+        base,
+        kernel_regex=None,
+        kernels=wanted.names,
+        name_base=NameBase(wanted.name_base),
+        launch_skip=wanted.launch_skip or 0,
+        launch_count=wanted.launch_count,
+        per_config=wanted.per_config,
+        nvtx=() if wanted.nvtx is None else (wanted.nvtx,),
+    )
+
+
+def tell_selection(selection: Selection, *, loud: bool) -> None:
+    """The answer of the timeline: always where no kernel comes first, else as talk."""
+    for line in text.warning(selection) or (islice(text.head(selection), 2) if loud else ()):
+        say(line)
+
+
+def nothing_to_profile(
+    selection: Selection, showing: Showing, min_share: float | None
+) -> InputError:
+    """The error where no kernel is worth ncu."""
+    what = f"no kernel of {names.printable(selection.file)} is worth profiling"
+    hint = f"{select_command(showing)} shows where the time goes"
+    if not selection.kernels:
+        why = "all that ran is communication, copies or kernels under 2 µs"
+        return InputError(what, why=why, hint=hint)
+    wall = selection.selected.use is not None
+    shares = [((k.wall_share if wall else k.kernel_share) or 0, k) for k in selection.kernels]
+    share, most = max(shares, key=lambda found: found[0])
+    asked = Criteria().min_share if min_share is None else min_share
+    why = (
+        f"none takes {100 * asked:g} % of {'the wall time' if wall else 'kernel time'}; "
+        f"the most is {names.printable(most.base_name)} with {numbers.share(share)}"
+    )
+    return InputError(what, why=why, hint=f"{hint}; a lower --min-share profiles it anyway")
+
+
+def select_command(showing: Showing) -> str:
+    """``roofline select`` for the same timeline."""
+    return shell(["roofline", "select", str(showing.timeline), *_step(showing)])
+
+
+def _step(showing: Showing) -> list[str]:
+    return [] if showing.step is None else ["--step", showing.step]
+
+
+# --- the plan of --dry-run --------------------------------------------------------------------
+
+
+def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None) -> str:
+    """The command lines of ncu and their cost by chip; only ``ncu --version`` is run."""
+    lines = []
+    request = runs[0].request
+    try:
+        ncu = find_ncu(ncu_path)
+    except NcuFailedError as error:
+        ncu = _NEWEST
+        lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
+    chips = (_known_chip(chip),) if chip else _chips_here()
+    if not chips:
+        lines.append(f"# no GPU is known here; the command is for {_ELSE}, --chip NAME for another")
+        lines.append("# (a real run asks the driver and ncu what there is)")
+    metrics = metrics_of(request.level, chips or (_ELSE,), request.metrics, patched=request.patched)
+    for number, run in enumerate(runs, 1):
+        if run.about is not None:
+            lines.append(f"# run {number} of {len(runs)}: {run.about}")
+        report, log = run.report.with_suffix(""), log_path(run.report)
+        words = ncu_command(run.request, ncu, metrics=metrics, report=report, log=log)
+        lines.append(shell(words))
+    return "\n".join([*lines, "", *render.costs(request, chips or _SHOWN)])
+
+
+def _known_chip(name: str) -> str:
+    """NVIDIA's name of the chip that ``name`` means: a chip, or a GPU's name."""
+    if name.upper() in table():
+        return name.upper()
+    older = name.upper() in CHIP_OF_CAPABILITY.values()
+    with suppress(UsageError):  # no GPU of this name either
+        chip = chip_of(load().named(name).compute_capability)
+        if chip is not None:
+            return chip
+    raise UsageError(
+        f"--chip {name}: {'too old for the pass table' if older else 'not known'}",
+        why="a real run on it asks ncu what it counts" if older else None,
+        hint=f"one of {', '.join(sorted(table()))}, or a GPU's name",
+    )
+
+
+def _chips_here() -> tuple[str, ...]:
+    """The chips of the GPUs that the driver lists in files, as far as the registry knows them."""
+    found = [load().find(Device(name=name)).spec for name in model_names()]
+    chips = (chip_of(spec.compute_capability) for spec in found if spec is not None)
+    return tuple(dict.fromkeys(chip for chip in chips if chip))
+
+
+# --- ncu runs ---------------------------------------------------------------------------------
+
+
+def capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> list[Run]:
+    """One capture after the other, until one is stopped or fails for a reason all would share.
+
+    Raises:
+        RooflineError: the only one failed.
+
+    """
+    ended: list[Run] = []
+    for number, run in enumerate(runs, 1):
+        title = f"run {number} of {len(runs)} ({run.kernels})"
+        if run.wanted is not None:
+            setting.tell(title)
+        try:
+            captured = capture(run.request, setting, run.report, force=force)
+        except RooflineError as error:
+            ended.append(replace(run, failure=error))
+            code = ended[-1].failure_code
+            if code in _NOT_MET and run.wanted and run.wanted.basis is Basis.ESTIMATED:
+                skipped = run.request.launch_skip
+                say(f"{skipped} launches were skipped; fewer: a smaller --warmup-steps")
+            if len(runs) == 1:
+                raise
+            say(f"{title}: {error}")
+            if code not in _OF_ITS_KERNELS:
+                break
+        else:
+            ended.append(replace(run, captured=captured))
+            if ended[-1].exit_code:
+                break
+    return [*ended, *runs[len(ended) :]]
+
+
+def answer_about(
+    runs: Sequence[Run],
+    ncu: Ncu,
+    selection: Selection | None,
+    showing: Showing,
+    judging: Judging,
+    output: Output,
+) -> None:
+    """The answer of ``analyze``, then where the reports are, how it was measured and what next."""
+    reports = [run.captured.report for run in runs if run.captured]
+    analysis, _ = analyze_reports(reports, judging)
+    if analysis is None:  # they were read a moment ago
+        raise InputError(f"{', '.join(map(str, reports))} cannot be read any more")
+    answer(analysis, Choice(), showing, output, selection)
+    words = ["roofline", "analyze", *map(str, reports)]
+    if showing.timeline is None:
+        words += ["--explain", "1"]
+    else:
+        words += ["--timeline", str(showing.timeline), *_step(showing)]
+    for line in ("", *_afterwards(runs, ncu, analysis), f"Next: {shell(words)}"):
+        # A format for programs stays alone on stdout.
+        click.echo(line, err=output.format != "table")
+
+
+def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[str]:
+    """Where reports are, what is missing and why, what is not sure, and how it was measured."""
+    absent: dict[str, None] = {}
+    logged: list[int] = []
+    for run in runs:
+        if run.captured is None:
+            continue
+        captured, request = run.captured, run.request
+        absent |= dict.fromkeys(captured.absent)
+        logged += captured.progress.passes or ()
+        log = f", log: {captured.log}" if captured.log is not None else ""
+        yield f"Report: {captured.report} ({captured.launches} launches){log}"
+        if run.about is not None:
+            yield f"  {run.about}"
+        if captured.partial is not None:
+            yield f"Partial: {captured.partial}"
+        # A count that was computed is not a limit.
+        count = None if run.wanted or request.per_config else request.launch_count
+        if count == captured.launches:
+            yield f"The limit of {count} launches was reached; --launch-count raises it."
+    for run in runs:
+        if run.failure is not None:
+            code = f" [{run.failure_code}]" if run.failure_code else ""
+            yield f"Partial: no report of {run.kernels}: {run.failure.what}{code}"
+        elif run.captured is None:
+            yield f"Partial: {run.kernels} was not started"
+    noted = dict.fromkeys(note_text(n) for run in runs if run.wanted for n in run.wanted.notes)
+    yield from (f"Note: {names.printable(line)}" for line in noted)
+    if absent:
+        more = f" and {len(absent) - _MANY} more" if len(absent) > _MANY else ""
+        yield f"Not in the report: {', '.join(islice(absent, _MANY))}{more}"
+    first = next(run.request for run in runs if run.captured)
+    yield render.measured(first, ncu, analysis, logged)
