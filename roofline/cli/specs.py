@@ -236,8 +236,8 @@ def measure_command(options: MeasureOptions) -> None:
         bench_on(torch, options.device),
         on_start=lambda p: say(f"{p.quantity} ...", prefix=""),
     )
-    for one in skipped:
-        say(f"{one.quantity} could not be measured: {one.why}")
+    for quantity, why in skipped.items():
+        say(f"{quantity} could not be measured: {why}")
     if not done:
         raise UsageError("no ceiling could be measured", hint="roofline doctor")
     name, today = device.name or "an unnamed GPU", date.today().isoformat()

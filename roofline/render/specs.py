@@ -172,16 +172,16 @@ def checks(devices: Sequence[Checked], *, width: int, color: bool) -> str:
 
 
 def _checked(checked: Checked) -> Iterator[RenderableType]:
-    name = checked.device or "a GPU that the report does not name"
-    yield Text.assemble((name, "bold"), f" [{checked.spec or 'not in the registry'}]")
+    name, spec = checked.device or "a GPU that the report does not name", checked.found.spec
+    yield Text.assemble((name, "bold"), f" [{spec.key if spec else 'not in the registry'}]")
     found, compared = checked.differences, checked.compared
-    yield from lines(*(note_text(note) for note in checked.notes))
+    yield from lines(*(note_text(note) for note in checked.found.notes))
     if compared:
         differ = "differs" if len(found) == 1 else "differ"
         apart = f"{len(found)} of {compared} quantities {differ} by more than 2 %"
         yield from lines(apart if found else f"All {compared} quantities agree within 2 %.")
-    if checked.suggestions:
-        yield from lines(f"Near it are {', '.join(checked.suggestions)}.")
+    if near := checked.found.suggestions:
+        yield from lines(f"Near it are {', '.join(near)}.")
     if not found:
         return
     table = console.table("quantity", "-registry", "-report", "-difference", "cause")

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from roofline.model import Device, Measurement, Note
-from roofline.specs.lookup import MEMORY_TOLERANCE, exact
+from roofline.specs.lookup import MEMORY_TOLERANCE, Found, exact
 from roofline.specs.registry import Registry
 from roofline.specs.spec import FP16_ACCUMULATE, SPARSE, Spec
 
@@ -90,16 +90,13 @@ def figures(spec: Spec) -> tuple[Figure, ...]:
 def peak_rows(spec: Spec) -> tuple[PeakRow, ...]:
     """Every derived peak of an entry: the usual ones, FP16 accumulation, and Hopper's mma.sync."""
     usual, slow = spec.rates(), spec.architecture.mma_sync
-    rows = [
-        _row(spec, key, None if key in usual else FP16, rate)
-        for key, rate in _rates(spec).items()
-        if key in usual or rate != usual[key.replace(FP16_ACCUMULATE, "")]
-    ]
-    rows += [
-        _row(spec, key, MMA_SYNC, rate)
-        for key, rate in (spec.rates(tensor_path="mma_sync") if slow else {}).items()
-        if rate != usual.get(key)
-    ]
+    rows = []
+    for key, rate in _rates(spec).items():
+        if key in usual or rate != usual[key.replace(FP16_ACCUMULATE, "")]:
+            rows.append(_row(spec, key, None if key in usual else FP16, rate))
+    for key, rate in spec.rates(tensor_path="mma_sync").items() if slow else ():
+        if rate != usual.get(key):
+            rows.append(_row(spec, key, MMA_SYNC, rate))
     return tuple(rows)
 
 
@@ -235,14 +232,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A device of a report beside its entry: ``compared`` quantities, ``differences`` of them."""
+    """A device of a report and its entry: ``compared`` quantities, ``differences`` of them."""
 
     device: str | None
-    spec: str | None
-    compared: int = 0
-    differences: tuple[Difference, ...] = ()
-    notes: tuple[Note, ...] = ()
-    suggestions: tuple[str, ...] = ()
+    found: Found
+    compared: int
+    differences: tuple[Difference, ...]
 
 
 def check_devices(measurements: Iterable[Measurement], registry: Registry) -> tuple[Checked, ...]:
@@ -256,18 +251,14 @@ def check_devices(measurements: Iterable[Measurement], registry: Registry) -> tu
         for row in () if spec is None else compared(m, spec):
             if row.quantity not in worst or abs(row.percent) > abs(worst[row.quantity].percent):
                 worst[row.quantity] = row
-    return tuple(_checked(device, rows, registry) for device, rows in seen.items())
-
-
-def _checked(device: Device, rows: dict[str, Difference], registry: Registry) -> Checked:
-    found = registry.find(device)
-    return Checked(
-        device=device.name,
-        spec=None if found.spec is None else found.spec.key,
-        compared=len(rows),
-        differences=tuple(row for row in rows.values() if row.apart),
-        notes=found.notes,
-        suggestions=found.suggestions,
+    return tuple(
+        Checked(
+            device=device.name,
+            found=registry.find(device),
+            compared=len(rows),
+            differences=tuple(row for row in rows.values() if row.apart),
+        )
+        for device, rows in seen.items()
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from roofline import __version__
 from roofline.errors import InputError
@@ -123,12 +124,10 @@ def _lines(achieved: Achieved) -> Iterator[str]:
     yield f"date = {achieved.date}"
     yield f"made_with = {_text(achieved.made_with)}"
     for name, patterns in (("dram_bytes_per_s", DRAM), ("l2_bytes_per_s", L2)):
-        there = [c for c in achieved.ceilings if c.quantity in patterns]
-        if there:
+        if there := [c for c in achieved.ceilings if c.quantity in patterns]:
             best = max(there, key=lambda c: c.per_s)
             yield f"{name} = {best.per_s!r}  # {best.quantity}"
-    operations = [c for c in achieved.ceilings if c.quantity in PRECISIONS]
-    if operations:
+    if operations := [c for c in achieved.ceilings if c.quantity in PRECISIONS]:
         yield from ("", "[operations_per_s]")
         yield from (f"{c.quantity} = {c.per_s!r}" for c in operations)
     yield from ("", "# Bytes or operations a second in the fastest and in the middle run, and the")
@@ -179,7 +178,7 @@ def load_achieved(path: Path) -> Ceilings:
         source=f"measured on {device} ({path.name})" if device else path.name,
         operations_per_s=operations,
         how={  # the best pattern of a level last
-            _LEVELS.get(entry["quantity"], entry["quantity"]): _how(**entry)
+            _LEVELS.get(entry["quantity"], entry["quantity"]): _how(entry)
             for entry in sorted(entries, key=lambda entry: entry["per_s"])
         },
         **{name: data.get(name) for name in _RATES},
@@ -187,18 +186,11 @@ def load_achieved(path: Path) -> Ceilings:
     return Ceilings(device=device, peaks=peaks)
 
 
-def _how(
-    *,
-    quantity: str,
-    repeats: int | None = None,
-    sm_clock_hz: float | None = None,
-    power_w: float | None = None,
-    **_: float,
-) -> str:
-    text = f"{quantity}, best of {repeats}"
-    if sm_clock_hz is not None:
-        text += f", SM clock {sm_clock_hz / 1e6:.0f} MHz"
-    return text if power_w is None else f"{text}, {power_w:.0f} W"
+def _how(entry: dict[str, Any]) -> str:
+    text = f"{entry['quantity']}, best of {entry.get('repeats')}"
+    if "sm_clock_hz" in entry:
+        text += f", SM clock {entry['sm_clock_hz'] / 1e6:.0f} MHz"
+    return f"{text}, {entry['power_w']:.0f} W" if "power_w" in entry else text
 
 
 def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:

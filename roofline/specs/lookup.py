@@ -40,20 +40,9 @@ def loose(text: str) -> str:
     return " ".join(_BRANDS.sub(" ", re.sub(r"[\s_-]+", " ", text.casefold())).split())
 
 
-def squeezed(text: str) -> str:
-    """``loose`` without blanks: "rtx4090" is what some people type."""
-    return loose(text).replace(" ", "")
-
-
 def pattern(name: str) -> re.Pattern[str]:
     """Finds a name in a text in any spelling that ``exact`` takes for the same."""
     return re.compile(r"[\s-]+".join(re.escape(word) for word in exact(name).split(" ")))
-
-
-def base_name(name: str) -> str:
-    """The name of the whole GPU, where a name is that of a MIG instance."""
-    part = mig_slice(name)
-    return name if part is None else part[0]
 
 
 def mig_slice(name: str) -> tuple[str, int] | None:
@@ -72,10 +61,8 @@ def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
     scored = []
     for name in names:
         have = loose(name)
-        score = max(
-            SequenceMatcher(None, wanted, have).ratio(),
-            SequenceMatcher(None, typed, name.casefold()).ratio(),
-        )
+        pairs = ((wanted, have), (typed, name.casefold()))
+        score = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
         if set(wanted.split()) <= set(have.split()) or have.startswith(wanted):
             score += 1
         if score >= _NEAR:
@@ -85,7 +72,7 @@ def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
 
 def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """Entries that a typed name stands for: its exact spelling first, else without the brand."""
-    for form in (exact, loose, squeezed):
+    for form in (exact, loose, lambda name: loose(name).replace(" ", "")):  # "rtx4090"
         hits = tuple(s for s in specs if form(text) in {form(name) for name in s.names})
         if hits:
             return hits
@@ -122,14 +109,14 @@ def find(device: Device, specs: Sequence[Spec]) -> Found:
 def _find_whole(device: Device, specs: Sequence[Spec], *, by_shape: bool = True) -> Found:
     named = [s for s in specs if device.name and exact(device.name) in map(exact, s.names)]
     refusals: list[Note] = []
-    for how, candidates in (("name", named), ("pci id", [s for s in specs if has_pci(s, device)])):
+    for how, candidates in (("name", named), ("pci id", [s for s in specs if _has_pci(s, device)])):
         answer = _fitting(device, _last_layer(candidates)) if candidates else None
         if isinstance(answer, Spec):
             return Found(spec=answer, how=how, notes=_remarks(device, answer, how))
         if answer is not None:
             refusals.append(answer)
     if by_shape and not refusals:
-        spec = _unanimous(device, _last_layer([s for s in specs if has_shape(s, device)]))
+        spec = _unanimous(device, _last_layer([s for s in specs if _has_shape(s, device)]))
         if spec is not None:
             return Found(spec=spec, how="shape", notes=_remarks(device, spec, "shape"))
     return Found(
@@ -152,7 +139,7 @@ def _remarks(device: Device, spec: Spec, how: str) -> tuple[Note, ...]:
     if how != "name":
         facts = {"device": device.name, "spec": spec.name}
         notes.append(Note(code=f"found_by_{how.replace(' ', '_')}", facts=facts))
-    if not has_memory_clock(spec, device):
+    if not _has_memory_clock(spec, device):
         clocks = {"seen_hz": device.dram_clock_max_hz, "known_hz": spec.memory_clock_hz}
         notes.append(Note(code="memory_clock_differs", facts={"spec": spec.key, **clocks}))
     return tuple(notes)
@@ -187,41 +174,38 @@ def _sliced(whole: Found, device: Device, memory_gb: int) -> Found:
 _Rule = Callable[[Spec, Device], bool]
 
 
-def has_pci(spec: Spec, device: Device) -> bool:
-    """Whether the device's PCI id is one of the entry's."""
+def _has_pci(spec: Spec, device: Device) -> bool:
     return device.pci_device_id is not None and device.pci_device_id.upper() in spec.pci_ids
 
 
-def has_shape(spec: Spec, device: Device) -> bool:
-    """Whether capability, SMs and bus are all known and the same."""
+def _has_shape(spec: Spec, device: Device) -> bool:
     shape = (device.compute_capability, device.sm_count, device.dram_bus_bits)
     known = (spec.compute_capability, spec.sm_count, spec.memory_bus_bits)
     return None not in shape and shape == known
 
 
-def close(known: float | None, seen: float | None, tolerance: float) -> bool:
+def _close(known: float | None, seen: float | None, tolerance: float) -> bool:
     """Whether two values agree, or one of them is not known."""
     return known is None or seen is None or abs(seen / known - 1) <= tolerance
 
 
-def has_memory_clock(spec: Spec, device: Device) -> bool:
-    """Whether the memory clock is the entry's, or not known."""
-    return close(spec.memory_clock_hz, device.dram_clock_max_hz, CLOCK_TOLERANCE)
+def _has_memory_clock(spec: Spec, device: Device) -> bool:
+    return _close(spec.memory_clock_hz, device.dram_clock_max_hz, CLOCK_TOLERANCE)
 
 
 # A different value means a different chip under the same name.
 _MUST: tuple[tuple[str, _Rule], ...] = (
     ("compute capability", lambda s, d: d.compute_capability in (None, s.compute_capability)),
-    ("SM count", lambda s, d: close(s.sm_count, d.sm_count, 0)),
-    ("bus width", lambda s, d: close(s.memory_bus_bits, d.dram_bus_bits, 0)),
+    ("SM count", lambda s, d: _close(s.sm_count, d.sm_count, 0)),
+    ("bus width", lambda s, d: _close(s.memory_bus_bits, d.dram_bus_bits, 0)),
 )
 # Best evidence first. A rule that no candidate keeps says nothing: partner boards and laptops
 # have clocks of their own.
 _TELLS: tuple[_Rule, ...] = (
-    has_pci,
-    has_memory_clock,
-    lambda s, d: close(s.memory_bytes, d.memory_bytes, MEMORY_TOLERANCE),
-    lambda s, d: close(s.boost_clock_hz, d.sm_clock_max_hz, CLOCK_TOLERANCE),
+    _has_pci,
+    _has_memory_clock,
+    lambda s, d: _close(s.memory_bytes, d.memory_bytes, MEMORY_TOLERANCE),
+    lambda s, d: _close(s.boost_clock_hz, d.sm_clock_max_hz, CLOCK_TOLERANCE),
 )
 
 
@@ -244,7 +228,7 @@ def _fitting(device: Device, candidates: Sequence[Spec]) -> Spec | Note:
 
 def _unanimous(device: Device, candidates: Sequence[Spec]) -> Spec | None:
     """A candidate by shape, where all candidates of the device's class have the same peaks."""
-    candidates = [s for s in candidates if has_memory_clock(s, device)]
+    candidates = [s for s in candidates if _has_memory_clock(s, device)]
     if device.name is not None:
         laptop = any(word in device.name for word in LAPTOP_WORDS)
         candidates = [s for s in candidates if s.laptop == laptop]
@@ -253,9 +237,5 @@ def _unanimous(device: Device, candidates: Sequence[Spec]) -> Spec | None:
 
 def _same_peaks(specs: Sequence[Spec]) -> bool:
     """Whether it makes no difference which of the entries is taken."""
-    first, *others = (s.peaks() for s in specs)
-    return all(
-        p.operations_per_s == first.operations_per_s
-        and p.dram_bytes_per_s == first.dram_bytes_per_s
-        for p in others
-    )
+    first, *others = ((p.operations_per_s, p.dram_bytes_per_s) for p in (s.peaks() for s in specs))
+    return all(other == first for other in others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -32,7 +33,12 @@ WARM_UP = 3
 REPEATS = 15
 WATCH_S = 1.5  # of work is queued while nvidia-smi looks: it takes some 0.1 s to answer
 MOST_QUEUED = 1000
-QUERY = ("clocks.sm", "clocks.mem", "power.draw")
+# What nvidia-smi is asked -> field of a sample, and its unit in SI.
+QUERY = {
+    "clocks.sm": ("sm_clock_hz", 1e6),
+    "clocks.mem": ("dram_clock_hz", 1e6),
+    "power.draw": ("power_w", 1.0),
+}
 
 Run = Callable[[], object]
 
@@ -77,20 +83,18 @@ def choose(plans: Sequence[Plan], only: Sequence[str]) -> tuple[Plan, ...]:
 
 
 def _memory(device: Device) -> Iterator[Plan]:
-    whole = WHOLE_DRAM if device.memory_bytes is None else min(WHOLE_DRAM, device.memory_bytes // 8)
+    memory, l2 = device.memory_bytes or 8 * WHOLE_DRAM, device.l2_bytes or 0
     # Far more than the cache holds, or the cache would be measured.
-    levels: list[tuple[str, int, int, tuple[str, ...]]] = [
-        ("dram", max(whole, 4 * (device.l2_bytes or 0)), 1, ("copy", "read", "write"))
-    ]
-    if device.l2_bytes:
+    whole = max(min(WHOLE_DRAM, memory // 8), 4 * l2)
+    levels = [("dram", whole, 1, ["copy", "read", "write"])]
+    if l2:
         # Source and destination together fill half of the cache: none of it is evicted.
-        levels.append(("l2", device.l2_bytes // 4, CACHE_RUNS, ("copy", "write")))
+        levels.append(("l2", l2 // 4, CACHE_RUNS, ["copy", "write"]))
     for level, wanted, passes, kinds in levels:
         size = max(4096, wanted // 4096 * 4096)
         for kind in kinds:
-            amount = float((2 if kind == "copy" else 1) * size * passes)
-            quantity = f"{level}_{kind}"
-            yield Plan(quantity=quantity, kind=kind, size=size, passes=passes, amount=amount)
+            quantity, moved = f"{level}_{kind}", float((2 if kind == "copy" else 1) * size * passes)
+            yield Plan(quantity=quantity, kind=kind, size=size, passes=passes, amount=moved)
 
 
 def _gemms(device: Device, spec: Spec | None) -> Iterator[Plan]:
@@ -98,10 +102,9 @@ def _gemms(device: Device, spec: Spec | None) -> Iterator[Plan]:
     rates = None if spec is None else spec.peaks().operations_per_s
     for dtype, usual, first in GEMMS:
         key = _key(usual, device, rates)
-        if capability < first or key is None:
-            continue
-        size = _rows(device, None if rates is None else rates.get(key))
-        yield Plan(quantity=key, kind="gemm", dtype=dtype, size=size, amount=2.0 * size**3)
+        if capability >= first and key is not None:
+            rows = _rows(device, (rates or {}).get(key, 1e13))
+            yield Plan(quantity=key, kind="gemm", dtype=dtype, size=rows, amount=2.0 * rows**3)
 
 
 def _key(usual: str, device: Device, rates: Mapping[str, float] | None) -> str | None:
@@ -113,25 +116,17 @@ def _key(usual: str, device: Device, rates: Mapping[str, float] | None) -> str |
     return usual
 
 
-def _rows(device: Device, rate: float | None) -> int:
+def _rows(device: Device, rate: float) -> int:
     """Rows of a GEMM that takes about ``GEMM_SECONDS`` and fits a quarter of the memory."""
     rows, fits = SMALLEST, LARGEST
     if device.memory_bytes is not None:
         fits = min(LARGEST, int((device.memory_bytes / 4 / (3 * 8)) ** 0.5))
-    while rows * 2 <= fits and 2.0 * (2 * rows) ** 3 <= GEMM_SECONDS * (rate or 1e13):
+    while rows * 2 <= fits and 2.0 * (2 * rows) ** 3 <= GEMM_SECONDS * rate:
         rows *= 2
     return rows
 
 
 # --- running it -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
-    """A microbenchmark that could not run here, and why."""
-
-    quantity: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +143,10 @@ class Bench:
 
 def run_plans(
     plans: Sequence[Plan], bench: Bench, on_start: Callable[[Plan], None] = lambda _: None
-) -> tuple[tuple[Ceiling, ...], tuple[Skipped, ...]]:
-    """Run every plan; one that the device or its libraries refuse is skipped with their words."""
+) -> tuple[tuple[Ceiling, ...], dict[str, str]]:
+    """Run every plan; what the device or its libraries refuse is skipped, with their words."""
     done: list[Ceiling] = []
-    skipped: list[Skipped] = []
+    skipped: dict[str, str] = {}
     for one in plans:
         on_start(one)
         try:
@@ -159,11 +154,11 @@ def run_plans(
             durations = bench.time(run)
             samples = bench.watch(run, min(durations))
         except (RuntimeError, AttributeError, TypeError, NotImplementedError) as error:
-            why = str(error).strip().partition("\n")[0] or type(error).__name__
-            skipped.append(Skipped(quantity=one.quantity, why=why))
+            words = str(error).strip().partition("\n")[0]
+            skipped[one.quantity] = words or type(error).__name__
         else:
             done.append(ceiling(one.quantity, one.amount, durations, samples))
-    return tuple(done), tuple(skipped)
+    return tuple(done), skipped
 
 
 def open_torch(index: int = 0) -> tuple[Any, Device, str]:
@@ -293,15 +288,9 @@ def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> list[Sample]
 
 def parse_smi(text: str) -> Sample:
     """Clocks and power from a line of nvidia-smi; "[N/A]" and the like are not known."""
-    values: list[float | None] = []
-    for word in text.strip().partition("\n")[0].split(","):
-        try:
-            values.append(float(word))
-        except ValueError:
-            values.append(None)
-    sm, memory, power = (*values, None, None, None)[:3]
-    return Sample(
-        sm_clock_hz=None if sm is None else sm * 1e6,
-        dram_clock_hz=None if memory is None else memory * 1e6,
-        power_w=power,
-    )
+    found = {}
+    words = text.strip().partition("\n")[0].split(",")
+    for (name, si), word in zip(QUERY.values(), words, strict=False):
+        with suppress(ValueError):
+            found[name] = float(word) * si
+    return Sample(**found)

@@ -12,7 +12,7 @@ from pathlib import Path
 from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, unreadable
 from roofline.model import Device
-from roofline.specs.lookup import Found, base_name, find, matching, near, pattern
+from roofline.specs.lookup import Found, find, matching, mig_slice, near, pattern
 from roofline.specs.spec import Architecture, Citation, Spec
 
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
@@ -69,24 +69,22 @@ class Registry:
         if len(hits) == 1:
             return hits[0]
         if hits:
-            raise UsageError(
-                f"{text!r} is the name of {len(hits)} GPUs",
-                why=", ".join(spec.key for spec in hits),
-                hint=f"roofline specs show {hits[0].key}",
-            )
+            keys, hint = ", ".join(spec.key for spec in hits), f"roofline specs show {hits[0].key}"
+            raise UsageError(f"{text!r} is the name of {len(hits)} GPUs", why=keys, hint=hint)
         guesses = near(text, (name for spec in self.specs.values() for name in spec.names))
         if not guesses:
             raise UsageError(f"no GPU is called {text!r}", hint="roofline specs list")
+        why = f"near it are {', '.join(guesses)}"
         first = f"'{guesses[0]}'" if " " in guesses[0] else guesses[0]
-        raise UsageError(
-            f"no GPU is called {text!r}",
-            why=f"near it are {', '.join(guesses)}",
-            hint=f"roofline specs show {first}",
-        )
+        hint = f"roofline specs show {first}"
+        raise UsageError(f"no GPU is called {text!r}", why=why, hint=hint)
 
     def _mentioning(self, device: Device) -> tuple[Spec, ...]:
         """The entries of every file that has the device's name or PCI id in its text."""
-        wanted = [pattern(base_name(device.name))] if device.name else []
+        wanted = []
+        if device.name:
+            whole, _ = mig_slice(device.name) or (device.name, 0)
+            wanted.append(pattern(whole))
         if device.pci_device_id:
             wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
         mentioning = (f for f in self.families if f.layer or any(w.search(f.text) for w in wanted))
@@ -95,27 +93,18 @@ class Registry:
     def _merged(self, families: Iterable[SpecFile]) -> dict[str, Spec]:
         merged: dict[str, Spec] = {}
         for family in families:
-            for key, spec in self._entries(family).items():
+            path = family.path
+            if path not in self._parsed:
+                known = self.sources, self.architectures
+                from roofline.specs.tables import parse_family  # with msgspec, not for help
+
+                self._parsed[path] = parse_family(path, family.text, family.layer, *known)
+            for key, spec in self._parsed[path].items():
                 if key in merged and merged[key].layer == spec.layer:
-                    raise InputError(
-                        f"{family.path.name}: [{key}]",
-                        why=f"{merged[key].family}.toml has that key already",
-                    )
+                    why = f"{merged[key].family}.toml has that key already"
+                    raise InputError(f"{path.name}: [{key}]", why=why)
                 merged[key] = spec
         return merged
-
-    def _entries(self, family: SpecFile) -> dict[str, Spec]:
-        from roofline.specs.tables import parse_family  # with msgspec, which help needs not
-
-        if family.path not in self._parsed:
-            self._parsed[family.path] = parse_family(
-                family.path,
-                family.text,
-                sources=self.sources,
-                architectures=self.architectures,
-                layer=family.layer,
-            )
-        return self._parsed[family.path]
 
 
 def load(folder: Path | None = None) -> Registry:
@@ -144,12 +133,7 @@ def load(folder: Path | None = None) -> Registry:
         if text := texts.pop(place / ARCHITECTURES, ""):
             architectures |= parse_architectures(place / ARCHITECTURES, text, sources)
         families += [SpecFile(path=p, text=t, layer=layer) for p, t in texts.items()]
-    return Registry(
-        folders=tuple(places),
-        families=tuple(families),
-        sources=sources,
-        architectures=architectures,
-    )
+    return Registry(tuple(places), tuple(families), sources, architectures)
 
 
 def _files_in(folder: Path) -> dict[Path, str]:

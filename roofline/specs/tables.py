@@ -148,19 +148,18 @@ class _File:
         """Turn the ``[value, source]`` pairs of a table into SI, and note the sources by field."""
         origins: dict[str, str] = {}
 
-        def number(table: Table, key: str, pair: tuple[Any, str], place: str) -> Any:
+        def number(table: Table, key: str, pair: tuple[Any, str], place: str = "") -> Any:
             if pair[1] not in self.sources:
                 raise table.wrong(key, f"there is no source {pair[1]!r} in sources.toml")
-            origins[place] = pair[1]
+            origins[place or key] = pair[1]
             return pair[0]
 
-        if "accumulate_rate" in values:
-            key = "accumulate_rate"
-            values[key] = number(self.table(name), key, values[key], key)
+        own = self.table(name)
+        if (key := "accumulate_rate") in values:
+            values[key] = number(own, key, values[key])
         for field, quantity in quantities(kind).items():
-            if quantity.key in values:
-                pair = values.pop(quantity.key)
-                values[field] = number(self.table(name), quantity.key, pair, field) * quantity.si
+            if (key := quantity.key) in values:
+                values[field] = number(own, key, values.pop(key), field) * quantity.si
         for outer in tables:
             table, unit = self.table(f"{name}.{outer}"), TERA if "published" in outer else 1.0
             pairs = table.entries(values.pop(outer, {}), dict.fromkeys(RATES, _NUMBER))
@@ -197,10 +196,9 @@ def parse_architectures(
 def parse_family(
     path: Path,
     text: str,
-    *,
+    layer: int,
     sources: Mapping[str, Citation],
     architectures: Mapping[str, Architecture],
-    layer: int,
 ) -> dict[str, Spec]:
     """The GPUs of one family file by key."""
     file = _File(path, text, sources)

@@ -161,7 +161,8 @@ def test_a_device_is_checked_once_and_keeps_its_largest_difference() -> None:
 
     (checked,) = check_devices(launches, REGISTRY)
 
-    assert (checked.spec, checked.compared) == ("a100-sxm4-40gb", 10)
+    assert checked.found.spec == REGISTRY.specs["a100-sxm4-40gb"]
+    assert checked.compared == 10
     (clock,) = [d for d in checked.differences if d.quantity == MEASURED_CLOCK]
     assert clock.report == 705e6
 
@@ -171,5 +172,5 @@ def test_a_device_that_is_not_known_is_named_with_what_is_near() -> None:
 
     (checked,) = check_devices([measurement(device=device)], REGISTRY)
 
-    assert (checked.device, checked.spec, checked.compared) == ("NVIDIA H100", None, 0)
-    assert "NVIDIA H100 PCIe" in checked.suggestions
+    assert (checked.device, checked.found.spec, checked.compared) == ("NVIDIA H100", None, 0)
+    assert "NVIDIA H100 PCIe" in checked.found.suggestions
