@@ -274,9 +274,8 @@ def _template(
     for at, sign in _marks(text, closing, start, end):
         if sign == "<" and at > start and at in closing:
             inner = min(closing[at], end)
-            given = (
-                _split(text, closing, at + 1, inner, ",") if text[at + 1 : inner].strip() else []
-            )
+            empty = not text[at + 1 : inner].strip()
+            given = [] if empty else _split(text, closing, at + 1, inner, ",")
             return text[start:at].strip(), given, text[inner + 1 : end].rstrip()
     return text[start:end].strip(), None, ""
 
@@ -441,14 +440,11 @@ def build_name(name: str) -> str:
     return numbered.group(1) if numbered else full
 
 
-def words_of(name: str) -> list[str]:
-    """The telling words of a name, lower case: "silu_kernel_v2" gives silu, v, 2."""
-    return [w for w in (x.lower() for x in _WORDS.findall(name)) if w not in _EMPTY_WORDS]
-
-
 def similarity(one: str, other: str) -> float:
     """How alike two build names are, 0 to 1, by their telling words; the same both ways round."""
-    first, second = sorted(" ".join(words_of(n[:_COMPARED])) for n in (one, other))
+    words = ([w.lower() for w in _WORDS.findall(name[:_COMPARED])] for name in (one, other))
+    telling = (" ".join(w for w in found if w not in _EMPTY_WORDS) for found in words)
+    first, second = sorted(telling)
     if not first or not second:
         return 0.0
     return SequenceMatcher(None, first, second, autojunk=False).ratio()

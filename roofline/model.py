@@ -51,17 +51,8 @@ class Kind(StrEnum):
 
 # Operation keys. An FMA is two operations. "_sparse" is appended for 2:4 structured sparsity.
 PLAIN_PRECISIONS = ("fp64", "fp32", "fp16", "bf16")
-TENSOR_PRECISIONS = (
-    "tensor_fp64",
-    "tensor_tf32",
-    "tensor_bf16",
-    "tensor_fp16",
-    "tensor_fp8",
-    "tensor_fp6",
-    "tensor_fp4",
-    "tensor_int8",
-    "tensor_int4",
-    "tensor_int1",
+TENSOR_PRECISIONS = tuple(
+    f"tensor_{name}" for name in "fp64 tf32 bf16 fp16 fp8 fp6 fp4 int8 int4 int1".split()
 )
 PRECISIONS = (
     PLAIN_PRECISIONS + TENSOR_PRECISIONS + tuple(f"{name}_sparse" for name in TENSOR_PRECISIONS)
@@ -314,12 +305,9 @@ class PeakSet:
 class Rule:
     """The numbers of the named-limiter rule, by default NVIDIA's own.
 
-    They are those of SpeedOfLight.py of Nsight Compute, so that nobody sees two truths.
-
-    Attributes:
-        latency: percent of peak under which the busiest unit limits nothing.
-        balance: points within which both families are said to limit.
-        waves: under so many a grid is too small.
+    They are those of SpeedOfLight.py of Nsight Compute, so that nobody sees two truths. ``latency``
+    is the percent of peak under which the busiest unit limits nothing, ``balance`` are the points
+    within which both families are said to limit, under so many ``waves`` a grid is too small.
 
     Raises:
         UsageError: one is out of range.

@@ -21,6 +21,10 @@ class Choice:
     indices or parts of names. Of each, one has to fit. ``min_share`` is a fraction of the profiled
     time (0 to 1). ``sort`` is one of ``SORT_KEYS``. With ``launches`` single launches are chosen
     and ordered, without it kernels.
+
+    Raises:
+        UsageError: ``sort`` is not known, or ``min_share`` is not from 0 to 1.
+
     """
 
     kernels: tuple[re.Pattern[str], ...] = ()
@@ -32,12 +36,6 @@ class Choice:
     launches: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no choice.
-
-        Raises:
-            UsageError: ``sort`` is not known, or ``min_share`` is not from 0 to 1.
-
-        """
         if self.sort not in SORT_KEYS:
             known = ", ".join(SORT_KEYS)
             raise UsageError(f"{self.sort!r} is no order", hint=f"one of {known}")

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofline.errors import UsageError
@@ -155,6 +155,7 @@ def test_bounds():
     assert gain_s(result(measurement(duration_s=1e-3), verdict(floor_s=1.1e-3))) == 0.0
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.floats(1e-9, 1)), min_size=1, max_size=8),
     st.sampled_from(list(SORT_KEYS)),

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from roofline.counters import recipes
 from roofline.counters.device import device_of
 from roofline.counters.operations import operations_of
 from roofline.counters.peaks import report_peaks
-from roofline.counters.recipes import (
-    DIMENSIONS,
-    DURATION,
-    L2_FROM_L1,
-    L2_MISSES,
-    OCCUPANCY_LIMITS,
-    RECIPES,
-    SECTOR_BYTES,
-    QuantityReader,
-    read,
-)
 from roofline.counters.stalls import stalls
 from roofline.counters.tensor import tensor_work
 from roofline.counters.utilization import unit_uses
@@ -63,7 +53,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     Durations in seconds, amounts in bytes and operations, clocks in Hz, percentages of peak over
     elapsed time. What is not measured is ``None`` and named in ``missing``.
     """
-    metrics, reader = launch.metrics, QuantityReader(launch.metrics)
+    metrics, reader = launch.metrics, recipes.QuantityReader(launch.metrics)
     device, tensor = device_of(metrics), tensor_work(metrics)
     operations, unmeasured = operations_of(reader, tensor)
     numbers = _numbers(reader)
@@ -127,10 +117,10 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     )
 
 
-def _numbers(reader: QuantityReader) -> dict[str, Any]:
+def _numbers(reader: recipes.QuantityReader) -> dict[str, Any]:
     """All that has recipes, by field of a measurement."""
     numbers = {
-        name: reader.get(QUANTITIES[name].origin, recipes) for name, recipes in RECIPES.items()
+        name: reader.get(QUANTITIES[name].origin, ways) for name, ways in recipes.RECIPES.items()
     }
     numbers["duration_s"] = numbers["duration_s"] or None  # a duration of 0 measures nothing
     sides = numbers["dram_read_bytes"], numbers["dram_write_bytes"]
@@ -138,7 +128,7 @@ def _numbers(reader: QuantityReader) -> dict[str, Any]:
         reader.provenance["dram_bytes"] = "read + write"
         numbers["dram_bytes"] = sides[0] + sides[1]
     # Where L1 asked L2 for more, bytes came by ways that are not counted here.
-    found, below = numbers["l1_bytes"], read(L2_FROM_L1, reader.metrics)
+    found, below = numbers["l1_bytes"], recipes.read(recipes.L2_FROM_L1, reader.metrics)
     if found is not None and below is not None and found < below.value:
         del reader.provenance["l1_bytes"]
         numbers["l1_bytes"] = None
@@ -146,10 +136,8 @@ def _numbers(reader: QuantityReader) -> dict[str, Any]:
 
 
 def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
-    x, y, z = map(metrics.number, DIMENSIONS[what])
-    if x is None or y is None or z is None:
-        return None
-    return int(x), int(y), int(z)
+    x, y, z = map(metrics.number, recipes.DIMENSIONS[what])
+    return None if x is None or y is None or z is None else (int(x), int(y), int(z))
 
 
 def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) -> str | None:
@@ -159,7 +147,7 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
         return None
     limits = {
         what: value
-        for name, what in OCCUPANCY_LIMITS.items()
+        for name, what in recipes.OCCUPANCY_LIMITS.items()
         if (value := metrics.number(name)) is not None
     }
     if not numbers["shared_memory_bytes"]:  # what is left is the driver's reservation
@@ -171,13 +159,13 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
 def _notes(
     metrics: Metrics, kind: Kind, device: Device, numbers: Mapping[str, float | None]
 ) -> Iterator[Note]:
-    if metrics.has(DURATION) and metrics.number(DURATION) is None:
+    if metrics.has(recipes.DURATION) and metrics.number(recipes.DURATION) is None:
         yield Note(code="counters_nan")
     if kind is not Kind.KERNEL:
         yield Note(code=f"{kind}_result")
     if device.compute_capability in _NO_DRAM_COUNTERS:
-        sectors = metrics.number(L2_MISSES)
-        missed = None if sectors is None else SECTOR_BYTES * sectors
+        sectors = metrics.number(recipes.L2_MISSES)
+        missed = None if sectors is None else recipes.SECTOR_BYTES * sectors
         yield Note(code="no_dram_counters", facts={"missed_l2_bytes": missed})
     # A DRAM clock far below the device's own: counters that barely ran, or a GPU held back.
     most, clock = device.dram_clock_max_hz, numbers["dram_clock_hz"]

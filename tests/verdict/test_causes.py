@@ -1,7 +1,9 @@
+from dataclasses import FrozenInstanceError
+
 import pytest
 
 from roofline.model import Rule, Stall
-from roofline.verdict.causes import latency_cause
+from roofline.verdict.causes import Cause, latency_cause
 from tests.makers import measurement
 
 WAITS = (Stall(reason="lg_throttle", share=0.63),)
@@ -60,3 +62,16 @@ def test_half_of_all_warps_hide_latency(occupancy, limited):
     found = cause(theoretical_occupancy_percent=occupancy)
 
     assert (found is not None and found.code == "occupancy_limited") is limited
+
+
+# The last of 2 waves leaves a fifth of the time idle at 1.6 (to a float a hair less).
+@pytest.mark.parametrize(("waves", "tail"), [(1.59, True), (1.6, False), (2.0, False)])
+def test_a_tail_is_a_fifth_of_the_time(waves, tail):
+    found = cause(waves=waves)
+
+    assert (found is not None and found.code == "tail_effect") is tail
+
+
+def test_a_cause_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        Cause(code="tail_effect").code = "imbalance"
