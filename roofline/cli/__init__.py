@@ -61,15 +61,9 @@ class _Commands(click.Group):
         errors.prepare_streams()
         return super().main(*args, **settings)
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with errors.handled():
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         with errors.handled():

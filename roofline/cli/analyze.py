@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roofline.cli import options as opt
 from roofline.cli.errors import say
-from roofline.cli.options import (
-    REPORTS,
-    Choosing,
-    Judging,
-    argument,
-    judged,
-    shared,
-    typed_command,
-    written,
-)
+from roofline.cli.options import REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
@@ -36,21 +28,21 @@ if TYPE_CHECKING:
 class Showing:
     """What is shown of an analysis beside its table; ``profile`` has the same."""
 
-    explain: str | None = written(
+    explain: str | None = opt.written(
         "--explain KERNEL",
         "All the evidence about one kernel, by its rank in the table, its name or a regular "
         "expression: numbers with their metrics, what would refute the verdict, what to try "
         "first, and what that could gain.",
     )
-    plot: Path | None = written(
+    plot: Path | None = opt.written(
         "--plot FILE", "Also draw the roofline: .png, .svg, .pdf or .html by the ending."
     )
-    timeline: Path | None = judged(
+    timeline: Path | None = opt.judged(
         "--timeline FILE",
         "A timeline of the same program (see 'roofline select'): what each kernel could gain "
         "for a step, and which kernels were not profiled.",
     )
-    step: str | None = judged(
+    step: str | None = opt.judged(
         "--step RE", "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]"
     )
 
@@ -59,14 +51,14 @@ class Showing:
 class AnalyzeOptions:
     """``roofline analyze``."""
 
-    reports: tuple[Path, ...] = argument("REPORT...", **REPORTS)
-    choosing: Choosing = shared(Choosing)
-    showing: Showing = shared(Showing)
-    judging: Judging = shared(Judging)
-    output: Output = shared(Output)
+    reports: tuple[Path, ...] = opt.argument("REPORT...", **REPORTS)
+    choosing: Choosing = opt.shared(Choosing)
+    showing: Showing = opt.shared(Showing)
+    judging: Judging = opt.shared(Judging)
+    output: Output = opt.shared(Output)
 
 
-@typed_command(AnalyzeOptions, "analyze")
+@opt.typed_command(AnalyzeOptions, "analyze")
 def command(options: AnalyzeOptions) -> int:
     """Rank the kernels of saved reports, and name what limits each.
 

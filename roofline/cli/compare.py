@@ -10,21 +10,10 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports
 from roofline.cli.errors import say
-from roofline.cli.options import (
-    File,
-    Judging,
-    Share,
-    amount,
-    argument,
-    expert,
-    judged,
-    shared,
-    typed_command,
-    which,
-    written,
-)
+from roofline.cli.options import File, Judging, Share
 from roofline.cli.output import Output, answer_in
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
@@ -54,34 +43,34 @@ def parse_map(text: str) -> tuple[str, str]:
 class Comparing:
     """How two sides are compared; ``report`` has the same options."""
 
-    maps: tuple[tuple[str, str], ...] = which(
+    maps: tuple[tuple[str, str], ...] = opt.which(
         "--map OLD=NEW...",
         "Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several "
         "that share a kernel are one pair: --map a=fused --map b=fused.",
         type=parse_map,
     )
-    expect: tuple[Expectation, ...] = judged(
+    expect: tuple[Expectation, ...] = opt.judged(
         "--expect KERNEL=FACTORx...",
         "A prediction, 'gemm=1.4x' (at least) or 'gemm=same': confirmed, refuted or not testable.",
         type=parse_expect,
     )
-    because: tuple[Expectation, ...] = judged(
+    because: tuple[Expectation, ...] = opt.judged(
         "--because [KERNEL=]CAUSE...",
         "The predicted cause: bandwidth, compute, latency, bytes, operations, occupancy, "
         "precision or a unit (dram, l2, l1, fp64, ...). Judged for kernels that got faster.",
         type=parse_claim,
     )
-    noise: float | None = judged(
+    noise: float | None = opt.judged(
         "--noise PERCENT",
         "Differences up to this are noise.  [default: the spread of repeated launches, at "
         "least 1; else 3, and 5 for kernels under 20 us]",
         type=Share(0, 100),
     )
-    timeline: Path | None = judged(
+    timeline: Path | None = opt.judged(
         "--timeline FILE",
         "A timeline of BEFORE (nsys or torch): what each change gains for the whole step.",
     )
-    allow: tuple[str, ...] = expert(
+    allow: tuple[str, ...] = opt.expert(
         "--allow CODE...",
         "Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
         type=click.Choice([*REFUSALS, "all"]),
@@ -104,44 +93,46 @@ class Comparing:
 class CompareOptions:
     """``roofline compare``."""
 
-    reports: tuple[Path, ...] = argument("BEFORE AFTER", nargs=-1, type=File())
-    top: int = amount("--top N", "Show the first N kernels; JSON and gates have all.", default=10)
-    comparing: Comparing = shared(Comparing)
-    gates: tuple[Gate, ...] = judged(
+    reports: tuple[Path, ...] = opt.argument("BEFORE AFTER", nargs=-1, type=File())
+    top: int = opt.amount(
+        "--top N", "Show the first N kernels; JSON and gates have all.", default=10
+    )
+    comparing: Comparing = opt.shared(Comparing)
+    gates: tuple[Gate, ...] = opt.judged(
         "--fail-on CONDITION...",
         "Exit with 1 if it is true: regression=5%, 'gemm: time>120us', 'dram<70%', "
         "bound=latency, gone. A kernel's name or regular expression goes before a colon.",
         type=parse_gate,
     )
-    check: str | None = judged(
+    check: str | None = opt.judged(
         "--check COMMAND",
         "Run COMMAND to see that the results are still right; exit with 1 if it fails.",
     )
-    baseline: Path | None = judged(
+    baseline: Path | None = opt.judged(
         "--baseline DIR", "Take BEFORE from this folder, which holds one JSON file for each GPU."
     )
-    time_before: Path | None = judged(
+    time_before: Path | None = opt.judged(
         "--time-before FILE", "The program's time before, from 'roofline time'."
     )
-    time_after: Path | None = judged("--time-after FILE", "The same, after.")
-    judging: Judging = shared(Judging)
+    time_after: Path | None = opt.judged("--time-after FILE", "The same, after.")
+    judging: Judging = opt.shared(Judging)
     output: Output = answer_in(*FORMATS)
-    plot: Path | None = written(
+    plot: Path | None = opt.written(
         "--plot FILE", "Also draw both sides: .png, .svg, .pdf or .html by the ending."
     )
-    junit: Path | None = written("--junit FILE", "Write the gates as JUnit XML.")
-    update_baseline: bool = written(
+    junit: Path | None = opt.written("--junit FILE", "Write the gates as JUnit XML.")
+    update_baseline: bool = opt.written(
         "--update-baseline", "Make AFTER the new baseline, unless a gate failed."
     )
-    record: Path | None = written(
+    record: Path | None = opt.written(
         "--record FILE.md", "Add an entry to this experiment record; entries are never overwritten."
     )
-    problem: str | None = written("--problem TEXT", "For the record: the problem.")
-    hypothesis: str | None = written("--hypothesis TEXT", "For the record: why it should help.")
-    intervention: str | None = written("--intervention TEXT", "For the record: the change.")
+    problem: str | None = opt.written("--problem TEXT", "For the record: the problem.")
+    hypothesis: str | None = opt.written("--hypothesis TEXT", "For the record: why it should help.")
+    intervention: str | None = opt.written("--intervention TEXT", "For the record: the change.")
 
 
-@typed_command(CompareOptions, "compare")
+@opt.typed_command(CompareOptions, "compare")
 def command(options: CompareOptions) -> int:
     """Compare two captures: faster or slower, and why.
 

@@ -9,7 +9,7 @@ import click
 
 from roofline import __version__
 from roofline.capture.doctor import Status, examine, situation
-from roofline.cli.options import expert, typed_command
+from roofline.cli import options as opt
 from roofline.cli.output import Output, answer_in
 from roofline.errors import CaptureError
 
@@ -22,11 +22,11 @@ _COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
 class DoctorOptions:
     """``roofline doctor``."""
 
-    ncu: str | None = expert("--ncu PATH", "The ncu to check.  [default: found]")
+    ncu: str | None = opt.expert("--ncu PATH", "The ncu to check.  [default: found]")
     output: Output = answer_in(*FORMATS)
 
 
-@typed_command(DoctorOptions, "doctor")
+@opt.typed_command(DoctorOptions, "doctor")
 def command(options: DoctorOptions) -> int:
     """Check whether this machine can profile, and who can change that.
 

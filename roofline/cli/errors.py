@@ -11,7 +11,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -120,18 +120,13 @@ _show_others = warnings.showwarning
 
 
 def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], *where: Any, **more: Any
 ) -> None:
     """Ours as a message, others as Python shows them."""
     if issubclass(category, RooflineWarning):
         say(str(message))
     else:
-        _show_others(message, category, filename, lineno, file, line)
+        _show_others(message, category, *where, **more)
 
 
 def _let_go(stream: TextIO) -> None:

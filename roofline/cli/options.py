@@ -61,24 +61,20 @@ class Regex(click.ParamType[re.Pattern[str]]):
 class Number(click.FloatRange):
     """A finite number within a range."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, *where: Any) -> float:
         """Refuse nan and infinity before the range is checked: nan is within any."""
-        number = click.FLOAT.convert(value, param, ctx)
+        number = click.FLOAT.convert(value, *where)
         if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number", param, ctx)
-        return float(super().convert(number, param, ctx))
+            self.fail(f"{value!r} is not a finite number", *where)
+        return float(super().convert(number, *where))
 
 
 class Share(Number):
     """A percentage from 0 to 100, which becomes a fraction."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    def convert(self, value: Any, *where: Any) -> float:
         """Divide by 100."""
-        return super().convert(value, param, ctx) / 100
+        return super().convert(value, *where) / 100
 
 
 class File(click.Path):
@@ -90,11 +86,11 @@ class File(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path, readable=False)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: Any, *where: Any) -> Any:
         """Refuse the empty name, which would mean the current folder."""
         if not str(value):
-            self.fail("the name is empty", param, ctx)
-        return super().convert(value, param, ctx)
+            self.fail("the name is empty", *where)
+        return super().convert(value, *where)
 
 
 # By the name of a value in help.

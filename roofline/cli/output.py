@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from roofline.cli.options import FORMATS, shared, written
+from roofline.cli import options as opt
+from roofline.cli.options import FORMATS
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 
@@ -34,15 +35,15 @@ _ASCII = str.maketrans(
 class Output:
     """The options that say how and where the answer is written."""
 
-    asked_format: str | None = written(
+    asked_format: str | None = opt.written(
         f"--format {'|'.join(FORMATS)}",
         "Format of the answer.  [default: by the ending of --output, else table]",
     )
-    as_json: bool = written("--json", "Short for --format json.")
-    output: Path | None = written(
+    as_json: bool = opt.written("--json", "Short for --format json.")
+    output: Path | None = opt.written(
         "-o --output FILE", "Write to FILE, not to the terminal; '-' is the terminal."
     )
-    force: bool = written("-f --force", "Overwrite files that exist.")
+    force: bool = opt.written("-f --force", "Overwrite files that exist.")
 
     @property
     def format(self) -> str:
@@ -113,7 +114,7 @@ def encodable(text: str) -> str:
 
 def answer_in(*formats: str) -> Any:
     """A field for an ``Output`` that knows these formats."""
-    return shared(Output, asked_format={"type": click.Choice(formats)})
+    return opt.shared(Output, asked_format={"type": click.Choice(formats)})
 
 
 @contextmanager

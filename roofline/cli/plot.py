@@ -7,19 +7,10 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports, chosen
 from roofline.cli.errors import say
-from roofline.cli.options import (
-    REPORTS,
-    Choosing,
-    Judging,
-    Number,
-    Target,
-    argument,
-    shared,
-    typed_command,
-    written,
-)
+from roofline.cli.options import REPORTS, Choosing, Judging, Number, Target
 from roofline.errors import InputError
 
 
@@ -27,44 +18,46 @@ from roofline.errors import InputError
 class PlotOptions:
     """``roofline plot``."""
 
-    reports: tuple[Path, ...] = argument("REPORT...", **REPORTS)
-    choosing: Choosing = shared(Choosing)
-    judging: Judging = shared(Judging)
-    target: Target = shared(
+    reports: tuple[Path, ...] = opt.argument("REPORT...", **REPORTS)
+    choosing: Choosing = opt.shared(Choosing)
+    judging: Judging = opt.shared(Judging)
+    target: Target = opt.shared(
         Target,
         path={
             "help": "The picture: .png, .svg, .pdf, or .html for a page with tooltips and a table."
         },
     )
-    theme: str | None = written(
+    theme: str | None = opt.written(
         "--theme light|dark",
         "Colours.  [default: light; in HTML as the reader's browser is set]",
     )
-    title: str | None = written("--title TEXT", "Title.  [default: the reports' names]")
-    width: int = written(
+    title: str | None = opt.written("--title TEXT", "Title.  [default: the reports' names]")
+    width: int = opt.written(
         "--width PX", "Width in pixels.", type=click.IntRange(min=480, max=4000), default=900
     )
-    height: int | None = written(
+    height: int | None = opt.written(
         "--height PX",
         "Height in pixels; the chart takes what rows and keys leave.",
         type=click.IntRange(min=300, max=8000),
     )
-    scale: float = written(
+    scale: float = opt.written(
         "--scale N",
         "PNG only: N times the pixels with everything larger (2 for dense screens).",
         type=Number(min=0.5, max=4),
         default=1.0,
     )
-    levels: bool | None = written(
+    levels: bool | None = opt.written(
         "--levels/--no-levels",
         "Also mark each kernel at its L2 and L1 intensity, where the bytes were measured.  "
         "[default: for up to five kernels]",
         default=None,
     )
-    no_datasheet: bool = written("--no-datasheet", "Leave out the dashed roofs of the datasheet.")
+    no_datasheet: bool = opt.written(
+        "--no-datasheet", "Leave out the dashed roofs of the datasheet."
+    )
 
 
-@typed_command(PlotOptions, "plot")
+@opt.typed_command(PlotOptions, "plot")
 def command(options: PlotOptions) -> int:
     """Draw the roofline of saved reports.
 

@@ -21,21 +21,10 @@ from roofline.capture.request import (
     NameBase,
     Replay,
 )
+from roofline.cli import options as opt
 from roofline.cli.analyze import Showing, check
 from roofline.cli.errors import say
-from roofline.cli.options import (
-    FORMATS,
-    GROUPS,
-    PROGRAM,
-    Judging,
-    Share,
-    amount,
-    argument,
-    expert,
-    shared,
-    typed_command,
-    which,
-)
+from roofline.cli.options import FORMATS, GROUPS, PROGRAM, Judging, Share
 from roofline.cli.output import Output
 from roofline.errors import UsageError
 from roofline.kernel_names import is_collective
@@ -62,36 +51,36 @@ def _perl(text: str) -> str:
 class ProfileOptions:
     """``roofline profile``; ``None`` where an option was not given and has a default."""
 
-    kernel: tuple[str, ...] = which(
+    kernel: tuple[str, ...] = opt.which(
         "-k --kernel --kernel-regex RE...",
         "Kernels in whose demangled name RE is found (Perl syntax, case counts). Repeatable.",
         type=_perl,
     )
-    kernel_name: tuple[str, ...] = which(
+    kernel_name: tuple[str, ...] = opt.which(
         "--kernel-name NAME...",
         "Exactly this function; with arguments, this whole signature. Repeatable.",
     )
-    devices: tuple[str, ...] = which(
+    devices: tuple[str, ...] = opt.which(
         "--device X...", "Only this GPU: its index, or a part of its name. Repeatable."
     )
-    nvtx: tuple[str, ...] = which(
+    nvtx: tuple[str, ...] = opt.which(
         "--nvtx RANGE...",
         "Only in this NVTX range: a name (push/pop or start/end), or ncu's own expression.",
     )
-    capture_range: bool = which(
+    capture_range: bool = opt.which(
         "--capture-range", "Only between cudaProfilerStart and cudaProfilerStop."
     )
-    collectives: bool = which(
+    collectives: bool = opt.which(
         "--collectives",
         "Also kernels that wait for other GPUs (NCCL, NVSHMEM, all-reduce): under ncu they "
         "hang unless their peers run too.",
     )
-    rank: int | None = which(
+    rank: int | None = opt.which(
         "--rank INDEX",
         "In a parallel job, profile rank N and run the others bare. roofline goes inside the "
         "launcher: mpirun -n 8 roofline profile --rank 0 ./app.",
     )
-    showing: Showing = shared(
+    showing: Showing = opt.shared(
         Showing,
         timeline={
             "group": GROUPS[0],
@@ -101,38 +90,38 @@ class ProfileOptions:
         },
         step={"group": GROUPS[0]},
     )
-    launch_skip: int | None = amount(
+    launch_skip: int | None = opt.amount(
         "-s --launch-skip COUNT", "Skip the first N matching launches.  [default: 0]"
     )
-    launch_count: int | None = amount(
+    launch_count: int | None = opt.amount(
         "-c --launch-count COUNT",
         "Profile at most N launches; 0 is no limit.  "
         f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
     )
-    per_config: bool = amount("--per-config", "Count launches for each grid and block.")
-    level: str = amount(
+    per_config: bool = opt.amount("--per-config", "Count launches for each grid and block.")
+    level: str = opt.amount(
         f"--level {'|'.join(CaptureLevel)}",
         "quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
         "that a verdict needs (at most 7); full: NVIDIA's set as well (30 to 49 in all).",
         default=CaptureLevel.STANDARD.value,
     )
-    top: int | None = amount("--top N", "With --timeline: at most N kernels.  [default: 5]")
-    min_share: float | None = amount(
+    top: int | None = opt.amount("--top N", "With --timeline: at most N kernels.  [default: 5]")
+    min_share: float | None = opt.amount(
         "--min-share PERCENT",
         "With --timeline: kernels with at least this share of the wall time.  [default: 1]",
         type=Share(0, 100),
     )
-    timeout: float | None = amount("--timeout SECONDS", "End the run after this time.")
-    dry_run: bool = amount(
+    timeout: float | None = opt.amount("--timeout SECONDS", "End the run after this time.")
+    dry_run: bool = opt.amount(
         "--dry-run", "Print ncu's command line and its cost; run only ncu --version."
     )
-    list_kernels: bool = amount(
+    list_kernels: bool = opt.amount(
         "--list-kernels",
         "Print the names of the kernels that the program launches (the first 200), and "
         "profile nothing.",
     )
-    judging: Judging = shared(Judging)
-    output: Output = shared(
+    judging: Judging = opt.shared(Judging)
+    output: Output = opt.shared(
         Output,
         asked_format={
             "type": click.Choice([name for name in FORMATS if name != "parquet"]),
@@ -144,55 +133,55 @@ class ProfileOptions:
             "help": "The report.  [default: named after PROGRAM, in this folder]",
         },
     )
-    name_base: str | None = expert(
+    name_base: str | None = opt.expert(
         f"--name-base {'|'.join(NameBase)}",
         "The spelling that is matched.  [default: demangled; function for --kernel-name]",
     )
-    warmup_steps: int | None = expert(
+    warmup_steps: int | None = opt.expert(
         "--warmup-steps COUNT",
         "With --timeline: steps to skip where the timeline does not show which launch of "
         "the process it saw.  [default: 2]",
     )
-    metrics: tuple[str, ...] = expert(
+    metrics: tuple[str, ...] = opt.expert(
         "--metrics NAMES...", "More metrics, by ncu's names, separated by commas."
     )
-    sections: tuple[str, ...] = expert("--section NAME...", "One more section. Repeatable.")
-    section_set: str | None = expert("--set NAME", "A set of sections as well.")
-    replay: str = expert(
+    sections: tuple[str, ...] = opt.expert("--section NAME...", "One more section. Repeatable.")
+    section_set: str | None = opt.expert("--set NAME", "A set of sections as well.")
+    replay: str = opt.expert(
         f"--replay {'|'.join(Replay)}",
         "How metrics that need several passes are collected: the kernel runs again, or the "
         "whole program.",
         default=Replay.KERNEL.value,
     )
-    graphs: str = expert(
+    graphs: str = opt.expert(
         "--graphs node|graph",
         "CUDA graphs kernel by kernel, or each as one.",
         default="node",
     )
-    clock_control: str = expert(
+    clock_control: str = opt.expert(
         "--clock-control base|none",
         "Lock the GPU's clocks at base, or leave them as they are.",
         default="base",
     )
-    cache_control: str = expert(
+    cache_control: str = opt.expert(
         "--cache-control all|none",
         "Flush all caches before every pass, or leave them warm.",
         default="all",
     )
-    ncu: str | None = expert("--ncu PATH", "The ncu to run.  [default: found]")
-    ncu_options: tuple[str, ...] = expert(
+    ncu: str | None = opt.expert("--ncu PATH", "The ncu to run.  [default: found]")
+    ncu_options: tuple[str, ...] = opt.expert(
         "--ncu-arg WORD...", "Extra argument for ncu, as --ncu-arg=--option=value. Repeatable."
     )
-    stall_timeout: float = expert(
+    stall_timeout: float = opt.expert(
         "--stall-timeout SECONDS",
         "End the run if ncu shows no progress inside a kernel for this time.",
         default=300.0,
     )
-    chip: str | None = expert(
+    chip: str | None = opt.expert(
         "--chip NAME", "With --dry-run: for this chip (gh100) or GPU, not the one that is here."
     )
-    quiet: bool = expert("--quiet", "No progress on stderr.")
-    program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
+    quiet: bool = opt.expert("--quiet", "No progress on stderr.")
+    program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
     @property
     def answer(self) -> Output:
@@ -200,7 +189,7 @@ class ProfileOptions:
         return replace(self.output, output=None)
 
 
-@typed_command(ProfileOptions, "profile", allow_interspersed_args=False)
+@opt.typed_command(ProfileOptions, "profile", allow_interspersed_args=False)
 def command(options: ProfileOptions) -> int:
     """Run PROGRAM under ncu for the chosen kernels, and name what limits each.
 

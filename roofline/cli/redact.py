@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from roofline.cli import options as opt
 from roofline.cli.errors import say
-from roofline.cli.options import File, Target, argument, shared, typed_command, written
+from roofline.cli.options import File, Target
 from roofline.text.numbers import plural
 
 
@@ -14,16 +15,18 @@ from roofline.text.numbers import plural
 class RedactOptions:
     """``roofline redact``."""
 
-    report: Path = argument("REPORT", type=File())
-    target: Target = shared(Target, path={"help": "The copy; the ending .ncu-repz compresses it."})
-    keep_sass: bool = written(
+    report: Path = opt.argument("REPORT", type=File())
+    target: Target = opt.shared(
+        Target, path={"help": "The copy; the ending .ncu-repz compresses it."}
+    )
+    keep_sass: bool = opt.written(
         "--keep-sass",
         "Keep the machine code, without its debug information. Old reports need it to count "
         "tensor operations.",
     )
 
 
-@typed_command(RedactOptions, "redact")
+@opt.typed_command(RedactOptions, "redact")
 def command(options: RedactOptions) -> None:
     """Copy a report without personal data.
 

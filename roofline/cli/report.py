@@ -7,17 +7,9 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import options as opt
 from roofline.cli.compare import Comparing, analyze_side, check_count, draw
-from roofline.cli.options import (
-    REPORTS,
-    Judging,
-    Target,
-    amount,
-    argument,
-    shared,
-    typed_command,
-    written,
-)
+from roofline.cli.options import REPORTS, Judging, Target
 from roofline.compare.baseline import without_personal
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
@@ -36,18 +28,18 @@ PICTURES = {
 class ReportOptions:
     """``roofline report``."""
 
-    reports: tuple[Path, ...] = argument("REPORT [AFTER]", **REPORTS)
-    top: int = amount(
+    reports: tuple[Path, ...] = opt.argument("REPORT [AFTER]", **REPORTS)
+    top: int = opt.amount(
         "--top N", "Kernels in the table, at most 10.", type=click.IntRange(1, 10), default=10
     )
-    comparing: Comparing = shared(Comparing)
-    judging: Judging = shared(Judging)
-    target: Target = shared(
+    comparing: Comparing = opt.shared(Comparing)
+    judging: Judging = opt.shared(Judging)
+    target: Target = opt.shared(
         Target,
         path={"metavar": "DIR", "help": "The folder to write to; created if it does not exist."},
     )
-    title: str = written("--title TEXT", "The comment's heading.", default="Roofline")
-    no_picture: bool = written("--no-picture", "Leave out the plots, which need matplotlib.")
+    title: str = opt.written("--title TEXT", "The comment's heading.", default="Roofline")
+    no_picture: bool = opt.written("--no-picture", "Leave out the plots, which need matplotlib.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,7 +49,7 @@ class ReportOptions:
         return ("comment.md", *pictures, "analysis.json", *compared)
 
 
-@typed_command(ReportOptions, "report")
+@opt.typed_command(ReportOptions, "report")
 def command(options: ReportOptions) -> int:
     """Write a pull-request comment with plots.
 

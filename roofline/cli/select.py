@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from roofline.cli.options import (
-    File,
-    Share,
-    amount,
-    argument,
-    expert,
-    judged,
-    typed_command,
-    which,
-)
+from roofline.cli import options as opt
+from roofline.cli.options import File, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import UsageError
 from roofline.timeline.model import Criteria, Keep
@@ -49,59 +41,61 @@ def parse_steps(text: str) -> Keep:
 class SelectOptions:
     """``roofline select``."""
 
-    timeline: Path = argument("TIMELINE", type=File())
-    device: str | None = which(
+    timeline: Path = opt.argument("TIMELINE", type=File())
+    device: str | None = opt.which(
         "--device X",
         "The GPU whose kernels are ranked: its index, or a part of its name.  [default: the "
         "one with most kernel time]",
     )
-    step: str | None = which(
+    step: str | None = opt.which(
         "--step RE", "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]"
     )
-    keep: Keep = which(
+    keep: Keep = opt.which(
         "--keep STEPS",
         "Steps that count: 'inner' leaves out the first and the last of three or more; "
         "'all'; a number from 1; a range like 2-5.",
         type=parse_steps,
         default="inner",
     )
-    start: int | None = which(
+    start: int | None = opt.which(
         "--start TIME",
         "A window of time instead of steps begins here: 1.2s, 350ms.",
         type=parse_time,
     )
-    end: int | None = which("--end TIME", "The window ends here.", type=parse_time)
-    top: int = amount("--top N", "Select at most N kernels.", default=5)
-    min_share: float = amount(
+    end: int | None = opt.which("--end TIME", "The window ends here.", type=parse_time)
+    top: int = opt.amount("--top N", "Select at most N kernels.", default=5)
+    min_share: float = opt.amount(
         "--min-share PERCENT",
         "Select only kernels with at least this share of the wall time.",
         type=Share(0, 100),
         default=1.0,
     )
-    by: str = judged(
+    by: str = opt.judged(
         "--by config|name",
         "Tell kernels apart by name, grid and block, or by name alone.",
         default="config",
     )
-    communication: str | None = judged(
+    communication: str | None = opt.judged(
         "--communication RE",
         "More kernels that wait for other GPUs, by name, case ignored; NCCL, NVSHMEM and "
         "the like are known.",
     )
-    warmup_steps: int = expert(
+    warmup_steps: int = opt.expert(
         "--warmup-steps COUNT",
         "Steps to skip before the profiled launch, where the timeline does not show which "
         "launch of the process it saw.",
         default=2,
     )
-    stream: bool = expert(
+    stream: bool = opt.expert(
         "--stream", "Read JSON in small pieces: within 150 MB, without the host's operators."
     )
-    nsys: str | None = expert("--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]")
+    nsys: str | None = opt.expert(
+        "--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]"
+    )
     output: Output = answer_in(*FORMATS)
 
 
-@typed_command(SelectOptions, "select")
+@opt.typed_command(SelectOptions, "select")
 def command(options: SelectOptions) -> None:
     """Pick the kernels of a trace that are worth profiling.
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import options as opt
 from roofline.cli.errors import say
-from roofline.cli.options import File, Jobs, argument, judged, shared, typed_command, which, written
+from roofline.cli.options import File, Jobs
 from roofline.cli.output import Output, answer_in, progress
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite
@@ -26,7 +27,7 @@ FORMATS = ("table", "json")
 class Folder:
     """Where further specs are."""
 
-    specs: Path | None = judged(
+    specs: Path | None = opt.judged(
         "--specs DIR",
         "A folder of further spec files (TOML); their entries replace those of the same key.",
     )
@@ -36,7 +37,7 @@ class Folder:
 class ListOptions(Folder):
     """``roofline specs list``."""
 
-    words: tuple[str, ...] = argument("[WORD]...", nargs=-1)
+    words: tuple[str, ...] = opt.argument("[WORD]...", nargs=-1)
     output: Output = answer_in(*FORMATS)
 
 
@@ -44,7 +45,7 @@ class ListOptions(Folder):
 class ShowOptions(Folder):
     """``roofline specs show``."""
 
-    name: str = argument("NAME")
+    name: str = opt.argument("NAME")
     output: Output = answer_in(*FORMATS)
 
 
@@ -52,23 +53,23 @@ class ShowOptions(Folder):
 class CheckOptions(Folder):
     """``roofline specs check``."""
 
-    reports: tuple[Path, ...] = argument("[REPORT]...", nargs=-1, type=File())
-    reading: Jobs = shared(Jobs)
+    reports: tuple[Path, ...] = opt.argument("[REPORT]...", nargs=-1, type=File())
+    reading: Jobs = opt.shared(Jobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureOptions(Folder):
     """``roofline specs measure``."""
 
-    device: int = which("--device INDEX", "The GPU, by its index in PyTorch.", default=0)
-    only: tuple[str, ...] = which(
+    device: int = opt.which("--device INDEX", "The GPU, by its index in PyTorch.", default=0)
+    only: tuple[str, ...] = opt.which(
         "--only CEILING...", "Only this ceiling, as in dram_copy or tensor_bf16. Repeatable."
     )
-    output: Path | None = written(
+    output: Path | None = opt.written(
         "-o --output FILE",
         "The TOML file for 'roofline analyze --peaks FILE'.  [default: kept for each GPU]",
     )
-    force: bool = written("-f --force", "Overwrite files that exist.")
+    force: bool = opt.written("-f --force", "Overwrite files that exist.")
 
 
 @click.group("specs")
@@ -87,7 +88,7 @@ def command() -> None:
     """
 
 
-@typed_command(ListOptions, "list", in_group=command)
+@opt.typed_command(ListOptions, "list", in_group=command)
 def list_command(options: ListOptions) -> None:
     """List the known GPUs.
 
@@ -108,7 +109,7 @@ def list_command(options: ListOptions) -> None:
     _show(chosen, registry, options.output, whole=False)
 
 
-@typed_command(ShowOptions, "show", in_group=command)
+@opt.typed_command(ShowOptions, "show", in_group=command)
 def show_command(options: ShowOptions) -> None:
     """Show all numbers of one GPU.
 
@@ -139,7 +140,7 @@ def _show(chosen: list[Spec], registry: Registry, output: Output, *, whole: bool
         output.write(render.listing(chosen, width=width, color=color))
 
 
-@typed_command(CheckOptions, "check", in_group=command)
+@opt.typed_command(CheckOptions, "check", in_group=command)
 def check_command(options: CheckOptions) -> int:
     """Compare the registry with reports.
 
@@ -205,7 +206,7 @@ def _check_files(registry: Registry) -> None:
     )
 
 
-@typed_command(MeasureOptions, "measure", in_group=command)
+@opt.typed_command(MeasureOptions, "measure", in_group=command)
 def measure_command(options: MeasureOptions) -> None:
     """Measure what a GPU really reaches.
 

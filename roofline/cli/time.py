@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from roofline import wall_time
 from roofline.capture.machine import look
+from roofline.cli import options as opt
 from roofline.cli.errors import say
-from roofline.cli.options import PROGRAM, amount, argument, typed_command, written
+from roofline.cli.options import PROGRAM
 from roofline.cli.output import Output, answer_in, progress
 from roofline.process import run_quietly
 
@@ -19,21 +20,21 @@ FORMATS = ("table", "json")
 class TimeOptions:
     """``roofline time``."""
 
-    repeats: int = amount("--repeats N", "Runs that count.", default=20)
-    warmup: int = amount("--warmup COUNT", "Runs before them that do not count.", default=3)
-    timeout: float = amount(
+    repeats: int = opt.amount("--repeats N", "Runs that count.", default=20)
+    warmup: int = opt.amount("--warmup COUNT", "Runs before them that do not count.", default=3)
+    timeout: float = opt.amount(
         "--timeout SECONDS", "End a run that takes longer; it has failed then.", default=3600.0
     )
-    metric: re.Pattern[str] | None = written(
+    metric: re.Pattern[str] | None = opt.written(
         "--metric RE",
         "The program's own figure in its output: the first group, or the first number in "
         "the match. The last match counts.",
     )
     output: Output = answer_in(*FORMATS)
-    program: tuple[str, ...] = argument("[--] PROGRAM [ARGS]...", **PROGRAM)
+    program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
 
-@typed_command(TimeOptions, "time", allow_interspersed_args=False)
+@opt.typed_command(TimeOptions, "time", allow_interspersed_args=False)
 def command(options: TimeOptions) -> None:
     """Measure a program without a profiler.
 
