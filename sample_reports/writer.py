@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -114,56 +115,53 @@ def encode(launches: Iterable[Launch], capture: Capture) -> Iterator[bytes]:
 
     Names of metrics are in one table for the whole file; each block brings what is new in it.
     """
-    yield MAGIC + sized(message("FileHeader")(version=capture.version).SerializeToString())
+    yield MAGIC + sized(_bytes("FileHeader", version=capture.version))
     names: dict[str, int] = {}
-    first = True
-    for index, launch in enumerate(launches):
-        if first:
-            yield _block(launch.process, session=_session(capture, launch.process))
-            first = False
+    launches = iter(launches)
+    some = list(islice(launches, 1))
+    process = some[0].process if some else Process()
+    yield _block(process, session=_session(capture, process))
+    for index, launch in enumerate(chain(some, launches)):
         known = len(names)
         result = _result(launch, index, names, capture)
-        new = [_text(name) for name in list(names)[known:]] if len(names) > known else []
-        counts = {str(launch.workload): 1}
-        yield _block(launch.process, [result], strings={"text": new}, **counts)
-    if first:
-        yield _block(Process(), session=_session(capture, Process()))
+        new = list(islice(names, known, None))
+        yield _block(launch.process, result, strings={"text": new}, **{launch.workload: 1})
 
 
-def _block(process: Process, entries: Sequence[Any] = (), **header: Any) -> bytes:
-    payload = b"".join(sized(entry.SerializeToString()) for entry in entries)
-    owner = {"id": process.id, "host": _text(process.host), "name": _text(process.name)}
-    made = message("BlockHeader")(payload=len(payload), process=owner, **header)
-    return sized(made.SerializeToString()) + payload
+def _block(process: Process, *entries: bytes, **header: Any) -> bytes:
+    payload = b"".join(map(sized, entries))
+    owner = {"id": process.id, "host": process.host, "name": process.name}
+    return sized(_bytes("BlockHeader", payload=len(payload), process=owner, **header)) + payload
 
 
 def _session(capture: Capture, process: Process) -> dict[str, Any]:
+    devices = [
+        {
+            "index": number,
+            "name": str(device.get("device__attribute_display_name", "")),
+            "attributes": [{"name": name, "value": _value(v)} for name, v in device.items()],
+        }
+        for number, device in enumerate(capture.devices)
+    ]
     return {
         "process": process.id,
         "created": capture.created_s,
-        "comment": _text(capture.comment),
-        "devices": [_device(number, device) for number, device in enumerate(capture.devices)],
+        "comment": capture.comment,
+        "devices": devices,
         "versions": _pairs(capture.versions),
-        "settings": [{name: _text(said) for name, said in capture.settings.items()}],
+        "settings": [capture.settings],
     }
 
 
-def _device(number: int, attributes: Mapping[str, Scalar]) -> dict[str, Any]:
-    rows = [{"name": _text(name), "value": _value(value)} for name, value in attributes.items()]
-    name = str(attributes.get("device__attribute_display_name", ""))
-    return {"index": number, "name": _text(name), "attributes": rows}
-
-
-def _result(launch: Launch, index: int, names: dict[str, int], capture: Capture) -> Any:
-    """The message of one result; names that are new in the file are added to ``names``."""
-    has = numbers(launch.workload)
+def _result(launch: Launch, index: int, names: dict[str, int], capture: Capture) -> bytes:
+    """The bytes of one result; names that are new in the file are added to ``names``."""
     given: dict[str, Any] = {
         "thread": launch.thread,
         "api_call": index + 1,
-        "metrics": [
+        "metrics": tuple(
             _metric(names.setdefault(name, len(names)), value)
             for name, value in launch.metrics.items()
-        ],
+        ),
         "created": capture.created_s,
         "context": launch.context,
         "stream": launch.stream,
@@ -171,82 +169,68 @@ def _result(launch: Launch, index: int, names: dict[str, int], capture: Capture)
         "rules": [_rule(rule) for rule in launch.rules],
         "program": 1,
         "id": index + 1,
-        "mangled": _text(launch.mangled or launch.name),
-        "function": _text(launch.name),
-        "demangled": _text(launch.demangled or launch.name),
+        "mangled": launch.mangled or launch.name,
+        "function": launch.name,
+        "demangled": launch.demangled or launch.name,
         "dimensions": 3,
-        "offset": _triple((0, 0, 0)),
-        "grid": _triple(launch.grid),
-        "block": _triple(launch.block),
-        "source": b"",
+        "offset": {"x": 0, "y": 0, "z": 0},
+        "grid": dict(zip("xyz", launch.grid, strict=True)),
+        "block": dict(zip("xyz", launch.block, strict=True)),
+        "source": "",
         "api": 0,
     }
-    if launch.nvtx:
-        given["nvtx"] = _nvtx(launch)
-    return message(launch.workload)(**{name: given[name] for name in has if name in given})
-
-
-def _triple(xyz: Dim3) -> dict[str, int]:
-    return dict(zip("xyz", xyz, strict=True))
+    if launch.nvtx:  # push/pop ranges of the default domain, outermost first
+        stack = {"domain": 0, "ranges": [{"name": name} for name in launch.nvtx]}
+        given["nvtx"] = {
+            "domains": [{"id": 0, "name": "<default domain>"}],
+            "threads": [{"id": launch.thread, "stacks": [stack]}],
+            "last": 0,
+        }
+    has = given.keys() & numbers(launch.workload)
+    return _bytes(launch.workload, **{name: given[name] for name in has})
 
 
 def _metric(number: int, metric: Scalar | Metric) -> dict[str, Any]:
     if not isinstance(metric, Metric):
         return {"name": number, "value": _value(metric)}
-    given: dict[str, Any] = {"name": number}
-    if metric.value is not None:
-        given["value"] = _value(metric.value)
-    given["instances"] = [
-        {"value": _value(value)} if key is None else {"id": _value(key), "value": _value(value)}
-        for key, value in metric.instances
-    ]
-    return given
+    rows = [{"id": _value(key), "value": _value(value)} for key, value in metric.instances]
+    return {"name": number, "value": _value(metric.value), "instances": rows}
 
 
-def _value(value: Scalar) -> dict[str, Any]:
+def _value(value: Scalar | None) -> dict[str, bytes | float] | None:
     if isinstance(value, str):
-        return {"text": _text(value)}
-    return {"double" if isinstance(value, float) else "uint64": value}
+        return {"text": _packed(value)}
+    return None if value is None else {"double" if isinstance(value, float) else "uint64": value}
 
 
 def _section(section: Section, launch: Launch) -> dict[str, Any]:
     rows = {name: label for name, label in section.metrics.items() if name in launch.metrics}
     header = {"metrics": _pairs(rows)}
-    return {"identifier": _text(section.identifier), "name": _text(section.name), "header": header}
+    return {"identifier": section.identifier, "name": section.name, "header": header}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    said = {
-        "text": _text(rule.message),
-        "kind": _MESSAGES[rule.kind],
-        "focus": 0,
-        "title": _text(rule.title),
-    }
-    item: dict[str, Any] = {"message": said}
-    if rule.speedup_percent is not None:
-        item["speedup"] = {"kind": _SPEEDUPS[rule.speedup_kind], "percent": rule.speedup_percent}
-    return {
-        "identifier": _text(rule.identifier),
-        "name": _text(rule.name),
-        "body": {"items": [item]},
-        "section": _text(rule.section),
-    }
+    kind = _MESSAGES[rule.kind]
+    said = {"text": rule.message, "kind": kind, "focus": 0, "title": rule.title}
+    gain = {"kind": _SPEEDUPS[rule.speedup_kind], "percent": rule.speedup_percent}
+    item = {"message": said, "speedup": None if rule.speedup_percent is None else gain}
+    whose = {"identifier": rule.identifier, "name": rule.name, "section": rule.section}
+    return whose | {"body": {"items": [item]}}
 
 
-def _nvtx(launch: Launch) -> dict[str, Any]:
-    """The stack of push/pop ranges of the default domain, outermost first."""
-    stack = {"domain": 0, "ranges": [{"name": _text(name)} for name in launch.nvtx]}
-    return {
-        "domains": [{"id": 0, "name": b"<default domain>"}],
-        "threads": [{"id": launch.thread, "stacks": [stack]}],
-        "last": 0,
-    }
+def _pairs(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in texts.items()]
 
 
-def _pairs(texts: Mapping[str, str]) -> list[dict[str, bytes]]:
-    return [{"name": _text(name), "value": _text(value)} for name, value in texts.items()]
+def _bytes(kind: str, **fields: Any) -> bytes:
+    data: bytes = message(kind)(**_packed(fields)).SerializeToString()
+    return data
 
 
-def _text(text: str) -> bytes:
-    """The format wants UTF-8, in which an unpaired surrogate has no place."""
-    return text.encode("utf-8", "replace")
+def _packed(tree: Any) -> Any:
+    """The same with texts as UTF-8, where no unpaired surrogate can stand; tuples have them."""
+    if isinstance(tree, str):
+        return tree.encode("utf-8", "replace")
+    if isinstance(tree, Mapping):
+        return {name: _packed(one) for name, one in tree.items()}
+    return list(map(_packed, tree)) if isinstance(tree, list) else tree

@@ -76,12 +76,7 @@ class Block:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a report; each ``Walk`` begins at its start.
-
-    Raises:
-        InputError: it is no file, or it cannot be opened.
-
-    """
+    """Open a report; ``InputError`` where it is no file or cannot be opened."""
     refuse_unreadable(path)
     try:
         file = path.open("rb")
@@ -92,14 +87,10 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 
 class Walk:
-    """One way through an open report, which holds a block at a time.
+    """One way through an open report from its start, which holds a block at a time.
 
     ``head`` are the bytes before the first block, ``version`` is the format's; compressed reports
-    are unpacked on the way.
-
-    Raises:
-        ContainerError: this is no whole report; so does ``blocks``.
-
+    are unpacked on the way. Like ``blocks`` it raises ``ContainerError`` where bytes are wrong.
     """
 
     def __init__(self, file: io.BufferedReader) -> None:
@@ -198,9 +189,8 @@ class Summary:
 def summarize(file: io.BufferedReader, path: Path) -> Summary:
     """Walk over an open report.
 
-    Raises:
-        ContainerError: it is not whole, holds no results, or its ending hides them from ncu_report.
-
+    ``ContainerError`` where it is not whole, holds no results, or its ending hides them from
+    ncu_report.
     """
     walk = Walk(file)
     summary = Summary(version=walk.version)
@@ -244,12 +234,7 @@ def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def parsed(kind: Any, data: bytes, place: str) -> Any:
-    """The bytes as a message of that class.
-
-    Raises:
-        ContainerError: they are none.
-
-    """
+    """The bytes as a message of that class; ``ContainerError`` where they are none."""
     try:
         return kind.FromString(data)
     except decode_error() as error:

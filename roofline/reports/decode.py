@@ -64,11 +64,7 @@ def launches(
 
     A report whose format is of another version than the known one is read with ncu_report whatever
     ``reader`` says, and its launches have a note of that. ``on_byte`` is called with the place in
-    the file after each launch.
-
-    Raises:
-        InputError: it is no whole report, or holds no kernels, or bytes in it are damaged.
-
+    the file after each launch. What is wrong with a report is an ``InputError``.
     """
     index = 0
     with opened(path) as file:
@@ -191,10 +187,8 @@ class _Metrics(ByName):
 
     def _metric(self, name: str) -> Any:
         raw = self._metrics.get(self._numbers.get(name, -1))
-        if raw is None:
-            return None
         try:
-            return self._parse(raw)
+            return None if raw is None else self._parse(raw)
         except decode_error() as error:
             why = f"bytes of {name} of result {self._index + 1} are damaged"
             raise InputError(f"cannot read all of {self._table.path}", why=why) from error

@@ -25,11 +25,7 @@ def report_or_raise(error: InputError, on_error: OnError | None) -> None:
 def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> list[Path]:
     """Each report that files, folders and glob patterns name, once; sorted within each of these.
 
-    ``on_error`` is told what cannot be looked into; without it the first one raises.
-
-    Raises:
-        InputError: there is no such file, or none in a folder, or none that matches.
-
+    ``on_error`` is told of paths that lead to no report; without it the first one raises.
     """
     found: dict[Path, None] = {}
     for path in paths:

@@ -16,11 +16,7 @@ class NvidiaReport:
     """A report as ncu_report reads it, loaded when something of it is first asked for.
 
     ncu_report keeps all that it has parsed until the process ends, ten times the file's bytes and
-    more.
-
-    Raises:
-        InputError: ncu_report cannot open it; so do all methods.
-
+    more. All methods raise ``InputError`` where it cannot open the file.
     """
 
     def __init__(self, path: Path) -> None:

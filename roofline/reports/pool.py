@@ -66,20 +66,11 @@ def measure_all(
 ) -> Generator[Event, None, None]:
     """Measure the launches of reports, in file order; what cannot be read is told in its place.
 
-    Args:
-        paths: files, folders (searched through for reports) and glob patterns.
-        measure: a function at the top of a module that makes a measurement of a launch and the
-            name of its file.
-        reader: what decodes the reports; see ``launches``.
-        jobs: processes that may read at once where there is much to read; without it as many as
-            there are CPUs, at most eight.
-        on_error: called with each path that leads to no report; without it the first one raises.
-        on_progress: called with (bytes read, bytes in all) as files are done.
-
-    Raises:
-        InputError: a path leads to no report.
-        UsageError: ``jobs`` is no whole number from 1 to 1024.
-
+    ``measure``, a function at the top of a module, makes a measurement of a launch and the name of
+    its file. Where there is much to read, up to ``jobs`` processes read at once (without it as many
+    as there are CPUs, at most eight); ``UsageError`` where it is no whole number from 1 to 1024.
+    ``on_error`` is told of paths that lead to no report (without it the first one raises), and
+    ``on_progress`` of (bytes read, bytes in all) as files are done.
     """
     if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
         raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")

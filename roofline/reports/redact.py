@@ -169,22 +169,18 @@ _UNIX = rb"/(?:home|Users|root|scratch|lustre|gpfs|nfs)(?:/" + _END + rb"|(?![\w
 _SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var|srv|projects?|raid|fsx)/" + _END
 _WINDOWS = rb"[A-Za-z]:[\\/]+Users[\\/]" + _SPACED + _END
 PATHS = re.compile(b"|".join((_UNIX, _SHARED, _WINDOWS)))
-_SEPARATORS = re.compile(rb"[\\/]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_LEAST_PARTS = 3  # /home/ann has no last part that is not a person
-
-
-def last_part(path: bytes) -> bytes:
-    """``/home/ann/src/a.cu`` is ``a.cu``; a person's own folder is ``~``."""
-    parts = [part for part in _SEPARATORS.split(path) if part]
-    if parts and parts[0].endswith(b":"):
-        parts = parts[1:]
-    return parts[-1] if len(parts) >= _LEAST_PARTS else b"~"
 
 
 def without_paths(data: bytes) -> bytes:
-    """The text with every such path cut down to its last part."""
-    return PATHS.sub(lambda match: last_part(match.group()), data)
+    """The text with ``/home/ann/src/a.cu`` cut down to ``a.cu``, a person's own folder to ``~``."""
+
+    def last_part(path: re.Match[bytes]) -> bytes:
+        parts = [part for part in re.split(rb"[\\/]+", path.group()) if part]
+        people = 3 if parts[0].endswith(b":") else 2  # C:\Users\ann, /home/ann
+        return parts[-1] if len(parts) > people else b"~"
+
+    return PATHS.sub(last_part, data)
 
 
 def blank(data: bytes) -> bytes:
@@ -224,8 +220,6 @@ def _looks_like_text(data: bytes) -> bool:
 
 # --- machine code ---------------------------------------------------------------------------------
 
-_NO_BITS = 8  # a section type that takes no room in the file
-
 
 def machine_code(data: bytes) -> bytes | None:
     """Machine code without debug information; ``None`` where it is not an ELF file of 64 bits.
@@ -253,5 +247,6 @@ def _sections(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         name, kind = struct.unpack_from("<II", data, header)
         offset, size = struct.unpack_from("<QQ", data, header + 0x18)
         start = strings + name
-        if kind != _NO_BITS and offset + size <= len(data):
+        no_bits = kind == 8  # it takes no room in the file
+        if not no_bits and offset + size <= len(data):
             yield data[start : data.index(b"\0", start)], offset, size

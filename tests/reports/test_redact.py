@@ -18,7 +18,9 @@ from sample_reports.writer import Launch, Metric, Rule
 from tests import strange, wire
 from tests.shared import NCU, REPORTS
 
-SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*.ncu-rep"))
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted((ROOT / "sample_reports").glob("*.ncu-rep"))
+PAGE = (ROOT / "docs" / "redact.md").read_text(encoding="utf-8")
 
 
 def held(path: Path) -> list[dict[str, Any]]:
@@ -322,3 +324,17 @@ def test_only_a_name_of_a_report_is_taken(tmp_path: Path):
     with pytest.raises(UsageError, match=r"x\.txt is no name for a report"):
         redact(SAMPLES[0], tmp_path / "x.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_the_sentence_of_the_list_and_examples():
+    done = CliRunner().invoke(cli, ["redact", "--help"])
+    assert done.exit_code == 0
+    assert "Copy a report without personal data." in done.stdout
+    assert "roofline redact profile.ncu-rep -o share.ncu-rep" in done.stdout
+    assert "--keep-sass" in PAGE
+
+
+def test_the_page_shows_what_the_command_says(tmp_path: Path):
+    sample = ROOT / "sample_reports" / "h100_copy.ncu-rep"
+    done = CliRunner().invoke(cli, ["redact", str(sample), "-o", str(tmp_path / "s.ncu-rep")])
+    assert all(line in PAGE for line in done.stderr.splitlines()[1:])
