@@ -83,6 +83,13 @@ def summary(path: Path) -> Summary:
         return summarize(file, path)
 
 
+def actions(path: Path) -> list[Any]:
+    """The results of a report as ncu_report, NVIDIA's own reader, gives them."""
+    import ncu_report
+
+    return [action for part in ncu_report.load_report(str(path)) for action in part]
+
+
 def _healthy() -> bytes:
     return report(launch("first"), launch("second"))
 

@@ -26,15 +26,22 @@ PAGE = (ROOT / "docs" / "redact.md").read_text(encoding="utf-8")
 def held(path: Path) -> list[dict[str, Any]]:
     """All that ncu_report gives of each result, in the order of the file."""
     found = []
-    for part in ncu_report.load_report(str(path)):
-        for action in part:
-            state = action.nvtx_state()
-            metrics = {name: _metric(action[name]) for name in action.metric_names()}
-            bases = (action.NameBase_FUNCTION, action.NameBase_DEMANGLED, action.NameBase_MANGLED)
-            names = [action.name(base) for base in bases]
-            ranges = state and [(d, state[d].push_pop_ranges()) for d in state.domains()]
-            found.append({"metrics": metrics, "names": names, "nvtx": repr(ranges)})
+    for action in strange.actions(path):
+        state = action.nvtx_state()
+        metrics = {name: _metric(action[name]) for name in action.metric_names()}
+        bases = (action.NameBase_FUNCTION, action.NameBase_DEMANGLED, action.NameBase_MANGLED)
+        names = [action.name(base) for base in bases]
+        ranges = state and [(d, state[d].push_pop_ranges()) for d in state.domains()]
+        found.append({"metrics": metrics, "names": names, "nvtx": repr(ranges)})
     return found
+
+
+def redacted(folder: Path, data: bytes, *, keep_sass: bool = False) -> tuple[Path, Path]:
+    """Write a report of these bytes and its copy, and give both."""
+    source, out = folder / "in.ncu-rep", folder / "out.ncu-rep"
+    source.write_bytes(data)
+    redact(source, out, keep_sass=keep_sass)
+    return source, out
 
 
 def _metric(metric: ncu_report.IMetric) -> tuple[str, ...]:
@@ -80,21 +87,9 @@ def test_strange_reports_stay_what_they_are(name: str, tmp_path: Path):
 
 # Each secret is where a real report has such a thing.
 SECRETS = (
-    "hostalpha",
-    "192.0.2.77",
-    "userbravo",
-    "argcharlie",
-    "envdelta",
-    "commentecho",
-    "notefoxtrot",
-    "framegolf",
-    "sourcehotel",
-    "codeindia",
-    "ptxjuliett",
-    "futurekilo",
-    "procmike",
-    "machinelima",
-)
+    "hostalpha 192.0.2.77 userbravo argcharlie envdelta commentecho notefoxtrot framegolf "
+    "sourcehotel codeindia ptxjuliett futurekilo procmike machinelima"
+).split()
 
 
 def _system() -> list[bytes]:
@@ -183,11 +178,8 @@ def personal() -> bytes:
 
 @pytest.mark.parametrize("keep_sass", [False, True])
 def test_nothing_personal_is_left(keep_sass: bool, tmp_path: Path):
-    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
-    source.write_bytes(personal())
     assert all(secret.encode() in personal() for secret in SECRETS)
-
-    redact(source, out, keep_sass=keep_sass)
+    _, out = redacted(tmp_path, personal(), keep_sass=keep_sass)
 
     written = out.read_bytes()
     assert [secret for secret in SECRETS if secret.encode() in written] == []
@@ -199,23 +191,19 @@ def test_nothing_personal_is_left(keep_sass: bool, tmp_path: Path):
 
 
 def test_a_path_in_a_rule_and_in_a_range_is_cut(tmp_path: Path):
-    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
     rule = Rule(identifier="R", name="R", message="see @source:/home/ann/p/k.cu:7@", title="T")
     launch = Launch(name="k", rules=(rule,), nvtx=("/home/ann/p/train.py",), metrics={"m": 1.0})
-    source.write_bytes(strange.report(launch))
-    redact(source, out)
+    _, out = redacted(tmp_path, strange.report(launch))
 
-    (action,) = ncu_report.load_report(str(out))[0]
+    (action,) = strange.actions(out)
     (found,) = action.rule_results_as_dicts()
     assert found["rule_message"]["message"] == "see @source:k.cu:7@"
     assert action.nvtx_state()[0].push_pop_ranges() == ("train.py",)
 
 
 def test_instances_stay(tmp_path: Path):
-    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
     mix = Metric(3.0, (("FFMA", 1.0), ("HGMMA.64x256x16.F32.BF16", 2.0)))
-    source.write_bytes(strange.report(Launch(name="k", metrics={"mix": mix})))
-    redact(source, out)
+    source, out = redacted(tmp_path, strange.report(Launch(name="k", metrics={"mix": mix})))
     assert held(out) == held(source)
 
 
@@ -315,9 +303,8 @@ def test_opened_gives_the_same_bytes_compressed_or_not(tmp_path: Path):
     redact(plain, packed)
     redact(plain, tmp_path / "c.ncu-rep")
     with opened(packed) as file, opened(tmp_path / "c.ncu-rep") as same:
-        assert list(Walk(file).blocks(results=True, others=True)) == list(
-            Walk(same).blocks(results=True, others=True)
-        )
+        walks = [list(Walk(one).blocks(results=True, others=True)) for one in (file, same)]
+    assert walks[0] == walks[1]
 
 
 def test_only_a_name_of_a_report_is_taken(tmp_path: Path):

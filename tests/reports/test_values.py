@@ -7,7 +7,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import ncu_report
 import pytest
 
 from roofline.reports import read
@@ -24,9 +23,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-@cache
-def actions(path: Path) -> list[ncu_report.IAction]:
-    return [action for part in ncu_report.load_report(str(path)) for action in part]
+actions = cache(strange.actions)
 
 
 def same(ours: object, theirs: object) -> bool:

@@ -15,10 +15,7 @@ from roofline.reports.fields import Workload
 from sample_reports.writer import Capture, Launch, Metric, Rule, Section, write
 from tests import strange
 from tests.shared import NCU
-
-
-def load(path: Path) -> list[ncu_report.IAction]:
-    return [action for part in ncu_report.load_report(str(path)) for action in part]
+from tests.strange import actions
 
 
 def test_names_and_values_come_back(tmp_path: Path):
@@ -34,7 +31,7 @@ def test_names_and_values_come_back(tmp_path: Path):
             )
         ],
     )
-    (action,) = load(path)
+    (action,) = actions(path)
 
     assert action.name(action.NameBase_FUNCTION) == "gemm"
     assert action.name(action.NameBase_DEMANGLED) == "void gemm<float>(int)"
@@ -58,7 +55,7 @@ def test_every_number_comes_back_exactly(metrics: dict[str, float | int]):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.ncu-rep"
         write(path, [Launch(name="k", metrics=metrics)])
-        (action,) = load(path)
+        (action,) = actions(path)
         assert {name: action[name].value() for name in metrics} == metrics
 
 
@@ -67,7 +64,7 @@ def test_instances_come_back_with_their_correlation_ids(tmp_path: Path):
     opcodes = Metric(30.0, (("FFMA", 10.0), ("HMMA.16816.F32.BF16", 20.0)))
     addresses = Metric(None, ((0x7F00, 1), (0x7F10, 2)))
     write(path, [Launch(name="k", metrics={"opcodes": opcodes, "addresses": addresses})])
-    (action,) = load(path)
+    (action,) = actions(path)
 
     mix, ids = action["opcodes"], action["opcodes"].correlation_ids()
     assert [(ids.as_string(i), mix.as_double(i)) for i in range(2)] == list(opcodes.instances)
@@ -81,7 +78,7 @@ def test_units_come_from_the_chip_alone(tmp_path: Path):
     time = {"gpu__time_duration.sum": 5.0}
     write(path, [Launch(name="known", metrics=chip | time), Launch(name="unknown", metrics=time)])
 
-    assert [a["gpu__time_duration.sum"].unit() for a in load(path)] == ["ns", ""]
+    assert [a["gpu__time_duration.sum"].unit() for a in actions(path)] == ["ns", ""]
 
 
 def test_nvtx_ranges_and_rules_come_back(tmp_path: Path):
@@ -96,7 +93,7 @@ def test_nvtx_ranges_and_rules_come_back(tmp_path: Path):
         speedup_percent=12.5,
     )
     write(path, [Launch(name="k", nvtx=("step", "forward"), rules=(rule,))])
-    (action,) = load(path)
+    (action,) = actions(path)
 
     assert action.nvtx_state()[0].push_pop_ranges() == ("step", "forward")
     (found,) = action.rule_results_as_dicts()
@@ -111,7 +108,7 @@ def test_nvtx_ranges_and_rules_come_back(tmp_path: Path):
 def test_every_workload_comes_back(workload: Workload, kind: int, tmp_path: Path):
     path = tmp_path / "a.ncu-rep"
     write(path, [strange.launch("it", workload=workload)])
-    (action,) = load(path)
+    (action,) = actions(path)
 
     assert action.workload_type() == kind
     assert action["gpu__time_duration.sum"].value() == 1e6
@@ -124,7 +121,7 @@ def test_the_ending_decides_whether_a_report_is_compressed(tmp_path: Path):
     write(packed, launches)
 
     assert packed.stat().st_size < plain.stat().st_size / 4
-    assert load(packed)[0].name(ncu_report.IAction.NameBase_DEMANGLED) == "x" * 20_000
+    assert actions(packed)[0].name(ncu_report.IAction.NameBase_DEMANGLED) == "x" * 20_000
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path):
@@ -135,7 +132,7 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path):
     assert path.read_text() == "mine"
 
     write(path, [strange.launch()], force=True)
-    assert len(load(path)) == 1
+    assert len(actions(path)) == 1
 
 
 needs_ncu = pytest.mark.skipif(NCU is None, reason="ROOFLINE_TEST_NCU names no ncu")
