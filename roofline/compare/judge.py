@@ -54,6 +54,7 @@ def compare(
 
     ``noise`` (0.03 is 3 %) replaces the assumed one; ``shares`` maps a position in BEFORE's groups
     to its (exposed, total) share of the step, 0 to 1.
+
     Captures that do not compare (see ``comparable.REFUSALS``) are a UsageError, as are kernels of
     which none pairs or that a map names and are not there.
     """

@@ -49,18 +49,22 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
     next_work = busy_ratio(pair.before, pair.after, then)
     speedup, tolerance = pair.timing.speedup_low, 1 + pair.timing.noise
     facts = {"speedup": speedup, "unit": unit, "then": then, "now": pair.after.busiest}
-    if verdict.floor_s:
-        most = duration_s / verdict.floor_s
-        judged, code = _at_same_work(work, speedup, most, exceeded=speedup > most * tolerance)
-        claim = note("bound_at_same_work", most=most, unit=unit)
-        reason = note(code, **facts, most=most, work=work)
-        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
-    if verdict.next_floor_s and then:
-        most = duration_s / verdict.next_floor_s
-        judged, code = _relieved(pair, work, next_work, exceeded=speedup > most * tolerance)
-        claim = note("bound_relieved", most=most, unit=unit, then=then)
-        reason = note(code, **facts, most=most, work=next_work)
-        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
+    facts |= {"work": work, "next_work": next_work}
+    floors = {
+        "bound_at_same_work": verdict.floor_s,
+        "bound_relieved": then and verdict.next_floor_s,
+    }
+    for bound, floor_s in floors.items():
+        if floor_s:
+            most = duration_s / floor_s
+            exceeded = speedup > most * tolerance
+            if bound == "bound_relieved":
+                judged, code = _relieved(pair, work, next_work, exceeded=exceeded)
+            else:
+                judged, code = _at_same_work(work, speedup, most, exceeded=exceeded)
+            claim = note(bound, most=most, unit=unit, then=then)
+            reason = note(code, **facts, most=most)
+            yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
 
 
 def _at_same_work(

@@ -144,9 +144,9 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "bound_exceeded": "reached {speedup:times}, beyond that bound",
     "bound_reached": "reached {speedup:times} of {most:times} predicted",
     "bound_not_neared": "held, but only {speedup:times} of {most:times} was reached",
-    "next_work_fell_too": "also {work:work} for {then:the_unit}",
-    "next_work_fell_and_another_is_nearest": "also {work:work} for {then:the_unit}; the nearest "
-    "ceiling now is {now:the_unit}",
+    "next_work_fell_too": "also {next_work:work} for {then:the_unit}",
+    "next_work_fell_and_another_is_nearest": "also {next_work:work} for {then:the_unit}; the "
+    "nearest ceiling now is {now:the_unit}",
     "nearest_but_not_near": "reached {speedup:times}; {then:the_unit} is nearest, but nothing is "
     "near its peak",
     "still_nearest": "the nearest ceiling is still {unit:the_unit}",
