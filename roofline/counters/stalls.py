@@ -23,7 +23,6 @@ _SPELLINGS = (
 _TABLES = tuple((how, {spelling.format(r): r for r in REASONS}) for how, spelling in _SPELLINGS)
 _ALL = frozenset(name for _, names in _TABLES for name in names)
 SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
-_NO_STALLS = ("selected", "not_selected")
 
 
 def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
@@ -51,9 +50,6 @@ def _unknown_samples(metrics: Metrics) -> dict[str, float]:
     beginning = "smsp__pcsamp_warps_issue_stalled_"
     listed = (metrics.text(SAMPLE_GROUP) or "").split(",")
     reasons = {name.strip().removeprefix(beginning) for name in listed if beginning in name}
-    found = {}
-    for reason in sorted(reasons - set(REASONS) - set(_NO_STALLS)):
-        value = metrics.number(beginning + reason)
-        if value is not None:
-            found[reason] = value
-    return found
+    unknown = sorted(reasons - set(REASONS) - {"selected", "not_selected"})
+    values = {reason: metrics.number(beginning + reason) for reason in unknown}
+    return {reason: value for reason, value in values.items() if value is not None}

@@ -11,25 +11,21 @@ from roofline.model import Metrics, Note
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
 _BY_ADDRESS = "inst_executed"
+_ACTIVE = ".avg.pct_of_peak_sustained_active"
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 # Activity that only matrix instructions cause.
-_CERTAIN = (
-    "sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_tensor_op_dmma.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
-)
-_HOPPER_PIPE = (
-    "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active"
-    ".avg.pct_of_peak_sustained_elapsed"
+_CERTAIN = tuple(
+    f"sm__inst_executed_pipe_tensor_op_{kind}{_ACTIVE}" for kind in ("imma", "dmma", "gmma")
 )
 # Activity that HFMA2.MMA causes as well: compilers use it to move constants.
 _LIKELY = (
-    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-    "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
-    "sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_elapsed",
-    _HOPPER_PIPE,
+    f"sm__pipe_tensor_cycles_active{_ELAPSED}",
+    f"sm__pipe_tensor_cycles_active{_ACTIVE}",
+    f"sm__pipe_tensor_op_hmma_cycles_active{_ACTIVE}",
+    f"sm__inst_executed_pipe_tensor{_ACTIVE}",
+    f"sm__inst_executed_pipe_tensor_op_hmma{_ACTIVE}",
+    f"sm__pipe_tc_cycles_active{_ELAPSED}",
+    f"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active{_ELAPSED}",
 )
 # Kernels without matrix instructions show up to 1.2 % in public reports.
 FAINT_PERCENT = 2.0

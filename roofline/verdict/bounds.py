@@ -50,23 +50,17 @@ def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
     found: dict[str, tuple[float, str]] = {}
     if measurement.dram_bytes is not None and report.dram_bytes_per_s:
         percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
-        found["dram"] = (percent, "DRAM bytes")
+        found["dram"] = (percent, "DRAM bytes over time and peak")
     for key, count in measurement.operations.items():
         peak = report.operations_per_s.get(key)
         if peak:
             unit = unit_of_precision(key)
-            what = f"{'tensor' if unit == 'tensor' else key} operations"
+            what = f"{'tensor' if unit == 'tensor' else key} operations over time and peak"
             percent, what = found.get(unit, (0.0, what))
             found[unit] = (percent + 100.0 * count / duration / peak, what)
     return [
-        UnitUse(
-            unit=unit,
-            family=UNITS[unit].family,
-            percent=percent,
-            metric=f"{what} over time and peak",
-            computed=True,
-        )
-        for unit, (percent, what) in found.items()
+        UnitUse(unit=unit, family=UNITS[unit].family, percent=percent, metric=how, computed=True)
+        for unit, (percent, how) in found.items()
     ]
 
 
@@ -80,17 +74,15 @@ class Sides:
     @classmethod
     def of(cls, uses: Sequence[UnitUse]) -> Sides:
         """What a list of utilisations says of both families."""
-        best: dict[Family, float] = {}
-        for use in uses:
-            best[use.family] = max(use.percent, best.get(use.family, use.percent))
         units = {use.unit for use in uses}
-        whole = {
+        sides = {f: [use.percent for use in uses if use.family is f] for f in Family}
+        measured = (
             family
             for family, throughput in _THROUGHPUTS.items()
-            if any(use.metric.startswith(throughput) for use in uses)
-        }
-        by_member = {family for family, needed in _NEEDED.items() if needed <= units}
-        return cls(best=best, measured=frozenset(whole | by_member))
+            if _NEEDED[family] <= units or any(u.metric.startswith(throughput) for u in uses)
+        )
+        best = {family: max(percents) for family, percents in sides.items() if percents}
+        return cls(best=best, measured=frozenset(measured))
 
     @property
     def complete(self) -> bool:
