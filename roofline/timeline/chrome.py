@@ -10,8 +10,7 @@ import gzip
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -64,6 +63,10 @@ _CALLS_ONLY = (
     "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) held CUPTI, "
     "or the records fell outside of the recorded window"
 )
+AMD = {
+    "why": "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",
+    "hint": "rocprof-compute for AMD GPUs",
+}
 
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
@@ -75,34 +78,25 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     )
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    with gzip.open(path) if packed else path.open("rb") as source, _no_garbage_collection():
-        scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
-        for piece in scan.pieces():
-            found.take(piece)
+    # Millions of short-lived values make no cycles, and looking for some takes half the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with gzip.open(path) if packed else path.open("rb") as source:
+            scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
+            for piece in scan.pieces():
+                found.take(piece)
+    finally:
+        if collecting:
+            gc.enable()
     if found.dispatched or _is_amd(found.names, scan.metadata):
-        raise InputError(
-            f"{path.name} cannot be used",
-            why="it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",
-            hint="rocprof-compute for AMD GPUs",
-        )
+        raise InputError(f"{path.name} cannot be used", **AMD)
     if not found.seen["kernels"]:
         why, hint = _why_no_kernels(scan, found.seen)
         raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)
     if step is not None and not found.ranges and not scan.truncated:
         raise no_such_step(path.name, step, found.is_step)
     return _timeline(path.name, found, scan)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Millions of short-lived values make no cycles, and looking for some takes half the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _is_amd(calls: Iterable[Any], metadata: Mapping[str, Any]) -> bool:

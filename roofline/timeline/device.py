@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roofline.timeline.events import Events, Identity, Integers, Mask, Timeline, Work
+from roofline.timeline.events import Events, Identity, Integers, Interner, Mask, Timeline
 from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
 from roofline.timeline.occupancy import COMPUTE, Kinds, Occupancy, sweep
 from roofline.timeline.steps import (
@@ -39,9 +39,8 @@ class Groups:
     @classmethod
     def make(cls, identities: Sequence[Identity], kind: Kinds, *, by_name: bool) -> Groups:
         """Equal identities, or those of one name, are one group; ``kind`` is that of each."""
-        places: dict[tuple[Work, str] | Identity, int] = {}
-        keys = [(i.work, i.name) if by_name else i for i in identities]
-        of = [places.setdefault(key, len(places)) for key in keys]
+        places = Interner()
+        of = [places[(i.work, i.name) if by_name else i] for i in identities]
         groups: list[Identity] = []
         for identity, place in zip(identities, of, strict=True):
             if place == len(groups):
@@ -93,9 +92,9 @@ class DeviceEvents:
 
         Grids may differ from step to step where the shape of the data does: see ``same_grids``.
         """
-        names: dict[str, int] = {}
-        name_of = [names.setdefault(i.name, len(names)) for i in self.timeline.identities]
-        return self._equal_steps(np.array(name_of)[self.events.identity])
+        names = Interner()
+        name_of = np.array([names[i.name] for i in self.timeline.identities])
+        return self._equal_steps(name_of[self.events.identity])
 
     @property
     def same_grids(self) -> bool | None:
@@ -193,13 +192,7 @@ def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str |
 
 
 def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> DeviceEvents:
-    """The events of device ``index``.
-
-    Raises:
-        InputError: nothing ran in the window asked for.
-        UsageError: no step is left.
-
-    """
+    """The events of device ``index``; refused where no step is left or nothing ran in a window."""
     here = timeline.events.device == index
     events = timeline.events if here.all() else timeline.events.where(here)
     own = len(groups.identities) == len(groups.of)  # each identity is a group: no column more
@@ -209,9 +202,8 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
     if ranges:
         windows = leave_out(step_windows(events, ranges, kind == COMPUTE), criteria.keep)
     else:
-        start, end = (
-            None if t is None else t + timeline.origin for t in (criteria.start, criteria.end)
-        )
+        asked = (criteria.start, criteria.end)
+        start, end = (None if t is None else t + timeline.origin for t in asked)
         windows = [whole_window(events, start, end)]
     return DeviceEvents(
         timeline=timeline,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from roofline.kernel_names import base_name as base_of
 from roofline.kernel_names import comparable
-from roofline.model import Analysis, Dim3, Group, Measurement, Result
+from roofline.model import Analysis, Group, Measurement, Result
 from roofline.timeline.model import Bounds, KernelShare, Selection, speedup_bound
 
 
@@ -84,10 +84,9 @@ def _saved(result: Result, share: KernelShare) -> Bounds:
 
 
 def share_of(selection: Selection, profiled: Measurement) -> KernelShare | None:
-    """The kernel of a timeline that a profiled launch is an instance of.
+    """The kernel of which a profiled launch is an instance, ``None`` where none or several fit.
 
-    ``None`` where there is none, or where several could be meant (instantiations of one template
-    with the same grid and block whose names cannot be told apart).
+    Several: instantiations of one template at one grid and block whose names tell nothing.
     """
     found = candidates(selection, profiled)
     return found[0] if len(found) == 1 else None
@@ -103,15 +102,12 @@ def candidates(selection: Selection, profiled: Measurement) -> list[KernelShare]
         k
         for k in (*device.kernels, *device.apart)
         if k.base_name in (profiled.name, base_of(name))
-        and _same(k.grid, profiled.grid)
-        and _same(k.block, profiled.block)
+        and all(
+            None in sizes or sizes[0] == sizes[1]  # sizes that a timeline does not say fit any
+            for sizes in ((k.grid, profiled.grid), (k.block, profiled.block))
+        )
     ]
     for spelled in (str, comparable):
         if exact := [k for k in alike if spelled(k.name) == spelled(name)]:
             return exact
     return alike
-
-
-def _same(one: Dim3 | None, other: Dim3 | None) -> bool:
-    """Sizes that a timeline does not say fit any."""
-    return one is None or other is None or one == other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from roofline.errors import InputError
 from roofline.files import refuse_unreadable, unreadable
 from roofline.patterns import compiled
-from roofline.timeline.chrome import read_chrome
+from roofline.timeline.chrome import AMD, read_chrome
 from roofline.timeline.events import Timeline, no_such_step
 from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 
@@ -19,7 +18,6 @@ _ACCEPTED = (
     "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
     "(.json, .json.gz)"
 )
-_AMD = "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only"
 _PROTON = "it is a Triton Proton summary, which has no timeline"
 
 # What a file begins with (or holds near its beginning) -> what it is and what to do instead.
@@ -28,7 +26,7 @@ _REFUSALS = (
     (rb"\A\x89HDF", "it is an HDF5 export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\A(PAR1|ARROW1)", "it is a table export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\APK\x03\x04", "it is an archive", "unpack it and select from the trace in it"),
-    (rb'"rocprofiler-sdk-tool"', _AMD, "rocprof-compute for AMD GPUs"),
+    (rb'"rocprofiler-sdk-tool"', AMD["why"], AMD["hint"]),
     (rb'\A\s*\[\s*\{\s*"(children|frame)"', _PROTON, "torch.profiler or nsys profile instead"),
 )  # fmt: skip
 
@@ -71,9 +69,9 @@ def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Ti
     if is_report or head.startswith(b"SQLite format 3\0"):
         from roofline.timeline.nsys import read_report, read_sqlite  # sqlite3 is slow to import
 
-        return (
-            read_report(path, step=step, nsys=nsys) if is_report else read_sqlite(path, step=step)
-        )
+        if is_report:
+            return read_report(path, step=step, nsys=nsys)
+        return read_sqlite(path, step=step)
     for pattern, why, hint in _REFUSALS:
         if re.search(pattern, head):
             hint = hint.format(name=path.name)
@@ -101,10 +99,6 @@ def _head(path: Path) -> bytes:
     if head[:2] != b"\x1f\x8b":
         return head
     try:
-        with gzip.open(path) as file:
-            return file.read(_HEAD)
-    except (OSError, EOFError, zlib.error):  # cut short: what is there is enough
-        try:
-            return zlib.decompressobj(31).decompress(head)
-        except zlib.error:
-            return b""
+        return zlib.decompressobj(31).decompress(head, _HEAD)
+    except zlib.error:
+        return b""

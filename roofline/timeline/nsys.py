@@ -138,9 +138,12 @@ class _Export:
         graphs = self._graphs()
         ranges = tuple(self._ranges(step))
         if step is not None and not ranges:
-            raise no_such_step(self.name, step, self._names_of_ranges())
+            found = self._ask(RANGES, f"DISTINCT {self._text}", f"WHERE {_IS_RANGE}")
+            raise no_such_step(self.name, step, {name for (name,) in found if name})
         calls, keys = self._calls()
         identities, events, untimed = self._events(calls, keys)
+        texts = self._strings(np.unique(calls.name).tolist())
+        names = {i: harmless(_VERSION.sub("", name or "")) for i, name in texts.items()}
         said = self._ask("DIAGNOSTIC_EVENT", "1", "WHERE text LIKE 'Not all CUDA events%' LIMIT 1")
         lost = [Note(code="events_lost") for _ in said]
         return Timeline(
@@ -149,7 +152,7 @@ class _Export:
             identities=identities,
             events=events,
             calls=calls,
-            call_names=self._call_names(calls),
+            call_names=names,
             ranges=ranges,
             devices=self._devices(),
             from_start=self._from_start(keys),
@@ -231,10 +234,6 @@ class _Export:
         lasted += start
         return Calls.of(start, lasted, thread, name, order=order), keys
 
-    def _call_names(self, calls: Calls) -> dict[int, str]:
-        found = self._strings(np.unique(calls.name).tolist())
-        return {i: harmless(_VERSION.sub("", name or "")) for i, name in found.items()}
-
     def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events, int]:
         """What ran, and how many events were left out because their times cannot be."""
         parts: list[list[Integers]] = []
@@ -250,7 +249,9 @@ class _Export:
             start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
         launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
         key >>= 32  # the process; in place, for a column more is memory
-        device = self._physical_device(lasted & 0xFF, key)
+        device = lasted & 0xFF  # an ordinal, which each process may count in its own way
+        for pid, ordinal, index in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
+            device[(lasted & 0xFF == ordinal) & (key == pid)] = index
         lasted >>= 8
         lasted += start
         events = Events.of(start, lasted, device, which, *launches, key)
@@ -308,10 +309,6 @@ class _Export:
                     nvtx=_name_for_ncu(match, domains.get(where) if where else None),
                 )
 
-    def _names_of_ranges(self) -> set[str]:
-        names = self._ask(RANGES, f"DISTINCT {self._text}", f"WHERE {_IS_RANGE}")
-        return {name for (name,) in names if name}
-
     @property
     def _text(self) -> str:
         """How the name of a range is asked for."""
@@ -334,13 +331,6 @@ class _Export:
             )
             for index, name, major, minor, sms, memory in self._ask("TARGET_INFO_GPU", columns)
         }
-
-    def _physical_device(self, device: Integers, pid: Integers) -> Integers:
-        """GPU indices for CUDA ordinals, which each process may count in its own way."""
-        found = device.copy()
-        for process, ordinal, index in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
-            found[(device == ordinal) & (pid == process)] = index
-        return found
 
     def _from_start(self, keys: Integers) -> bool:
         """Whether launches were recorded from the start of the process.

@@ -65,12 +65,7 @@ def looks_like_csv(head: str) -> bool:
 
 
 def read_csv(path: Path) -> Timeline:
-    """Read a kernel summary (sums only, no wall time) or a GPU trace.
-
-    Raises:
-        InputError: no such table in it, or no kernels.
-
-    """
+    """Read a kernel summary (sums only, no wall time) or a GPU trace."""
     lines = path.read_text("utf-8-sig", errors="replace").splitlines()
     for wanted, build in ((_TRACE, _trace), (_SUMMARY, _summary)):
         if rows := list(_table(lines, wanted)):

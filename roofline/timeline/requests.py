@@ -13,7 +13,7 @@ import numpy as np
 
 from roofline.model import Note
 from roofline.timeline.device import DeviceEvents
-from roofline.timeline.events import Integers, Mask, Work
+from roofline.timeline.events import Integers, Mask
 from roofline.timeline.model import Basis, KernelShare, ProfileRequest
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
@@ -139,10 +139,9 @@ def _request(scope: _Scope, kernels: Sequence[KernelShare]) -> ProfileRequest | 
     identities = scope.part.timeline.identities
     names = tuple(dict.fromkeys(k.base_name for k in kernels))
     place = {(k.name, k.grid, k.block): i for i, k in enumerate(kernels)}
+    # Launches are of kernels, so a copy of the same name does not matter.
     which = [
         place.get((i.name, i.grid, i.block), place.get((i.name, None, None), _OTHER))
-        if i.work is Work.KERNEL
-        else _OTHER
         for i in identities
     ]
     hits = np.array([i.base_name in names for i in identities])[scope.identity]
@@ -180,19 +179,17 @@ def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
     Of several the middle one: the first launches of a process are the least like the others.
     Other launches are _OTHER or _BARRED.
     """
-    best: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     last_seen = [-1] * kinds
     barrier = -1
     for position, kind in enumerate(sequence):
         if kind == _BARRED:
             barrier = position
-        if kind < 0:
-            continue
-        last_seen[kind] = position
-        first = min(last_seen)
-        length = position - first + 1
-        if first > barrier and (not best or length <= best[0][1]):
-            if best and length < best[0][1]:
-                best.clear()
-            best.append((first, length))
+        elif kind != _OTHER:
+            last_seen[kind] = position
+            first = min(last_seen)
+            if first > barrier:
+                found.append((first, position - first + 1))
+    shortest = min((length for _, length in found), default=0)
+    best = [f for f in found if f[1] == shortest]
     return best[len(best) // 2] if best else None

@@ -207,11 +207,8 @@ def _shares(
 def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[TimelineDevice]:
     """Every device that ran kernels, by the sums of their times: a summary or a truncated trace.
 
-    Nothing is known of the wall time, so kernels are chosen by their share of kernel time.
-
-    Raises:
-        InputError: a device or a stretch of time is asked for that is not known.
-
+    Nothing is known of the wall time, so kernels are chosen by their share of kernel time, and no
+    stretch of it can be asked for.
     """
     if timeline.totals and (criteria.device is not None or criteria.window):
         raise InputError(

@@ -52,11 +52,7 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
 
 
 def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) -> Integers:
-    """For each event the place of its step in ``windows``, -1 for none.
-
-    The step is the one in which it was launched; where that is not known, the one in which it
-    started to run.
-    """
+    """For each event the place in ``windows`` where it was launched or, unknown, started; or -1."""
     started = _place(events.start, windows)
     if not ranges:
         return started
@@ -100,13 +96,7 @@ def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integ
 
 
 def whole_window(events: Events, start: int | None, end: int | None) -> Window:
-    """From the first event to the last, or what was asked for.
-
-    Raises:
-        UsageError: the end is not after the start.
-        InputError: nothing ran in between.
-
-    """
+    """From the first event to the last, or what was asked for; refused where nothing ran in it."""
     first = int(events.start.min()) if start is None else start
     last = int(events.end.max()) if end is None else end
     if start is not None and end is not None and end <= start:
@@ -117,12 +107,7 @@ def whole_window(events: Events, start: int | None, end: int | None) -> Window:
 
 
 def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
-    """Mark the windows that are not used: by default the first and the last of three or more.
-
-    Raises:
-        UsageError: none is left.
-
-    """
+    """Mark what is not used, by default the first and last of three or more; refuse none left."""
     last = len(windows)
     why: dict[int, LeftOut] = {}
     if isinstance(keep, tuple):

@@ -7,6 +7,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from roofline.timeline.model import Selection, Use
+
 PID = 100
 
 
@@ -72,6 +74,12 @@ def write(folder: Path, content: bytes, name: str = "trace.json") -> Path:
     path = folder / name
     path.write_bytes(content)
     return path
+
+
+def used(selection: Selection) -> Use:
+    """How the selected device was used, where that is known."""
+    assert selection.selected.use is not None
+    return selection.selected.use
 
 
 STRINGS = "CREATE TABLE StringIds (id INTEGER, value TEXT)"

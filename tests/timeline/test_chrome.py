@@ -14,7 +14,7 @@ from roofline.timeline import select
 from roofline.timeline.chrome_scan import decode_leniently
 from roofline.timeline.events import Timeline, Work
 from roofline.timeline.load import load_timeline
-from tests.timeline.made import PID, call, copy, kernel, launched, step, trace, write
+from tests.timeline.made import PID, call, copy, kernel, launched, step, trace, used, write
 
 
 def read(folder: Path, *events: Any, name: str = "trace.json", **keys: Any) -> Timeline:
@@ -205,9 +205,7 @@ def test_times_that_cannot_be_are_left_out_and_said(tmp_path: Path, odd: dict[st
     assert len(timeline.events) == 1
     (note,) = [n for n in timeline.notes if n.code == "no_valid_time"]
     assert "1 of 2 GPU events" in note_text(note)
-    use = select(timeline).selected.use
-    assert use is not None
-    assert use.wall_s == pytest.approx(90e-6)
+    assert used(select(timeline)).wall_s == pytest.approx(90e-6)
 
 
 def test_no_duration_is_none_and_0_is_one(tmp_path: Path):

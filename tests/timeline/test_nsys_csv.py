@@ -8,6 +8,7 @@ from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
 from roofline.timeline.events import Timeline
 from roofline.timeline.model import Apart
+from tests.timeline.made import used
 
 NEW = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
 OLD = NEW.replace(",Name", ",GridXYZ,BlockXYZ,Name")
@@ -72,9 +73,8 @@ def test_the_unit_is_in_the_header(tmp_path: Path, unit: str, text: str, seconds
 
 def test_quoted_headers(tmp_path: Path):
     header = ",".join(f'"{c}"' for c in NEW.split(","))
-    assert (
-        read(tmp_path, header, '"100.0","5","1","1","1","1","1","0","k"').totals[0].instances == 1
-    )
+    timeline = read(tmp_path, header, '"100.0","5","1","1","1","1","1","0","k"')
+    assert timeline.totals[0].instances == 1
 
 
 def test_a_gpu_trace_is_a_timeline(tmp_path: Path):
@@ -90,8 +90,7 @@ def test_a_gpu_trace_is_a_timeline(tmp_path: Path):
     assert timeline.events.device.tolist() == [2, 2]
     assert timeline.devices[2].name == "NVIDIA A100"
     # 200 ns of kernel, 100 of copy, 100 idle: 400 in all.
-    use = select(timeline).selected.use
-    assert use is not None
+    use = used(select(timeline))
     assert (use.kernel_share, use.idle_s) == (0.5, pytest.approx(100e-9))
 
 

@@ -14,6 +14,7 @@ from roofline.analysis import analyze
 from roofline.timeline import load_timeline, select
 from roofline.timeline.join import join
 from sample_reports import timeline
+from tests.timeline.made import used
 
 FOLDER = Path(timeline.__file__).parent
 SAMPLE = FOLDER / timeline.FILE
@@ -49,7 +50,5 @@ def test_the_all_reduce_runs_long_and_shows_little():
     # 9 ms in each of four steps, under kernels with gaps of 1.5 us between them.
     selection = select(load_timeline(SAMPLE))
     (reduce,) = [k for k in selection.selected.apart if k.apart == "communication"]
-    use = selection.selected.use
-    assert use is not None
-    assert reduce.wall_share == pytest.approx(4 * 9e-3 / use.wall_s)
+    assert reduce.wall_share == pytest.approx(4 * 9e-3 / used(selection).wall_s)
     assert 0 < (reduce.exposed_share or 0) < 0.01

@@ -14,9 +14,9 @@ from roofline.render.selection import bounds, gaps
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
 from roofline.timeline.join import share_of
-from roofline.timeline.model import Apart, Criteria, First, Selection, Use
+from roofline.timeline.model import Apart, Criteria, First, Selection
 from tests.makers import measurement
-from tests.timeline.made import call, copy, kernel, launched, step, trace, write
+from tests.timeline.made import call, copy, kernel, launched, step, trace, used, write
 
 SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
@@ -24,11 +24,6 @@ SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max
 def chosen(folder: Path, *events: Any, step: str | None = None, **wanted: Any) -> Selection:
     timeline = load_timeline(write(folder, trace(*events)), step=step)
     return select(timeline, Criteria(**wanted))
-
-
-def used(selection: Selection) -> Use:
-    assert selection.selected.use is not None
-    return selection.selected.use
 
 
 def us(seconds: float | None) -> float:

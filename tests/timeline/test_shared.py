@@ -11,6 +11,7 @@ from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Criteria, First, Selection
 from tests.shared import SHARED
+from tests.timeline.made import used
 
 FOLDER = None if SHARED is None else SHARED / "timelines"
 FILES = sorted(p for p in FOLDER.iterdir() if p.suffix != ".md") if FOLDER else []
@@ -47,9 +48,8 @@ def test_every_file_is_read_or_refused_with_the_reason(path: Path):
 
 def test_holistic_trace_analysis_agrees():
     # Its temporal breakdown of the first four steps, in us.
-    device = found("hta_v100_2gpu_ddp", keep=(1, 4)).selected
-    use = device.use
-    assert use is not None
+    selection = found("hta_v100_2gpu_ddp", keep=(1, 4))
+    device, use = selection.selected, used(selection)
     assert device.span_s == pytest.approx(1.396669, rel=1e-3)
     assert device.span_idle_s == pytest.approx(0.643612, rel=1e-3)
     assert use.compute_s == pytest.approx(0.496485, rel=1e-3)
@@ -65,11 +65,10 @@ def test_the_last_step_of_the_ddp_trace_is_left_out():
 
 def test_gaps_are_worth_more_than_what_ncu_can_help_on_ddp():
     # Idle 46.5 % of the wall time, compute kernels 35.3 %.
-    device = found("hta_v100_2gpu_ddp").selected
-    assert device.first is First.GAPS
-    assert device.use is not None
-    assert device.use.without_gaps_at_most == pytest.approx(1.87, abs=0.01)
-    assert device.use.without_compute_at_most == pytest.approx(1.55, abs=0.01)
+    selection = found("hta_v100_2gpu_ddp")
+    assert selection.selected.first is First.GAPS
+    assert used(selection).without_gaps_at_most == pytest.approx(1.87, abs=0.01)
+    assert used(selection).without_compute_at_most == pytest.approx(1.55, abs=0.01)
 
 
 def test_an_all_reduce_that_hardly_shows():
@@ -81,17 +80,13 @@ def test_an_all_reduce_that_hardly_shows():
 
 
 def test_a_step_that_is_mostly_gaps():
-    device = found("tracelens_h100_vit").selected
-    use = device.use
-    assert use is not None
-    assert use.kernel_share == pytest.approx(0.16, abs=0.01)
-    assert device.first is First.GAPS
+    selection = found("tracelens_h100_vit")
+    assert used(selection).kernel_share == pytest.approx(0.16, abs=0.01)
+    assert selection.selected.first is First.GAPS
 
 
 def test_a_step_that_is_mostly_kernels():
-    use = found("tracelens_h100_qwen").selected.use
-    assert use is not None
-    assert use.kernel_share == pytest.approx(0.92, abs=0.01)
+    assert used(found("tracelens_h100_qwen")).kernel_share == pytest.approx(0.92, abs=0.01)
 
 
 def test_two_processes_on_two_gpus_are_kept_apart():
