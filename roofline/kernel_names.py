@@ -144,7 +144,7 @@ _DEEPEST = 24  # levels of template arguments that are taken apart; what is deep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelName:
+class Signature:
     """A C++ signature taken apart, without its return type.
 
     A name that is no signature (mangled, Triton's, cut off) is all ``base``, as far as it goes.
@@ -163,14 +163,14 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
-def parse(name: str) -> KernelName:
+def parse(name: str) -> Signature:
     """Take a signature apart; never fails."""
     text = name.strip()
     closing = _brackets(text)
     start, end, parameters = _extent(text, closing)
     *scopes, last = _split(text, closing, start, end, "::")
     head, arguments, tail = _template(text, closing, *last)
-    return KernelName(
+    return Signature(
         full=text[start:end],
         namespaces=tuple(_scope(text, closing, *scope) for scope in scopes),
         base=head + tail or text[start:end],
