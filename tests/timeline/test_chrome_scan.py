@@ -52,20 +52,32 @@ def test_keys_after_the_events_are_kept():
     assert found.metadata == {"traceName": "t", "other": [{"a": 1}, {"b": 2}]}
 
 
-@DECODERS
-def test_a_bare_list_is_a_trace():
-    events, found = scan(b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"}]')
+TWO = b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"}'
 
-    assert [e.name for e in events] == ["a", "b"]
+
+@DECODERS
+@pytest.mark.parametrize(
+    ("content", "names", "truncated", "dropped"),
+    [
+        pytest.param(TWO + b"]", "ab", False, 0, id="a bare list is a trace"),
+        pytest.param(TWO + b",\n]", "ab", False, 0, id="a comma too many is let through"),
+        pytest.param(TWO, "ab", False, 0, id="a bare list may lack its end"),
+        pytest.param(TWO + b", ", "ab", False, 0, id="and end in a comma"),
+        pytest.param(TWO + b', {"ph": "X", "na', "ab", True, 1, id="but not in an event"),
+        pytest.param(b'{"traceEvents": []}', "", False, 0, id="an empty list is not truncated"),
+        pytest.param(
+            TWO + b', {"ph": "X", "name": "c"d"}, {"ph": "X", "name": "e"}]',
+            *("abe", False, 1),
+            id="an unreadable event costs only itself",
+        ),
+    ],
+)
+def test_how_a_list_ends(content: bytes, names: str, truncated: bool, dropped: int):
+    events, found = scan(content)
+
+    assert [e.name for e in events] == list(names)
     assert found.found
-
-
-@DECODERS
-def test_an_empty_list_is_not_truncated():
-    events, found = scan(b'{"traceEvents": []}')
-
-    assert events == []
-    assert not found.truncated
+    assert (found.truncated, found.dropped) == (truncated, dropped)
 
 
 @DECODERS
@@ -114,17 +126,6 @@ def test_a_cut_between_events_is_noticed():
 
 @DECODERS
 @pytest.mark.parametrize(
-    ("end", "truncated"), [(b"", False), (b", ", False), (b', {"ph": "X", "na', True)]
-)
-def test_a_bare_list_may_lack_its_end(end: bytes, truncated: bool):
-    events, found = scan(b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"}' + end)
-
-    assert [e.name for e in events] == ["a", "b"]
-    assert found.truncated is truncated
-
-
-@DECODERS
-@pytest.mark.parametrize(
     ("bad", "name"),
     [
         (b'"name": "a\x01b"', "a\x01b"),  # control character
@@ -140,26 +141,6 @@ def test_dirty_events_are_read(bad: bytes, name: str):
 
     assert [e.name for e in events] == ["first", name, "last"]
     assert not found.dropped
-
-
-@DECODERS
-def test_an_unreadable_event_costs_only_itself():
-    content = (
-        b'[{"ph": "X", "name": "first"}, {"ph": "X", "name": "a"b"}, {"ph": "X", "name": "last"}]'
-    )
-
-    events, found = scan(content)
-
-    assert [e.name for e in events] == ["first", "last"]
-    assert found.dropped == 1
-
-
-@DECODERS
-def test_a_comma_too_many_is_let_through():
-    events, found = scan(b'[{"ph": "X", "name": "a"}, {"ph": "X", "name": "b"},\n]')
-
-    assert [e.name for e in events] == ["a", "b"]
-    assert not found.truncated
 
 
 def test_both_decoders_see_the_same_event():

@@ -64,22 +64,18 @@ def report(tmp_path: Path) -> Path:
     return write(tmp_path, b"closed format", "run.nsys-rep")
 
 
-def test_a_report_is_exported_by_nsys(tmp_path: Path, report: Path):
+@pytest.mark.parametrize("on_path", [False, True])
+def test_a_report_is_exported_by_nsys(
+    tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch, on_path: bool
+):
     made = Export(tmp_path / "made.sqlite", KERNELS)
     made.kernel("k", 1, 2)
     nsys = fake_nsys(tmp_path, f"shutil.copy({str(made.done())!r}, out)\n")
-    timeline = load_timeline(report, nsys=nsys)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}" if on_path else "")
+    timeline = load_timeline(report, nsys=None if on_path else nsys)
 
     assert timeline.file == "run.nsys-rep"
     assert len(timeline.events) == 1
-
-
-def test_nsys_is_found_on_path(tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch):
-    made = Export(tmp_path / "made.sqlite", KERNELS)
-    made.kernel("k", 1, 2)
-    fake_nsys(tmp_path, f"shutil.copy({str(made.done())!r}, out)\n")
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert len(load_timeline(report).events) == 1
 
 
 @pytest.mark.parametrize(
