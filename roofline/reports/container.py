@@ -197,6 +197,8 @@ def summarize(file: io.BufferedReader, path: Path) -> Summary:
     for block in walk.blocks():
         summary.found += len(block.kinds)
         summary.names += map(decoded, block.message.strings.text)
+        if not block.message.HasField("session"):
+            continue
         session = block.message.session
         summary.comment = summary.comment or decoded(session.comment)
         summary.versions |= {decoded(v.name): decoded(v.value) for v in session.versions}

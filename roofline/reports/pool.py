@@ -115,14 +115,11 @@ _Answer = tuple[str | None, bytes, InputError | None]
 
 
 def _read(path: Path, *, measure: Measure, reader: Reader) -> _Answer:
-    origin, measurements, error = None, [], None
-    for event in _events(path, measure, reader):
-        if isinstance(event, Refused):
-            error = event.error
-        else:
-            origin = event.origin
-            measurements.append(event.measurement)
-    return origin, msgspec.msgpack.encode(measurements), error
+    events = list(_events(path, measure, reader))
+    measured = [event for event in events if isinstance(event, Measured)]
+    packed = msgspec.msgpack.encode([event.measurement for event in measured])
+    error = next((event.error for event in events if isinstance(event, Refused)), None)
+    return measured[0].origin if measured else None, packed, error
 
 
 def _unpacked(path: Path, answer: _Answer) -> Iterator[Event]:
