@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from roofline.capture.doctor import DoctorCheck, Situation, Status, cuda_of, exa
 from roofline.capture.failures import NcuFailedError, failed
 from roofline.capture.machine import Gpu, Machine
 from roofline.capture.request import Ncu, Version
-from tests.capture.conftest import Fake
 
 GOOD = Machine(
     gpus=(Gpu(index=0, name="NVIDIA H100", capability="9.0"),),
@@ -145,26 +143,3 @@ def test_processes_that_run(tmp_path: Path) -> None:
         (tmp_path / "proc" / number).mkdir(parents=True)
         (tmp_path / "proc" / number / "comm").write_text(name + "\n")
     assert running(tmp_path) == ("dcgm-exporter", "init")
-
-
-def test_command(fake: Fake) -> None:
-    fake.program("nvidia-smi", f'[ $# -gt 0 ] && echo "{"0, NVIDIA H100, 9.0, 550.1, Disabled"}"')
-
-    done = fake.run("doctor")
-
-    assert "pass  NVIDIA H100 (compute capability 9.0), driver 550.1" in done.stdout
-    assert "pass  ncu knows this GPU" in done.stdout
-    assert done.stderr == ""
-
-
-def test_command_as_json_without_a_gpu(fake: Fake) -> None:
-    fake.gpu()
-
-    done = fake.run("doctor", "--json")
-
-    document = json.loads(done.stdout)
-    assert document["schema"] == "roofline.doctor/1"
-    assert document["can_profile"] is (done.returncode == 0)
-    if not Path("/proc/driver/nvidia/version").exists():
-        assert done.returncode == 4
-        assert document["checks"][0]["status"] == "fail"

@@ -28,7 +28,7 @@ from roofline.cli.options import (
 )
 from roofline.errors import UsageError
 from roofline.view import Choice
-from tests.cli.running import ROOT, SAMPLE, run
+from tests.e2e.running import ROOT, SAMPLE, run
 
 
 def every_command() -> Iterator[tuple[str, Command]]:

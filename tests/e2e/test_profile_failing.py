@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sample_reports.writer import write
-from tests.capture.conftest import PROFILED, Fake, launch
+from tests.e2e.fake import PROFILED, Fake, launch
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"NVR\0"], ids=["empty", "junk", "cut"])

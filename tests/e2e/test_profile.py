@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from tests.capture.conftest import Fake
+from tests.e2e.fake import Fake
 
 
 def test_works_as_in_the_readme(fake: Fake) -> None:

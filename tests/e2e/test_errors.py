@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import roofline
 from roofline.cli import cli
 from roofline.errors import UsageError
-from tests.cli.running import ROOFLINE, ROOT, SAMPLE, run, shell
+from tests.e2e.running import ROOFLINE, ROOT, SAMPLE, run, shell
 
 # One for each way to stdout: click's help, chunks of text, a document, lines.
 COMMANDS = ["--help", "analyze $1", "analyze $1 --json", "specs list", "profile --dry-run ./app"]

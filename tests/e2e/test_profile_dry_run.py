@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.capture.conftest import Fake
+from tests.e2e.fake import Fake
 
 
 def test_dry_run_runs_nothing_but_version(fake: Fake) -> None:

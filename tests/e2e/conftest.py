@@ -1,4 +1,4 @@
-"""A folder that somebody without rights can get to."""
+"""A fake ncu, and a folder that somebody without rights can get to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.fake import Fake
+
 
 @pytest.fixture
 def open_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -19,3 +21,8 @@ def open_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "configuration"))
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    return Fake(tmp_path)

@@ -12,7 +12,7 @@ import roofline
 from roofline.cli import COMMANDS, cli, output
 from roofline.cli.output import Output
 from sample_reports.writer import Launch
-from tests.cli.reports import kernel, report
+from tests.e2e.reports import kernel, report
 from tests.shared import REPORTS
 
 

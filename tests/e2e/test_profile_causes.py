@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from roofline.capture.failures import catalogue
-from tests.capture.conftest import PROFILED, Fake
 from tests.capture.test_failures import COUNTERS, DEVICE, ERROR, EXIT, NONE
+from tests.e2e.fake import PROFILED, Fake
 
 # By cause: what ncu prints to its log, and the codes that it may become (the place of the test
 # decides which permission it is).

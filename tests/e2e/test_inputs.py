@@ -15,8 +15,8 @@ import roofline
 from roofline.errors import InputError, RooflineWarning
 from roofline.specs import load
 from tests import wire
-from tests.cli.reports import kernel, report
-from tests.cli.running import ROOT, SAMPLE, run, shell, without_rights
+from tests.e2e.reports import kernel, report
+from tests.e2e.running import ROOT, SAMPLE, run, shell, without_rights
 
 
 def test_a_file_and_a_folder_without_permission_do_not_hide_the_others(open_path: Path):

@@ -17,8 +17,8 @@ from roofline.cli.profile_run import Run, exit_code, read, request_for
 from roofline.errors import CaptureError, ProgramError
 from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest
 from sample_reports.writer import write
-from tests.capture.conftest import PROFILED, Fake, launch
-from tests.cli.running import run
+from tests.e2e.fake import PROFILED, Fake, launch
+from tests.e2e.running import run
 from tests.timeline import made
 
 NOTHING = "==WARNING== No kernels were profiled."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.capture.conftest import PROFILED, Fake
+from tests.e2e.fake import PROFILED, Fake
 
 
 def test_another_rank_runs_bare(fake: Fake) -> None:

@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sample_reports.writer import Launch, Metric, write
 
 ROOT = Path(__file__).parents[2]
@@ -103,8 +101,3 @@ class Fake:
 
     def files(self) -> set[str]:
         return {path.name for path in self.folder.iterdir()}
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Fake:
-    return Fake(tmp_path)

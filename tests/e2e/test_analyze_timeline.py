@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from roofline.cli import cli
-from tests.cli.reports import report
+from tests.e2e.reports import report
 from tests.timeline import made
 
 SCHEMA = Path(__file__).parents[2] / "roofline" / "schemas" / "analysis-1.schema.json"
