@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from roofline.errors import InputError, UsageError
 
@@ -42,12 +42,7 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular file.
-
-    Raises:
-        InputError: it cannot be opened, is not a regular file, or is not UTF-8.
-
-    """
+    """The text of a regular file; ``InputError`` where there is none in UTF-8."""
     refuse_unreadable(path)
     try:
         return path.read_text(encoding="utf-8")
@@ -65,30 +60,31 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     """
     if str(path) == "-":
         raise UsageError("cannot write to '-'", why="it is not a file's name", hint="name a file")
+    target = _target(path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        _refuse_parent(_target(path))
-        return
+        if not (folder := target.parent).is_dir():
+            why = f"the folder {folder} does not exist"
+            raise UsageError(f"cannot write {target}", why=why, hint=f"mkdir -p {folder}") from None
     except OSError as error:
         raise _unwritable(path, error) from error
-    if not stat.S_ISREG(mode):
-        hint = "name a file in it" if stat.S_ISDIR(mode) else "name a file"
-        raise UsageError(f"cannot write {path}", why=_kind(mode), hint=hint)
-    if not force:
-        raise _exists(path)
+    else:
+        if not stat.S_ISREG(mode):
+            hint = "name a file in it" if stat.S_ISDIR(mode) else "name a file"
+            raise UsageError(f"cannot write {path}", why=_kind(mode), hint=hint)
+        if not force:
+            raise _exists(path)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise _unwritable(target, PermissionError(0, "its folder is not writable"))
 
 
 @contextmanager
 def whole_file(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Give a path in a temporary folder beside ``path``; the file moves when the block succeeds.
 
-    The temporary file has the name of ``path``, and is removed when the block fails. A link is
-    followed.
-
-    Raises:
-        UsageError: ``path`` exists (without ``force``) or cannot be written.
-
+    The temporary file has the name of ``path``. A link is followed. ``UsageError`` where ``path``
+    exists (without ``force``) or cannot be written.
     """
     refuse_overwrite(path, force=force)
     with temporary_folder(_target(path).parent, path) as folder:
@@ -107,33 +103,27 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> Iterator[Path]:
     """Give an empty folder; its files ``names`` move to ``folder`` when the block succeeds.
 
-    ``folder`` is made where it is not there; other files in it stay.
-
-    Raises:
-        UsageError: one of ``names`` exists (without ``force``), or ``folder`` cannot be written.
-
+    ``folder`` is made where it is not there; other files in it stay. Raises as ``whole_file``.
     """
     there = folder.is_dir()
     if folder.exists() and not there:
         raise UsageError(f"cannot write into {folder}", why="it is a file", hint="name a folder")
-    places = {name: folder / name for name in names}
-    for place in places.values() if there else [folder]:
+    places = [folder / name for name in names]
+    for place in places if there else [folder]:
         refuse_overwrite(place, force=force)
     with temporary_folder(folder if there else folder.parent, folder) as temporary:
         yield temporary
         folder.mkdir(exist_ok=True)
-        for name, place in places.items():
-            _move(temporary / name, place, force=force)
+        for place in places:
+            _move(temporary / place.name, place, force=force)
 
 
 @contextmanager
 def temporary_folder(parent: Path | None, wanted: Path) -> Iterator[Path]:
     """A folder in ``parent`` that is gone afterwards; errors are of writing ``wanted``."""
     try:
-        with tempfile.TemporaryDirectory(
-            prefix=".roofline-", dir=parent, ignore_cleanup_errors=True
-        ) as folder:
-            yield Path(folder)
+        with TemporaryDirectory(None, ".roofline-", parent, ignore_cleanup_errors=True) as made:
+            yield Path(made)
     except OSError as error:
         raise _unwritable(wanted, error) from error
 
@@ -143,7 +133,7 @@ def _move(made: Path, path: Path, *, force: bool) -> None:
     target = _target(path)
     if not force:
         try:  # claim the name: to move is to replace
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            target.touch(exist_ok=False)
         except FileExistsError as error:
             raise _exists(path) from error
     made.replace(target)
@@ -151,19 +141,11 @@ def _move(made: Path, path: Path, *, force: bool) -> None:
 
 def _target(path: Path) -> Path:
     """Where a link leads, as a shell's redirection follows it; ``path`` itself if it is none."""
-    return path.resolve() if path.is_symlink() else path
+    return Path(os.path.realpath(path)) if path.is_symlink() else path  # resolve() fails on loops
 
 
 def _kind(mode: int) -> str:
     return "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
-
-
-def _refuse_parent(path: Path) -> None:
-    if not path.parent.is_dir():
-        why = f"the folder {path.parent} does not exist"
-        raise UsageError(f"cannot write {path}", why=why, hint=f"mkdir -p {path.parent}")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise _unwritable(path, PermissionError(0, "its folder is not writable"))
 
 
 def _exists(path: Path) -> UsageError:

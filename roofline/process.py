@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired, run
 from typing import IO, NoReturn
 
+Watch = Callable[[], str | None]
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
 # Enough of what a program says to find its first error and its last words.
@@ -42,22 +42,16 @@ def run_quietly(
 
     A program that runs longer than ``timeout_s`` is killed and answers code -9.
     """
+    argv = tuple(argv)
     try:
-        done = subprocess.run(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            env=env,
-            check=False,
+        done = run(
+            argv, stdin=DEVNULL, capture_output=True, errors="replace", timeout=timeout_s, env=env
         )
     except OSError:
         return None
-    except subprocess.TimeoutExpired:
-        return Completed(argv=tuple(argv), code=-9, stdout="", stderr="timed out")
-    return Completed(argv=tuple(argv), code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+    except TimeoutExpired:
+        return Completed(argv=argv, code=-9, stdout="", stderr="timed out")
+    return Completed(argv=argv, code=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
 def run_through(
@@ -65,7 +59,7 @@ def run_through(
     *,
     env: Mapping[str, str] | None = None,
     stdout_to_stderr: bool = False,
-    watch: Callable[[], str | None] = lambda: None,
+    watch: Watch = lambda: None,
     grace_s: float = 10.0,
 ) -> Completed | None:
     """Run ``argv`` (no shell) and let its output through untouched; ``None``: cannot start.
@@ -75,90 +69,64 @@ def run_through(
     second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
     program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
+    argv, heard = tuple(argv), bytearray()
+    stdin, stdout = DEVNULL if os.isatty(0) else None, 2 if stdout_to_stderr else None
     sys.stdout.flush()
     sys.stderr.flush()
     with _received_signals() as received:
         try:
-            child = subprocess.Popen(
-                list(argv),
-                stdin=subprocess.DEVNULL if os.isatty(0) else None,
-                stdout=2 if stdout_to_stderr else None,
-                stderr=subprocess.PIPE,
-                env=env,
-                process_group=0,
-            )
+            child = Popen(argv, stdin=stdin, stdout=stdout, stderr=PIPE, env=env, process_group=0)
         except OSError:
             return None
-        assert child.stderr is not None
-        heard = bytearray()
         reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
         reader.start()
         stopped = _wait(child, watch, received, grace_s)
     reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
-    stderr = heard.decode(errors="replace")
-    return Completed(
-        argv=tuple(argv), code=child.returncode, stdout="", stderr=stderr, stopped=stopped
-    )
+    said = heard.decode(errors="replace")
+    return Completed(argv=argv, code=child.returncode, stdout="", stderr=said, stopped=stopped)
 
 
 def become(argv: Sequence[str]) -> NoReturn:
-    """Replace this process by ``argv``.
-
-    Raises:
-        OSError: it cannot be started.
-
-    """
+    """Replace this process by ``argv``; ``OSError`` where it cannot be started."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execvp(argv[0], list(argv))  # noqa: S606  # no shell is the point
 
 
-def _wait(
-    child: subprocess.Popen[bytes],
-    watch: Callable[[], str | None],
-    received: list[str],
-    grace_s: float,
-) -> str | None:
+def _wait(child: Popen[bytes], watch: Watch, received: list[str], grace_s: float) -> str | None:
     """Wait for the end of ``child``; the reason where it was ended from here."""
     stopped: str | None = None
     while stopped is None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with contextlib.suppress(TimeoutExpired):
             child.wait(timeout=_TICK_S)
             return None
         stopped = received[0] if received else watch()
-    first = getattr(signal, received.pop(0)) if received else signal.SIGINT
-    child.send_signal(first)
+    child.send_signal(signal.Signals[received.pop(0)] if received else signal.SIGINT)
     for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _TERM_GRACE_S)):
         deadline = time.monotonic() + patience_s
         while child.poll() is None and not received and time.monotonic() < deadline:
             time.sleep(_TICK_S)
         del received[:1]
-        if child.returncode is None:
-            _kill_group(child, number)
-    _kill_group(child, signal.SIGKILL)  # whatever it left running
+        # SIGKILL also where it has ended: for whatever it left running.
+        if child.returncode is None or number is signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, number)
     child.wait()
     return stopped
-
-
-def _kill_group(child: subprocess.Popen[bytes], number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, number)
 
 
 @contextlib.contextmanager
 def _received_signals() -> Iterator[list[str]]:
     """Collect the names of the signals that this process is sent, instead of dying of them."""
     received: list[str] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        received.append(signal.Signals(number).name)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield received  # only the main thread may set handlers
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    wanted = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]  # nohup ignores one
-    before = {number: signal.signal(number, note) for number in wanted}
+    # Only the main thread may set handlers; nohup ignores a signal, and that stays.
+    main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if main else ()
+    before = {
+        number: signal.signal(number, lambda n, _: received.append(signal.Signals(n).name))
+        for number in numbers
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield received
     finally:

@@ -52,7 +52,7 @@ class Row:
     how: str
     expected: Expected
     found: Result | None
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ("not in the report",)
 
 
 def expectations(program: Path) -> dict[str, Expected]:
@@ -61,16 +61,12 @@ def expectations(program: Path) -> dict[str, Expected]:
     if done.returncode != 0:
         sys.exit(f"gpu_check: the kernels do not run here: {done.stderr.strip()}")
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {
-        row["kernel"]: Expected(
-            kernel=row["kernel"],
-            bound=row["bound"],
-            units=tuple(row["expected"]),
-            operations=row["operations"],
-            dram_bytes=row["dram_bytes"] if row["dram_bytes"] >= 0 else None,
-        )
-        for row in rows
-    }
+    known = {}
+    for row in rows:
+        units, moved = tuple(row.pop("expected")), row.pop("dram_bytes")
+        moved = None if moved < 0 else moved
+        known[row["kernel"]] = Expected(**row, units=units, dram_bytes=moved)
+    return known
 
 
 def capture(how: str, program: Path, report: Path) -> float:
@@ -92,9 +88,9 @@ def capture(how: str, program: Path, report: Path) -> float:
 
 def compare(how: str, expected: Expected, found: Result | None) -> Row:
     """Hold what was found against what is known; quick need not know the limiter."""
-    problems = []
     if found is None:
-        return Row(how=how, expected=expected, found=None, problems=("not in the report",))
+        return Row(how=how, expected=expected, found=None)
+    problems = []
     verdict, measured = found.verdict, found.measurement
     if how != "quick" or verdict.bound != "unknown":
         if verdict.bound != expected.bound:

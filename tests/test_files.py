@@ -112,6 +112,19 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_is_not_writable_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+):
+    path = tmp_path / "a"
+    if there:
+        path.touch()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    with pytest.raises(UsageError, match="its folder is not writable"):
+        refuse_overwrite(path, force=there)
+
+
 def test_a_dash_is_no_file():
     for write in (
         lambda: refuse_overwrite(Path("-"), force=True),

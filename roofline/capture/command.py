@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay, Version
@@ -20,7 +19,6 @@ SINCE = {
     "app-range": (2023, 1),
 }
 NAMES_ONLY = ("gpu__time_duration.sum",)
-NAMES_LIMIT = 200
 _FLAGS = re.compile(r"\(\?[imsx]+\)")  # Perl's right in the middle, Python's error
 _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 
@@ -31,78 +29,66 @@ def command(
     """The argument list that captures ``request`` into ``report`` (ncu adds the ending).
 
     Every default is spelled out, so that neither a config file nor another version of ncu
-    changes what is measured.
-
-    Raises:
-        UsageError: this version of ncu lacks what the request needs.
-
+    changes what is measured. ``UsageError`` where this version of ncu lacks what is needed.
     """
     export = str(report).replace("%", "%%")  # % starts a macro there
     files = ("--log-file", str(log), "--export", export)
-    words = _options(request, ncu, metrics)
+    words = _options(request, ncu.version, metrics)
     return (str(ncu.path), *words, *files, *request.ncu_options, *request.program)
 
 
 def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
     """The options of ``command`` for ncu to read: it lists its chips and runs nothing."""
-    words = _options(request, ncu, metrics)
+    words = _options(request, ncu.version, metrics)
     return (str(ncu.path), *words, "--list-chips", *request.ncu_options)
 
 
-def names_command(request: CaptureRequest, ncu: Ncu, *, report: Path, log: Path) -> tuple[str, ...]:
-    """The argument list that notes which kernels run: one cheap pass, no filter, few launches."""
-    bare = CaptureRequest(
+def names_request(request: CaptureRequest) -> CaptureRequest:
+    """What notes which kernels run: with ``NAMES_ONLY`` one cheap pass, no filter, few launches."""
+    return CaptureRequest(
         program=request.program,
         level=CaptureLevel.QUICK,
         collectives=request.collectives,
-        launch_count=NAMES_LIMIT,
+        launch_count=200,
         devices=request.devices,
         lock_clocks=False,
         flush_caches=False,
     )
-    return command(bare, ncu, metrics=NAMES_ONLY, report=report, log=log)
 
 
-def shell(words: Iterable[str]) -> str:
-    """``words`` quoted for a POSIX shell."""
-    return shlex.join(words)
-
-
-def _options(request: CaptureRequest, ncu: Ncu, metrics: Iterable[str]) -> list[str]:
+def _options(request: CaptureRequest, version: Version, metrics: Iterable[str]) -> list[str]:
     """The words between ncu and the program, but for the files and what the user adds."""
-    _refuse(request, ncu.version)
-    words = ["--config-file", "off"] if ncu.version.at_least(*SINCE["--config-file"]) else []
-    words += ["--target-processes", "all", "--check-exit-code", "yes"]
-    if request.devices is not None:
-        words += ["--devices", request.devices]
-    words += ["--replay-mode", str(request.replay)]
-    if ncu.version.at_least(*SINCE["--graph-profiling"]):
-        words += ["--graph-profiling", request.graphs]
-    words += ["--cache-control", "all" if request.flush_caches else "none"]
-    words += ["--clock-control", "base" if request.lock_clocks else "none"]
-    if not request.by_range:
-        words += ["--kernel-name-base", str(name_base(request))]
-        if (wanted := name_filter(request)) is not None:
-            words += ["--kernel-name", wanted]
-    if request.per_config:
-        words += ["--filter-mode", "per-launch-config"]
-    words += ["--launch-skip", str(request.launch_skip)]
-    if request.launch_count is not None:
-        words += ["--launch-count", str(request.launch_count)]
-    # Ranges begin at cudaProfilerStart by themselves, and ncu does not take the option there.
-    if not request.by_range:
-        words += ["--profile-from-start", "on" if request.from_start else "off"]
-    if request.nvtx:
-        words.append("--nvtx")
-    words += [word for text in nvtx_filters(request.nvtx) for word in ("--nvtx-include", text)]
+    has = {option for option, since in SINCE.items() if version.at_least(*since)}
+    _refuse(request, version, has)
+    named = not request.by_range  # there is no kernel to choose in ranges
+    count = request.launch_count
     chosen = "full" if request.level is CaptureLevel.FULL else request.section_set
-    collected = [] if chosen is None else ["--set", chosen]
-    collected += [word for name in request.sections for word in ("--section", name)]
-    words += [*collected, "--apply-rules", "yes" if collected else "no", "--import-source", "no"]
-    return [*words, "--metrics", ",".join(metrics)]
+    rows: list[tuple[str | None, ...]] = [  # a row that holds None is left out
+        ("--config-file", "off" if "--config-file" in has else None),
+        ("--target-processes", "all", "--check-exit-code", "yes"),
+        ("--devices", request.devices),
+        ("--replay-mode", request.replay),
+        ("--graph-profiling", request.graphs if "--graph-profiling" in has else None),
+        ("--cache-control", "all" if request.flush_caches else "none"),
+        ("--clock-control", "base" if request.lock_clocks else "none"),
+        ("--kernel-name-base", name_base(request) if named else None),
+        ("--kernel-name", name_filter(request) if named else None),
+        ("--filter-mode", "per-launch-config" if request.per_config else None),
+        ("--launch-skip", str(request.launch_skip)),
+        ("--launch-count", None if count is None else str(count)),
+        # Ranges begin at cudaProfilerStart by themselves; ncu does not take the option there.
+        ("--profile-from-start", ("on" if request.from_start else "off") if named else None),
+        ("--nvtx" if request.nvtx else None,),
+        *(("--nvtx-include", text) for name in request.nvtx for text in nvtx_filters(name)),
+        ("--set", chosen),
+        *(("--section", name) for name in request.sections),
+        ("--apply-rules", "yes" if chosen is not None or request.sections else "no"),
+        ("--import-source", "no", "--metrics", ",".join(metrics)),
+    ]
+    return [str(word) for row in rows if None not in row for word in row]
 
 
-def _refuse(request: CaptureRequest, version: Version) -> None:
+def _refuse(request: CaptureRequest, version: Version, has: Collection[str]) -> None:
     """Raise where options exclude each other, or ncu is older than one that is needed."""
     if request.by_range and (request.kernel_regex or request.kernels or request.per_config):
         raise UsageError(
@@ -120,13 +106,10 @@ def _refuse(request: CaptureRequest, version: Version) -> None:
         ("--graph-profiling", "--graphs graph", request.graphs == "graph"),
         ("app-range", "--replay app-range", request.replay is Replay.APP_RANGE),
     ):
-        year, minor = SINCE[option]
-        if needed and not version.at_least(year, minor):
-            raise UsageError(
-                f"{ours} needs ncu {year}.{minor} or newer",
-                why=f"this one is {version.text}",
-                hint="leave it out, or name a newer one with --ncu",
-            )
+        if needed and option not in has:
+            what = "{} needs ncu {}.{} or newer".format(ours, *SINCE[option])
+            hint = "leave it out, or name a newer one with --ncu"
+            raise UsageError(what, why=f"this one is {version.text}", hint=hint)
 
 
 # --- which kernels ------------------------------------------------------------------------------
@@ -172,12 +155,7 @@ def escape(name: str) -> str:
 
 
 def check_regex(expression: str) -> None:
-    r"""Refuse what Python knows to be wrong, and Python's own syntax that ncu does not know.
-
-    Raises:
-        UsageError: ``expression`` cannot be matched by ncu.
-
-    """
+    """Refuse what Python knows to be wrong, and Python's own syntax that ncu does not know."""
     if not expression:
         raise UsageError("--kernel is empty", hint="leave it out to take every kernel")
     if "(?P" in expression:
@@ -190,21 +168,15 @@ def check_regex(expression: str) -> None:
         compiled(_FLAGS.sub("", expression), option="--kernel")
     except UsageError as error:
         # What Python refuses and Boost takes: ncu itself decides then.
-        python_only = ("look-behind", "bad escape", "unknown extension")
-        if not any(text in str(error.why) for text in python_only):
+        if not re.search("look-behind|bad escape|unknown extension", str(error.why)):
             raise
 
 
-def nvtx_filters(ranges: Iterable[str]) -> tuple[str, ...]:
-    """``--nvtx-include`` arguments for range names.
+def nvtx_filters(name: str) -> tuple[str, ...]:
+    """``--nvtx-include`` arguments for a range.
 
     A plain name stands for a push/pop range (``A/``, what PyTorch's and most code makes) and for
     a start/end range (``A``); what holds ncu's own signs is passed as it is.
     """
-    filters: list[str] = []
-    for name in ranges:
-        if name.startswith("regex:") or any(sign in name for sign in "/[],*+"):
-            filters.append(name)
-        else:
-            filters += [f"{name}/", name]
-    return tuple(filters)
+    as_it_is = name.startswith("regex:") or any(sign in name for sign in "/[],*+")
+    return (name,) if as_it_is else (f"{name}/", name)

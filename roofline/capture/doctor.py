@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -25,11 +27,8 @@ CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
     (2022, 4): (12, 0), (2022, 3): (11, 8), (2022, 2): (11, 7), (2022, 1): (11, 6),
 }  # fmt: skip
 # Processes that may hold the counters, by the first 15 characters that the kernel keeps.
-OWNERS = (
-    "nv-hostengine", "dcgm-exporter", "nsys", "nsys-launcher", "ncu", "nv-nsight-cu-cl", "ngfx",
-)  # fmt: skip
+OWNERS = "nv-hostengine dcgm-exporter nsys nsys-launcher ncu nv-nsight-cu-cl ngfx".split()
 _ROOM_BYTES = 1 << 30
-_LOCK = "nsight-compute-lock"
 
 
 class Status(StrEnum):
@@ -100,144 +99,124 @@ def running(root: Path = Path("/")) -> tuple[str, ...]:
     """Names of the processes that can be seen here."""
     names = set()
     for path in root.glob("proc/[0-9]*/comm"):
-        try:
+        with suppress(OSError):  # it has ended
             names.add(path.read_text(encoding="utf-8", errors="replace").strip())
-        except OSError:
-            continue
     return tuple(sorted(names))
 
 
 def examine(situation: Situation) -> tuple[DoctorCheck, ...]:
     """All checks, in the order in which they matter."""
-    rows = (_gpu, _ncu, _fit, _permission, _owners, _temporary, _reader, _environment)
-    return tuple(check for row in rows for check in row(situation))
+    looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment)
+    return tuple(DoctorCheck(*row) for look_at in looks for row in look_at(situation))
 
 
-def _gpu(situation: Situation) -> Iterator[DoctorCheck]:
+_Rows = Iterator[tuple[str, Status, str] | tuple[str, Status, str, str | None]]
+
+
+def _gpu(situation: Situation) -> _Rows:
     machine = situation.machine
     if machine.gpus:
         names = ", ".join(
             f"{gpu.name} (compute capability {gpu.capability or 'unknown'})" for gpu in machine.gpus
         )
-        yield DoctorCheck("gpu", PASS, f"{names}, driver {machine.driver or 'unknown'}")
+        yield "gpu", PASS, f"{names}, driver {machine.driver or 'unknown'}"
     elif machine.driver:
         text = f"driver {machine.driver}, but nvidia-smi does not answer"
         remedy = "in a container, give it the capability 'utility'; the GPU may be lost (dmesg)"
-        yield DoctorCheck("gpu", WARN, text, remedy)
+        yield "gpu", WARN, text, remedy
     else:
-        remedy = catalogue()["no_driver"].you
-        yield DoctorCheck("gpu", FAIL, "no NVIDIA driver and no GPU", remedy)
+        yield "gpu", FAIL, "no NVIDIA driver and no GPU", catalogue()["no_driver"].you
 
 
-def _ncu(situation: Situation) -> Iterator[DoctorCheck]:
-    ncu = situation.ncu
-    if isinstance(ncu, Ncu):
-        yield DoctorCheck("ncu", PASS, f"ncu {ncu.version.text} at {ncu.path} ({ncu.how})")
-        return
-    failure, evidence = ncu.diagnosis.failure, ncu.diagnosis.evidence
-    yield DoctorCheck(
-        "ncu", FAIL, failure.cause + (f": {evidence}" if evidence else ""), failure.you
-    )
-
-
-def _fit(situation: Situation) -> Iterator[DoctorCheck]:
-    """Whether ncu knows the GPU, and whether the driver is new enough for it."""
+def _ncu(situation: Situation) -> _Rows:
+    """Whether there is an ncu, it knows the GPU, and the driver is new enough for it."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
+        failure, evidence = ncu.diagnosis.failure, ncu.diagnosis.evidence
+        yield "ncu", FAIL, failure.cause + (f": {evidence}" if evidence else ""), failure.you
         return
+    name = f"ncu {ncu.version.text}"
+    yield "ncu", PASS, f"{name} at {ncu.path} ({ncu.how})"
     for gpu in machine.gpus:
         chip = chip_of(gpu.capability)
         if situation.chips and chip and chip.lower() not in situation.chips:
-            text = f"ncu {ncu.version.text} does not know {gpu.name} ({chip})"
-            yield DoctorCheck("ncu_gpu", FAIL, text, catalogue()["gpu_unsupported"].you)
+            text = f"{name} does not know {gpu.name} ({chip})"
+            yield "ncu_gpu", FAIL, text, catalogue()["gpu_unsupported"].you
             return
     if machine.gpus and situation.chips:
-        yield DoctorCheck("ncu_gpu", PASS, "ncu knows this GPU")
-    built, served = cuda_of(ncu), _pair(machine.cuda)
+        yield "ncu_gpu", PASS, "ncu knows this GPU"
+    built, served = CUDA_OF_NCU.get(ncu.version[:2]), _pair(machine.cuda)
     if built is None or served is None:
         return
-    driver = "{}.{}".format(*served)
-    text = f"ncu {ncu.version.text} comes with CUDA {built[0]}.{built[1]}; "
-    text += f"the driver supports {driver}"
-    if built <= served:
-        yield DoctorCheck("ncu_driver", PASS, text)
-    else:
-        remedy = f"the ncu of CUDA {driver} or older (--ncu), or a newer driver: else NaN"
-        yield DoctorCheck("ncu_driver", WARN, text, remedy)
+    text = "{} comes with CUDA {}.{}; the driver supports {}.{}".format(name, *built, *served)
+    remedy = "the ncu of CUDA {}.{} or older (--ncu), or a newer driver: else NaN".format(*served)
+    yield ("ncu_driver", PASS, text) if built <= served else ("ncu_driver", WARN, text, remedy)
 
 
-def cuda_of(ncu: Ncu) -> tuple[int, int] | None:
-    """The CUDA version that an ncu comes with; ``None`` for a release that the table lacks."""
-    return CUDA_OF_NCU.get((ncu.version.year, ncu.version.minor))
-
-
-def _permission(situation: Situation) -> Iterator[DoctorCheck]:
+def _permission(situation: Situation) -> _Rows:
     machine = situation.machine
     if not (machine.gpus or machine.driver):
         return
     failure = refine(catalogue()["permission"], machine)
     remedy = failure.you + (f"; administrator: {failure.admin}" if failure.admin else "")
     if machine.admin_only is False:
-        yield DoctorCheck("permission", PASS, "the driver gives counters to every user")
+        yield "permission", PASS, "the driver gives counters to every user"
     elif machine.privileged:
-        text = "this process has the capability that counters need"
-        yield DoctorCheck("permission", PASS, text)
+        yield "permission", PASS, "this process has the capability that counters need"
     elif machine.admin_only:
-        yield DoctorCheck("permission", FAIL, failure.cause, remedy)
+        yield "permission", FAIL, failure.cause, remedy
     else:
         text = "whether this user may use counters cannot be seen from here"
-        yield DoctorCheck("permission", WARN, text, f"if profiling is refused: {remedy}")
+        yield "permission", WARN, text, f"if profiling is refused: {remedy}"
 
 
-def _owners(situation: Situation) -> Iterator[DoctorCheck]:
+def _owners(situation: Situation) -> _Rows:
     if owners := [name for name in situation.processes if name in OWNERS]:
         text = f"may hold the counters: {', '.join(owners)}"
-        yield DoctorCheck("counters", WARN, text, catalogue()["counters_taken"].you)
+        yield "counters", WARN, text, catalogue()["counters_taken"].you
     else:
-        yield DoctorCheck("counters", PASS, "no other profiler (DCGM, CUPTI) holds the counters")
+        yield "counters", PASS, "no other profiler (DCGM, CUPTI) holds the counters"
 
 
-def _temporary(situation: Situation) -> Iterator[DoctorCheck]:
+def _temporary(situation: Situation) -> _Rows:
     folder = situation.temporary
-    lock = folder / _LOCK
+    lock = folder / "nsight-compute-lock"
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        yield DoctorCheck("tmpdir", FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you)
+        yield "tmpdir", FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you
     elif lock.exists() and not os.access(lock, os.W_OK):
-        text = f"{lock} belongs to another user"
-        yield DoctorCheck("tmpdir", FAIL, text, catalogue()["lock_file"].you)
+        yield "tmpdir", FAIL, f"{lock} belongs to another user", catalogue()["lock_file"].you
     else:
         free = shutil.disk_usage(folder).free
         text = f"{folder} has {free / 1e9:.0f} GB free"
         remedy = "set TMPDIR to a folder with room: saved memory of kernels may go there"
         full = free < _ROOM_BYTES
-        yield DoctorCheck("tmpdir", WARN if full else PASS, text, remedy if full else None)
+        yield ("tmpdir", WARN, text, remedy) if full else ("tmpdir", PASS, text)
 
 
-def _reader(situation: Situation) -> Iterator[DoctorCheck]:
+def _reader(situation: Situation) -> _Rows:
     reader, ncu = situation.reader, situation.ncu
-    if reader is None:
-        yield DoctorCheck("reader", FAIL, "ncu-report is missing", "pip install ncu-report")
-        return
     have = _pair(reader)
-    if isinstance(ncu, Ncu) and have and have < (ncu.version.year, ncu.version.minor):
+    if reader is None:
+        yield "reader", FAIL, "ncu-report is missing", "pip install ncu-report"
+    elif not isinstance(ncu, Ncu):
+        yield "reader", PASS, f"ncu-report {reader} is installed"
+    elif have and have < ncu.version[:2]:
         text = f"ncu-report {reader} is older than ncu {ncu.version.text}"
-        yield DoctorCheck("reader", WARN, text, "pip install --upgrade ncu-report")
+        yield "reader", WARN, text, "pip install --upgrade ncu-report"
     else:
-        fits = "as new as ncu" if isinstance(ncu, Ncu) else "installed"
-        yield DoctorCheck("reader", PASS, f"ncu-report {reader} is {fits}")
+        yield "reader", PASS, f"ncu-report {reader} is as new as ncu"
 
 
-def _environment(situation: Situation) -> Iterator[DoctorCheck]:
+def _environment(situation: Situation) -> _Rows:
     if "stubs" in situation.environment.get("LD_LIBRARY_PATH", ""):
         text = "LD_LIBRARY_PATH names a folder of stub libraries"
-        remedy = "remove it: a stub libcuda.so has no driver behind"
-        yield DoctorCheck("stubs", WARN, text, remedy)
+        yield "stubs", WARN, text, "remove it: a stub libcuda.so has no driver behind"
     if "CUDA_INJECTION64_PATH" in situation.environment:
         text = "CUDA_INJECTION64_PATH is set by another tool"
-        yield DoctorCheck("injection", WARN, text, "roofline unsets it for what it profiles")
+        yield "injection", WARN, text, "roofline unsets it for what it profiles"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:
     """The first two numbers of a version; ``None`` where there are none."""
-    head = (text or "").split(".")[:2]
-    return (int(head[0]), int(head[1])) if len(head) == 2 and all(map(str.isdigit, head)) else None
+    found = re.match(r"(\d+)\.(\d+)(?![^.])", text or "")
+    return (int(found[1]), int(found[2])) if found else None

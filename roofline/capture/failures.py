@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -68,9 +68,11 @@ class ProgramFailedError(_DiagnosedError, ProgramError):
 @cache
 def catalogue() -> Mapping[str, Failure]:
     """All failures by code, in the order of the table."""
-    text = (files("roofline.capture") / "failures.toml").read_text(encoding="utf-8")
-    rows = tomllib.loads(text)["failure"]
-    return {row["code"]: Failure(**row | {"tokens": tuple(row["tokens"])}) for row in rows}
+    import msgspec  # not for --help
+
+    text = (files("roofline.capture") / "failures.toml").read_bytes()
+    rows = msgspec.toml.decode(text, type=dict[str, list[Failure]])["failure"]
+    return {row.code: row for row in rows}
 
 
 def error_of(diagnosis: Diagnosis) -> NcuFailedError | ProgramFailedError:
@@ -98,7 +100,7 @@ def recognise(
     # Continuations of a message, a path on a line of its own.
     unmarked = [line for line in log if line and not line.startswith("==")]
     own = [line for line in stderr if not line.startswith("==")]
-    for lines, where, rank in (
+    places = (
         (errors, "ncu", "cause"),
         (unmarked, "ncu", "cause"),
         (errors, "ncu", "vague"),
@@ -106,12 +108,15 @@ def recognise(
         (warnings, "ncu", "cause"),
         (errors, "ncu", "consequence"),
         (warnings, "ncu", "consequence"),
-    ):
-        if (found := _first(lines, where, rank)) is not None:
-            failure, evidence = found[0], found[1].strip()
-            said = [line.strip() for line in own if line.strip()]
+    )
+    for lines, *kind in places:
+        rows = [row for row in catalogue().values() if [row.where, row.rank] == kind]
+        for line, failure in itertools.product(lines, rows):
+            if not any(token in line for token in failure.tokens):
+                continue
+            evidence, said = line.strip(), [text.strip() for text in own if text.strip()]
             # The last words of a program that failed say more than ncu does.
-            if rank == "consequence" and failure.exit == ProgramError.exit_code and said:
+            if failure.rank == "consequence" and failure.exit == ProgramError.exit_code and said:
                 evidence += f" Its last line: {said[-1]}"
             return refine(failure, machine), evidence
     code = "program_killed" if exit_code < 0 else "report_missing"
@@ -133,12 +138,3 @@ def refine(failure: Failure, machine: Machine) -> Failure:
         "permission_mig": machine.mig,
     }
     return catalogue()[next((code for code, here in places.items() if here), "permission")]
-
-
-def _first(lines: Iterable[str], where: str, rank: str) -> tuple[Failure, str] | None:
-    rows = [row for row in catalogue().values() if (row.where, row.rank) == (where, rank)]
-    for line in lines:
-        for row in rows:
-            if any(token in line for token in row.tokens):
-                return row, line
-    return None

@@ -6,7 +6,6 @@ Names that a chip lacks are left out by the pass table (``chips.json``), so alte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ from roofline.counters.recipes import RECIPES, Recipe
 from roofline.units import ELAPSED, UNITS, members
 
 
-def _of_peak(*units: str) -> tuple[str, ...]:
+def _of_peak(units: Iterable[str]) -> tuple[str, ...]:
     return tuple(unit + ELAPSED for unit in units)
 
 
@@ -30,19 +29,16 @@ def _needs(*quantities: tuple[Recipe, ...]) -> tuple[str, ...]:
 
 # Free, and for whoever opens the report in another tool.
 UNREAD = (
-    "sm__cycles_elapsed.avg",
-    "smsp__cycles_elapsed.avg",
-    "smsp__cycles_elapsed.avg.per_second",
-    "smsp__inst_executed.sum",
-    "smsp__inst_issued.sum",
-)
+    "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.avg.per_second",
+    "smsp__inst_executed.sum", "smsp__inst_issued.sum",
+)  # fmt: skip
 # Duration, clocks, DRAM, issue slots: one hardware pass.
 QUICK = (
     *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"], RECIPES["dram_clock_hz"]),
     *_needs(RECIPES["dram_read_bytes"], RECIPES["dram_write_bytes"], RECIPES["sm_active_percent"]),
     peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
-    *_of_peak("dram__cycles_active", *UNITS["issue"].members),
+    *_of_peak(["dram__cycles_active", *UNITS["issue"].members]),
     *UNREAD,
 )
 
@@ -68,38 +64,27 @@ SAMPLING = (stalls.SAMPLE_GROUP, "smsp__pcsamp_sample_count")
 
 # Members that seldom limit. Chips with tensor memory spend their passes on TENSOR instead.
 RARE_MEMBERS = _of_peak(
-    "l1tex__data_bank_reads",
-    "l1tex__data_bank_writes",
-    "l1tex__data_pipe_tex_wavefronts",
-    "l1tex__f_wavefronts",
-    "l1tex__lsu_writeback_active",
-    "l1tex__m_l1tex2xbar_req_cycles_active",
-    "l1tex__m_xbar2l1tex_read_sectors",
-    "l1tex__m_xbar2l1tex_read_sectors_mem_dshared",
-    "l1tex__tex_writeback_active",
-    "l1tex__texin_sm2tex_req_cycles_active",
-    "lts__d_atomic_input_cycles_active",
-    "lts__d_sectors_fill_device",
-    "lts__d_decomp_input_sectors",
-    "idc__request_cycles_active",
-    "sm__inst_executed_pipe_cbu_pred_on_any",
-    "sm__inst_executed_pipe_tex",
-    "sm__inst_executed_pipe_uniform",
-    "sm__mio2rf_writeback_active",
-    "sm__mio_pq_read_cycles_active",
-    "sm__mio_pq_write_cycles_active",
+    """
+    l1tex__data_bank_reads l1tex__data_bank_writes l1tex__data_pipe_tex_wavefronts
+    l1tex__f_wavefronts l1tex__lsu_writeback_active l1tex__m_l1tex2xbar_req_cycles_active
+    l1tex__m_xbar2l1tex_read_sectors l1tex__m_xbar2l1tex_read_sectors_mem_dshared
+    l1tex__tex_writeback_active l1tex__texin_sm2tex_req_cycles_active
+    lts__d_atomic_input_cycles_active lts__d_sectors_fill_device lts__d_decomp_input_sectors
+    idc__request_cycles_active
+    sm__inst_executed_pipe_cbu_pred_on_any sm__inst_executed_pipe_tex sm__inst_executed_pipe_uniform
+    sm__mio2rf_writeback_active sm__mio_pq_read_cycles_active sm__mio_pq_write_cycles_active
+""".split()
 )
 # Members of the two throughput percentages that name the limiter are asked for by name: the
-# percentages themselves cost 7 to 9 passes. These are left out.
+# percentages themselves cost 7 to 9 passes. Left out are, beside them, mio_inst_issued (2 to 4
+# passes alone), pipe_adu (the eighth pass on GH100), and parts of sm__pipe_tensor_cycles_active.
 NOT_COLLECTED = _of_peak(
-    "dram__throughput",
-    "gpu__dram_throughput",
-    "lts__throughput",
-    "sm__mio_inst_issued",  # 2 to 4 passes alone
-    "sm__inst_executed_pipe_adu",  # the eighth pass on GH100
-    "sm__pipe_tensor_op_hmma_cycles_active",  # parts of sm__pipe_tensor_cycles_active
-    "sm__pipe_tensor_op_imma_cycles_active",
-    "sm__pipe_tensor_subpipe_hmma_cycles_active",
+    """
+    dram__throughput gpu__dram_throughput lts__throughput
+    sm__mio_inst_issued sm__inst_executed_pipe_adu
+    sm__pipe_tensor_op_hmma_cycles_active sm__pipe_tensor_op_imma_cycles_active
+    sm__pipe_tensor_subpipe_hmma_cycles_active
+""".split()
 )
 MEMBERS = tuple(
     name for name in members(links=False) if name not in {*RARE_MEMBERS, *NOT_COLLECTED, *QUICK}
@@ -121,15 +106,15 @@ TENSOR = tuple(
 TENSOR_MEMORY = frozenset(("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"))
 
 # What would break the budget of a level on a chip (see scripts/make_pass_table.py).
-TOO_DEAR: Mapping[tuple[CaptureLevel, str], Collection[str]] = {
-    (CaptureLevel.QUICK, chip): (
-        *_of_peak("dram__cycles_active"),
-        "dram__cycles_elapsed.avg.per_second",
-    )
-    for chip in ("TU102", "TU104", "TU106", "TU116", "TU117")
-} | {
-    (CaptureLevel.STANDARD, chip): ("sm__ops_path_tensor_src_tf32_dst_fp32.sum",)
-    for chip in ("GB110", "GB112", "GB10B", "GB10C")
+TOO_DEAR: Mapping[CaptureLevel, tuple[Collection[str], Collection[str]]] = {
+    CaptureLevel.QUICK: (
+        ("TU102", "TU104", "TU106", "TU116", "TU117"),
+        (*_of_peak(["dram__cycles_active"]), "dram__cycles_elapsed.avg.per_second"),
+    ),
+    CaptureLevel.STANDARD: (
+        ("GB110", "GB112", "GB10B", "GB10C"),
+        ("sm__ops_path_tensor_src_tf32_dst_fp32.sum",),
+    ),
 }
 
 # Compute capability -> the chip whose counters all chips of that capability share. Volta (7.0)
@@ -153,8 +138,7 @@ SAMPLING_PASSES = 1
 class Chip:
     """What the pass table knows: hardware passes by level, and names that are not there."""
 
-    name: str
-    passes: Mapping[CaptureLevel, int]
+    passes: dict[CaptureLevel, int]
     absent: frozenset[str]
 
 
@@ -173,15 +157,10 @@ class Cost:
 @cache
 def table() -> Mapping[str, Chip]:
     """The pass table by chip name, as ``scripts/make_pass_table.py`` wrote it."""
-    text = (files("roofline.capture") / "chips.json").read_text(encoding="utf-8")
-    return {
-        name: Chip(
-            name=name,
-            passes={CaptureLevel(level): count for level, count in row["passes"].items()},
-            absent=frozenset(row["absent"]),
-        )
-        for name, row in json.loads(text)["chips"].items()
-    }
+    import msgspec  # not for --help
+
+    text = (files("roofline.capture") / "chips.json").read_bytes()
+    return msgspec.convert(msgspec.json.decode(text)["chips"], dict[str, Chip])
 
 
 def chip_of(capability: str | None) -> str | None:
@@ -197,15 +176,14 @@ def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
     names: tuple[str, ...] = QUICK
     if level is not CaptureLevel.QUICK:
         names += STANDARD + (TENSOR if chip in TENSOR_MEMORY else RARE_MEMBERS)
-    dear = TOO_DEAR.get((level, chip or ""), ())
-    return tuple(name for name in names if name not in dear)
+    chips, dear = TOO_DEAR.get(level, ((), ()))
+    return tuple(name for name in names if chip not in chips or name not in dear)
 
 
 def software(level: CaptureLevel, *, patched: bool = True) -> tuple[str, ...]:
     """Metrics of ``level`` that code patching, sampling or the launch itself gives.
 
-    ncu refuses counters that are patched into the code for ranges and whole graphs: not
-    ``patched`` leaves them out.
+    ncu refuses counters that are patched into the code for ranges and whole graphs.
     """
     return LAUNCH + (SASS if patched else ()) + (() if level is CaptureLevel.QUICK else SAMPLING)
 
@@ -237,11 +215,7 @@ def metrics_of(
 
 
 def cost(level: CaptureLevel, chip: str, *, patched: bool = True) -> Cost:
-    """What ``level`` costs on ``chip``; the table's levels leave out what ``full`` adds.
-
-    Without patched counters (ranges, whole graphs) their passes fall away; what NVIDIA's full set
-    then costs nobody has seen.
-    """
+    """What ``level`` costs on ``chip``; nobody has seen NVIDIA's full set without patched code."""
     if level is CaptureLevel.FULL:
         return Cost(chip=chip, total=SEEN_FULL.get(chip) if patched else None)
     if chip not in table():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +18,14 @@ PERFMON_SINCE = 565
 
 # Environment variables by which providers and containers show themselves.
 PROVIDERS: Mapping[str, str] = {
-    "RUNPOD_POD_ID": "RunPod",
-    "MODAL_TASK_ID": "Modal",
-    "COLAB_RELEASE_TAG": "Colab",
-    "KAGGLE_KERNEL_RUN_TYPE": "Kaggle",
-    "VAST_CONTAINERLABEL": "Vast.ai",
-    "PAPERSPACE_NOTEBOOK_ID": "Paperspace",
-    "LIGHTNING_CLOUD_PROJECT_ID": "Lightning",
-}
+    "RUNPOD_POD_ID": "RunPod", "MODAL_TASK_ID": "Modal", "COLAB_RELEASE_TAG": "Colab",
+    "KAGGLE_KERNEL_RUN_TYPE": "Kaggle", "VAST_CONTAINERLABEL": "Vast.ai",
+    "PAPERSPACE_NOTEBOOK_ID": "Paperspace", "LIGHTNING_CLOUD_PROJECT_ID": "Lightning",
+}  # fmt: skip
 CONTAINERS: Mapping[str, str] = {
-    "APPTAINER_CONTAINER": "apptainer",
-    "SINGULARITY_CONTAINER": "singularity",
+    "APPTAINER_CONTAINER": "apptainer", "SINGULARITY_CONTAINER": "singularity",
     "KUBERNETES_SERVICE_HOST": "kubernetes",
-}
+}  # fmt: skip
 _QUERY = "index,name,compute_cap,driver_version,mig.mode.current"
 
 Ask = Callable[[list[str]], Completed | None]
@@ -50,6 +46,7 @@ class Machine:
     """What was found; ``None`` where it could not be found out.
 
     ``admin_only`` is the driver's own parameter, ``capabilities`` this process's effective set.
+    ``node`` is a cluster's: the parameter is each node's own, so its user must know which refused.
     """
 
     gpus: tuple[Gpu, ...] = ()
@@ -60,8 +57,7 @@ class Machine:
     container: str | None = None
     provider: str | None = None
     wsl: bool = False
-    slurm: bool = False
-    host: str | None = None
+    node: str | None = None
 
     @property
     def mig(self) -> bool:
@@ -71,13 +67,10 @@ class Machine:
     @property
     def privileged(self) -> bool | None:
         """Whether this process has the capability that the driver asks for."""
-        if self.capabilities is None:
-            return None
         major = (self.driver or "").partition(".")[0]  # 550 of "550.54.15"
-        needed = 1 << CAP_SYS_ADMIN
-        if major.isdigit() and int(major) >= PERFMON_SINCE:
-            needed |= 1 << CAP_PERFMON
-        return bool(self.capabilities & needed)
+        perfmon = major.isdigit() and int(major) >= PERFMON_SINCE
+        needed = 1 << CAP_SYS_ADMIN | perfmon << CAP_PERFMON
+        return None if self.capabilities is None else bool(self.capabilities & needed)
 
     @property
     def counters_closed(self) -> bool:
@@ -87,41 +80,37 @@ class Machine:
     def describe(self) -> str:
         """One line for the message of a failure: GPU, driver, place."""
         parts = [
-            ", ".join(dict.fromkeys(gpu.name for gpu in self.gpus)),
-            f"driver {self.driver}" if self.driver else None,
-            "WSL" if self.wsl else None,
-            "MIG" if self.mig else None,
+            *dict.fromkeys(gpu.name for gpu in self.gpus),
+            self.driver and f"driver {self.driver}",
+            self.wsl and "WSL",
+            self.mig and "MIG",
             self.provider,
             self.container,
-            # The setting is each node's own, so a cluster's user must know which one refused.
-            self.host if self.slurm else None,
+            self.node,
         ]
         return ", ".join(part for part in parts if part)
 
 
 def look(
-    root: Path = Path("/"),
-    environment: Mapping[str, str] | None = None,
-    ask: Ask = run_quietly,
+    root: Path = Path("/"), environment: Mapping[str, str] = os.environ, ask: Ask = run_quietly
 ) -> Machine:
     """Find out about this machine, by reading files and asking nvidia-smi."""
-    environment = os.environ if environment is None else environment
     gpus, driver, cuda = _nvidia_smi(ask)
-    words = _read(root / "proc/driver/nvidia/version").split()
+    if not driver:
+        words = _read(root / "proc/driver/nvidia/version").split()
+        driver = next((w for w in words if w[0].isdigit() and w.count(".") in (1, 2)), None)
     admin_only = _value(root / "proc/driver/nvidia/params", "RmProfilingAdminOnly")
     capabilities = _value(root / "proc/self/status", "CapEff")
     return Machine(
         gpus=gpus,
-        driver=driver
-        or next((word for word in words if word[0].isdigit() and word.count(".") in (1, 2)), None),
+        driver=driver,
         cuda=cuda,
         admin_only=None if admin_only is None else admin_only == "1",
         capabilities=None if capabilities is None else int(capabilities, 16),
         container=container(root, environment),
         provider=next((name for key, name in PROVIDERS.items() if key in environment), None),
         wsl="microsoft" in _read(root / "proc/version").lower(),
-        slurm="SLURM_JOB_ID" in environment,
-        host=platform.node() or None,
+        node=platform.node() if "SLURM_JOB_ID" in environment else None,
     )
 
 
@@ -137,10 +126,10 @@ def container(root: Path, environment: Mapping[str, str]) -> str | None:
         return "docker"
     if (root / "run/.containerenv").exists():
         return "podman"
+    if named := [name for key, name in CONTAINERS.items() if key in environment]:
+        return named[0]
     groups = _read(root / "proc/1/cgroup")
-    named = [name for key, name in CONTAINERS.items() if key in environment]
-    named += [n for n in ("docker", "kubepods", "containerd", "lxc") if n in groups]
-    return next(iter(named), None)
+    return next((n for n in ("docker", "kubepods", "containerd", "lxc") if n in groups), None)
 
 
 def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:
@@ -151,23 +140,19 @@ def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:
     gpus, driver = [], None
     for line in answer.stdout.splitlines():
         fields = [field.strip() for field in line.split(",")]
-        if len(fields) != 5 or not fields[0].isdigit():
-            continue
-        index, name, capability, driver, mig = fields
-        known = capability if capability.replace(".", "").isdigit() else None
-        gpus.append(Gpu(index=int(index), name=name, capability=known, mig=mig == "Enabled"))
+        if len(fields) == 5 and fields[0].isdigit():
+            index, name, capability, driver, mig = fields
+            known = capability if capability.replace(".", "").isdigit() else None
+            gpus.append(Gpu(index=int(index), name=name, capability=known, mig=mig == "Enabled"))
     head = ask(["nvidia-smi"])  # only its table says which CUDA
-    cuda = (head.stdout if head else "").partition("CUDA Version:")[2].split()[:1]
-    return tuple(gpus), driver, cuda[0] if cuda and cuda[0].replace(".", "").isdigit() else None
+    cuda = re.search(r"CUDA Version:\s*([\d.]+)(?!\S)", head.stdout) if head else None
+    return tuple(gpus), driver, cuda[1] if cuda else None
 
 
 def _value(path: Path, name: str) -> str | None:
     """The value of a ``name: value`` line of a file."""
-    for line in _read(path).splitlines():
-        key, colon, value = line.partition(":")
-        if colon and key.strip() == name:
-            return value.strip()
-    return None
+    found = re.search(rf"^\s*{name}\s*:(.*)$", _read(path), re.MULTILINE)
+    return found[1].strip() if found else None
 
 
 def _read(path: Path) -> str:

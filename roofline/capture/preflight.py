@@ -1,13 +1,14 @@
-"""Before anything is profiled: find ncu and the program, and fit the request to the machine."""
+"""Before anything is profiled: find ncu, the program and the rank; fit the request."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from roofline.capture.command import question
 from roofline.capture.failures import Diagnosis, catalogue, error_of, failed
@@ -41,34 +42,30 @@ def ask(arguments: list[str]) -> Completed | None:
 
 def find_ncu(
     asked: str | None = None,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
     *,
     root: Path = Path("/"),
     ask: Ask = ask,
 ) -> Ncu:
     """The first ncu that answers ``--version``; a name on the path alone proves nothing.
 
-    Raises:
-        CaptureError: there is none, or the one asked for does not answer, or it is too old.
-
+    ``CaptureError`` where there is none, the one asked for does not answer, or it is too old.
     """
-    environment = os.environ if environment is None else environment
     tried = []
     for path, how in candidates(asked, environment, root):
         located = shutil.which(path, path=environment.get("PATH"))
-        answer = ask([located, "--version"]) if located else None
-        version = parse_version(answer.stdout) if answer else None
         if located is None:
-            tried.append(f"{path} ({how}): not there, or not executable")
-        elif answer is None:
-            tried.append(f"{path} ({how}): cannot be started")
-        elif version is None:
+            why = "not there, or not executable"
+        elif (answer := ask([located, "--version"])) is None:
+            why = "cannot be started"
+        elif (version := parse_version(answer.stdout)) is None:
             said = (answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines()[-1]
-            tried.append(f"{path} ({how}): --version answered {answer.code}, {said!r}")
+            why = f"--version answered {answer.code}, {said!r}"
         elif not version.at_least(*OLDEST):
             raise failed("ncu_too_old", evidence=f"{located} is ncu {version.text}")
         else:
             return Ncu(path=Path(located), version=version, how=how)
+        tried.append(f"{path} ({how}): {why}")
     raise failed("ncu_broken", "; ".join(tried)) if tried else failed("ncu_missing")
 
 
@@ -78,15 +75,14 @@ def candidates(
     """Paths to try and how each was found; one that was asked for is the only one."""
     if asked:
         yield asked, "--ncu"
-        return
-    if named := environment.get("ROOFLINE_NCU"):
+    elif named := environment.get("ROOFLINE_NCU"):
         yield named, "ROOFLINE_NCU"
-        return
-    if on_path := shutil.which("ncu", path=environment.get("PATH")):
-        yield on_path, "PATH"
-    for pattern in INSTALLED:
-        for found in sorted(root.glob(pattern), reverse=True):
-            yield str(found), "install folder"
+    else:
+        if on_path := shutil.which("ncu", path=environment.get("PATH")):
+            yield on_path, "PATH"
+        for pattern in INSTALLED:
+            for found in sorted(root.glob(pattern), reverse=True):
+                yield str(found), "install folder"
 
 
 def parse_version(text: str) -> Version | None:
@@ -101,15 +97,13 @@ def parse_version(text: str) -> Version | None:
 def check_program(word: str, environment: Mapping[str, str]) -> None:
     """Raise ``ProgramError`` for a program that is neither on PATH nor, as ncu looks, here."""
     path = Path(word)
-    if shutil.which(word, path=environment.get("PATH")):
-        return
-    if path.is_file() and os.access(path, os.X_OK):
-        return
-    if path.exists():
-        why = "a folder" if path.is_dir() else "not executable"
-    else:
-        why = "no such file" if os.sep in word else "not on PATH and not in this folder"
-    raise failed("program_missing", evidence=f"{word}: {why}")
+    here = path.is_file() and os.access(path, os.X_OK)
+    if not here and not shutil.which(word, path=environment.get("PATH")):
+        if path.exists():
+            why = "a folder" if path.is_dir() else "not executable"
+        else:
+            why = "no such file" if os.sep in word else "not on PATH and not in this folder"
+        raise failed("program_missing", evidence=f"{word}: {why}")
 
 
 # --- the request on this machine ----------------------------------------------------------------
@@ -143,20 +137,13 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
 
 
 def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:
-    """The distinct chips of the GPUs that may be profiled, in order.
-
-    Raises:
-        UsageError: --device names a GPU that is not there.
-
-    """
+    """The distinct chips of the GPUs that may be profiled, in order."""
     gpus = {str(gpu.index): gpu for gpu in machine.gpus}
     wanted = [name.strip() for name in devices.split(",")] if devices and gpus else list(gpus)
     if missing := [name for name in wanted if name not in gpus]:
-        raise UsageError(
-            f"--device {devices}: there is no GPU {', '.join(missing)}",
-            hint=f"of {', '.join(sorted(gpus))}",
-        )
-    found = (chip_of(gpus[name].capability) for name in gpus if name in wanted)
+        what = f"--device {devices}: there is no GPU {', '.join(missing)}"
+        raise UsageError(what, hint=f"of {', '.join(sorted(gpus))}")
+    found = (chip_of(gpu.capability) for name, gpu in gpus.items() if name in wanted)
     return tuple(dict.fromkeys(chip for chip in found if chip))
 
 
@@ -168,21 +155,13 @@ def known_to(ncu: Ncu, chips: Sequence[str], ask: Ask = ask) -> frozenset[str] |
     lists = []
     for words in [["--chips", chip.lower()] for chip in chips] or [[]]:
         answer = ask([str(ncu.path), "--query-metrics", *words])
-        lists.append(parse_names(answer.stdout if answer else ""))
+        # Names stand in the first column and have two underscores together.
+        names = re.findall(r"^\S*__\S*", answer.stdout if answer else "", re.MULTILINE)
+        lists.append(frozenset(names))
     return frozenset.intersection(*lists) if all(lists) else None
 
 
-def parse_names(text: str) -> frozenset[str]:
-    """The first column of ``ncu --query-metrics``: names have two underscores together."""
-    words = (line.split()[0] for line in text.splitlines() if line[:1].strip())
-    return frozenset(word for word in words if "__" in word)
-
-
 # --- the command line ---------------------------------------------------------------------------
-
-_REFUSALS = ("option_unknown", "section_unknown")
-_REGEX = "Invalid regex provided to --kernel option."
-_DEVICE = "in the --devices option"
 
 
 def check_command(
@@ -191,29 +170,61 @@ def check_command(
     """Let ncu read its whole command line: it does so before it lists chips, and then ends.
 
     ncu prints such errors to stdout, before it opens its log; in a real run they could not be
-    told from what the program prints. Errors about anything else are left to the run itself.
-
-    Raises:
-        UsageError: ncu refuses the regular expression or the devices.
-        CaptureError: it refuses another option.
-
+    told from what the program prints. ``UsageError`` is about the regular expression or devices,
+    ``CaptureError`` about another option; errors about anything else are left to the run itself.
     """
     answer = ask(list(question(request, ncu, metrics=metrics)))
     said = "" if answer is None else answer.stdout + answer.stderr
-    if _REGEX in said:
-        why = said.partition(_REGEX)[2].strip().partition(" The error occurred")[0].strip()
-        raise UsageError(
-            f"--kernel {request.kernel_regex!r}: ncu does not take it",
-            why=why.rstrip(".") or None,
-            hint="Perl syntax; escape what is meant literally",
-        )
-    for line in said.splitlines():
-        if not line.startswith("==ERROR=="):
-            continue
-        if _DEVICE in line:
+    _, refused, why = said.partition("Invalid regex provided to --kernel option.")
+    if refused:
+        what = f"--kernel {request.kernel_regex!r}: ncu does not take it"
+        why = why.partition(" The error occurred")[0].strip().rstrip(".")
+        raise UsageError(what, why=why or None, hint="Perl syntax; escape what is meant literally")
+    for line in re.findall("^==ERROR==.*", said, re.MULTILINE):
+        if "in the --devices option" in line:
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
             raise UsageError(f"--device {request.devices}: ncu does not take it", why=why)
-        for failure in map(catalogue().__getitem__, _REFUSALS):
+        for failure in (catalogue()["option_unknown"], catalogue()["section_unknown"]):
             if any(token in line for token in failure.tokens) and "--list-chips" not in line:
                 context = f"ncu {ncu.version.text}, before the program was started"
                 raise error_of(Diagnosis(failure=failure, evidence=line.strip(), context=context))
+
+
+# --- one rank of a parallel job ----------------------------------------------------------------
+
+# What torchrun, Open MPI, MPICH and Intel MPI, PMIx, MVAPICH and Slurm tell a process.
+RANK_VARIABLES = (
+    "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
+)  # fmt: skip
+_MPI = ("mpirun", "mpiexec", "mpiexec.hydra", "srun", "orterun")
+
+
+def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether this process is the rank to profile; ``False`` means: run the program bare.
+
+    Refused outside a parallel job: ncu around a whole job would take every rank in turn and hang
+    in the first collective, so roofline goes inside the launcher.
+    """
+    for rank in (environment.get(name, "") for name in RANK_VARIABLES):
+        if rank.isdigit():
+            return int(rank) == wanted
+    raise UsageError(
+        f"--rank {wanted}: this process is not a rank of a parallel job",
+        why=f"none of {', '.join(RANK_VARIABLES)} is set",
+        hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program)}",
+    )
+
+
+def command_in_launcher(wanted: int, program: Sequence[str]) -> str:
+    """The command line with roofline between the launcher and the program, as far as it shows."""
+    ours = ["roofline", "profile", "--rank", str(wanted)]
+    launcher, *rest = (PurePath(program[0]).name, *program[1:])
+    for index, word in enumerate(rest, start=1):
+        before, after = program[:index], program[index:]
+        if launcher == "torchrun" and word.endswith(".py"):
+            return shlex.join([*before, "--no-python", *ours, "python", *after])
+        # A launcher's own options probably end at the first word that can be run.
+        can_run = not word.startswith("-") and (word.startswith("./") or shutil.which(word))
+        if launcher in _MPI and can_run:
+            return shlex.join([*before, *ours, *after])
+    return "mpirun -n 8 " + shlex.join([*ours, "PROGRAM"])

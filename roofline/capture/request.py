@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 # Enough launches to see a spread, few enough that an autotuner cannot cost an hour.
 DEFAULT_LAUNCH_COUNT = 10
@@ -83,8 +84,7 @@ class CaptureRequest:
         return not (self.collectives or self.kernels or self.by_range)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class Version(NamedTuple):
     """A version of ncu, 2024.1.1 for instance; ``text`` is as ncu printed it."""
 
     year: int
@@ -93,7 +93,7 @@ class Version:
 
     def at_least(self, year: int, minor: int) -> bool:
         """Whether this is ``year.minor`` or newer."""
-        return (self.year, self.minor) >= (year, minor)
+        return self[:2] >= (year, minor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ import click
 from roofline.capture.command import check_regex, wants_collectives_in_vain
 from roofline.capture.failures import failed
 from roofline.capture.machine import Gpu, look
-from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
-from roofline.capture.ranks import is_chosen
+from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit, is_chosen
 from roofline.capture.request import (
     DEFAULT_LAUNCH_COUNT,
     CaptureLevel,

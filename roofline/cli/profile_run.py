@@ -279,7 +279,7 @@ def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[s
             continue
         captured, request = run.captured, run.request
         absent |= dict.fromkeys(captured.absent)
-        logged += captured.progress.passes or ()
+        logged += captured.passes
         log = f", log: {captured.log}" if captured.log is not None else ""
         yield f"Report: {captured.report} ({captured.launches} launches){log}"
         if run.about is not None:

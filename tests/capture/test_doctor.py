@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.doctor import DoctorCheck, Situation, Status, cuda_of, examine, running
+from roofline.capture.doctor import DoctorCheck, Situation, Status, examine, running
 from roofline.capture.failures import NcuFailedError, failed
 from roofline.capture.machine import Gpu, Machine
 from roofline.capture.request import Ncu, Version
@@ -133,9 +133,10 @@ def test_environment(good: Situation) -> None:
     assert [c.code for c in checks if c.status is Status.WARN] == ["stubs", "injection"]
 
 
-def test_cuda_of_a_release() -> None:
-    assert cuda_of(ncu("2024.1.1")) == (12, 4)
-    assert cuda_of(ncu("2031.1.0")) is None
+def test_cuda_of_a_release(good: Situation) -> None:
+    assert "ncu 2024.1.1 comes with CUDA 12.4;" in found(good, "ncu_driver").text
+    unknown = replace(good, ncu=ncu("2031.1.0"))
+    assert "ncu_driver" not in {check.code for check in examine(unknown)}
 
 
 def test_processes_that_run(tmp_path: Path) -> None:

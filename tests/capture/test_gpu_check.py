@@ -17,6 +17,7 @@ from tests.makers import measurement, result, verdict
 NVCC = shutil.which("nvcc")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="no nvcc")
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_kernels_compile_without_a_gpu(tmp_path: Path, arch: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -35,15 +36,15 @@ from roofline.counters.utilization import unit_uses
 from roofline.process import run_quietly
 from roofline.units import ELAPSED
 from tests.metrics import PlainMetrics, launch
-from tests.shared import SHARED
+from tests.shared import REPORTS, SHARED
 
 PROMISED = ("TU102", "GA100", "GA102", "GH100", "AD102", "GB100", "GB202")
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
-def script(name: str) -> ModuleType:
-    """A module of scripts/, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+def script(name: str, folder: Path = SCRIPTS) -> ModuleType:
+    """A module of scripts/ or benchmarks/, which are no packages."""
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -241,3 +242,14 @@ def test_capability_of_an_unknown_gpu() -> None:
 def test_names_look_like_metrics() -> None:
     for metric in (*hardware(CaptureLevel.FULL, "GB100"), *software(CaptureLevel.FULL)):
         assert re.fullmatch(r"(group:)?[a-z0-9]+__[a-z0-9_]+(\.[a-z_]+)*", metric), metric
+
+
+@pytest.mark.skipif(not REPORTS, reason="public reports are not here")
+def test_what_standard_leaves_out_does_not_change_verdicts() -> None:
+    benchmark = script("standard_verdicts", SCRIPTS.parent / "benchmarks")
+    same: Counter[bool] = Counter()
+    for whole, less in benchmark.pairs([str(path) for path in REPORTS], CaptureLevel.STANDARD):
+        a, b = whole.verdict, less.verdict
+        same[(a.bound, a.limiter) == (b.bound, b.limiter)] += 1
+    assert same.total() > 200
+    assert same[True] >= 0.95 * same.total()

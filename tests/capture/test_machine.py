@@ -114,14 +114,15 @@ def test_wsl_provider_and_cluster(tmp_path: Path) -> None:
     machine = look(tmp_path, {"RUNPOD_POD_ID": "x", "SLURM_JOB_ID": "1"}, lambda _: None)
     assert machine.wsl
     assert machine.provider == "RunPod"
-    assert machine.host is not None
-    assert machine.host in machine.describe()
+    assert machine.node
+    assert machine.node in machine.describe()
 
 
 def test_description_has_no_host_outside_a_cluster() -> None:
     gpus = (Gpu(index=0, name="A"), Gpu(index=1, name="A"), Gpu(index=2, name="B"))
-    machine = Machine(gpus=gpus, driver="550.1", host="secret", container="docker")
+    machine = Machine(gpus=gpus, driver="550.1", container="docker")
     assert machine.describe() == "A, B, driver 550.1, docker"
+    assert look(Path("/"), {}, lambda _: None).node is None
 
 
 def test_names_of_gpus_without_running_anything(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Finding ncu, and fitting a request to a machine and to what ncu knows."""
+"""Finding ncu, fitting a request to a machine and to what ncu knows, and the rank of a job."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from roofline.capture.preflight import (
     candidates,
     check_command,
     chips_of,
+    command_in_launcher,
     find_ncu,
     fit,
+    is_chosen,
     known_to,
-    parse_names,
     parse_version,
 )
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Version
@@ -124,7 +125,8 @@ def test_chips_of_a_machine() -> None:
 
 
 def test_names_of_a_listing_are_the_first_column() -> None:
-    assert parse_names(LISTING) == {"dram__bytes_read", "gpu__time_duration"}
+    listed = known_to(NCU, ("GH100",), lambda _: answer(LISTING))
+    assert listed == {"dram__bytes_read", "gpu__time_duration"}
 
 
 def test_ncu_is_asked_for_every_chip() -> None:
@@ -181,3 +183,45 @@ def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
     check_command(request(kernel_regex="x"), NCU, (), lambda _: None)
     fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
     check_command(request(kernel_regex="x"), NCU, (), lambda _: fine)
+
+
+# --- one rank of a parallel job ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank"),
+    [
+        ({"RANK": "3", "LOCAL_RANK": "1"}, 3),
+        ({"OMPI_COMM_WORLD_RANK": "2"}, 2),
+        ({"PMI_RANK": "0"}, 0),
+        ({"SLURM_PROCID": "7"}, 7),
+        ({"RANK": "x", "PMI_RANK": "4"}, 4),
+    ],
+)
+def test_chosen_rank(environment: dict[str, str], rank: int) -> None:
+    assert is_chosen(rank, ["a"], environment)
+    assert not is_chosen(rank + 1, ["a"], environment)
+
+
+def test_no_rank() -> None:
+    with pytest.raises(UsageError, match="not a rank"):
+        is_chosen(1, ["a"], {})
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        (
+            ["torchrun", "--nproc-per-node=2", "t.py", "--lr", "1"],
+            "torchrun --nproc-per-node=2 --no-python roofline profile --rank 0 python t.py --lr 1",
+        ),
+        (
+            ["mpirun", "-n", "8", "./app", "x"],
+            "mpirun -n 8 roofline profile --rank 0 ./app x",
+        ),
+        (["srun", "-n", "8", "sh", "-c"], "srun -n 8 roofline profile --rank 0 sh -c"),
+        (["./app"], "mpirun -n 8 roofline profile --rank 0 PROGRAM"),
+    ],
+)
+def test_roofline_goes_inside_the_launcher(program: list[str], line: str) -> None:
+    assert command_in_launcher(0, program) == line

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.command import command, names_command, question
+from roofline.capture.command import NAMES_ONLY, command, names_request, question
 from roofline.capture.levels import base_name, is_listed, metrics_of, table
 from roofline.capture.preflight import ask, check_command, find_ncu, known_to
 from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
@@ -71,7 +71,8 @@ def test_options_are_taken(ncu: Ncu, name: str, tmp_path: Path) -> None:
 
 
 def test_run_for_names_is_taken(ncu: Ncu, tmp_path: Path) -> None:
-    argv = names_command(ALL, ncu, report=tmp_path / "r", log=tmp_path / "log")
+    request, log = names_request(ALL), tmp_path / "log"
+    argv = command(request, ncu, metrics=NAMES_ONLY, report=tmp_path / "r", log=log)
 
     done = run_quietly(argv)
 

@@ -8,7 +8,6 @@ import pytest
 
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import (
-    Progress,
     Watch,
     check_output,
     free_names,
@@ -28,15 +27,13 @@ LOG = """==PROF== Connected to process 12 (/usr/bin/python3.11)
 
 
 def test_log_of_three_versions() -> None:
-    progress = parse(LOG)
-    assert progress.done == (("sobel", 9), ("void at::native::vec...", 10))
-    assert progress.passes == (9, 10)
-    assert progress.current == "ncclKernel: x"
+    done, current = parse(LOG)
+    assert done == (("sobel", 9), ("void at::native::vec...", 10))
+    assert current == "ncclKernel: x"
 
 
 def test_log_without_anything() -> None:
-    assert parse("") == Progress()
-    assert parse("").passes is None
+    assert parse("") == ((), None)
 
 
 class Time:
@@ -126,7 +123,7 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_log_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
     done = Completed(argv=("ncu",), code=1, stdout="", stderr="")
-    assert keep_log(done, [], tmp_path / "no" / "log") is None
+    assert keep_log(done, "", tmp_path / "no" / "log") is None
 
 
 # --- kernels that come near -----------------------------------------------------------------------

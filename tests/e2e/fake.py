@@ -56,7 +56,7 @@ class Fake:
             "HOME": str(folder),
             "TMPDIR": str(folder),
         }
-        self.program("ncu", f'exec {sys.executable} {FAKE} "$@"')
+        self.program("ncu", f'exec {sys.executable} -S -I {FAKE} "$@"')
         self.gpu("0, NVIDIA H100 PCIe, 9.0, 550.54.15, Disabled")
         self.report = folder / "made.ncu-rep"
         write(self.report, [launch()])

@@ -262,6 +262,7 @@ def test_help_has_examples_and_begins_as_the_list_of_commands_says():
     assert "roofline analyze report.ncu-rep --explain sgemm" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REPORTS, reason="no shared reports")
 @pytest.mark.parametrize("words", [[], ["--launches", "--top", "50"], ["--format", "json"]])
 def test_every_real_report_is_answered_or_refused(words):

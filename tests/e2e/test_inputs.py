@@ -120,6 +120,7 @@ def test_a_pattern_that_is_none_is_told():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_odd_names_are_read(tmp_path: Path):
     (tmp_path / "UP.NCU-REP").write_bytes(SAMPLE.read_bytes())
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff\n.ncu-rep")

@@ -86,6 +86,7 @@ def test_help_begins_with_the_line_of_the_list():
     assert command.help.startswith(COMMANDS["plot"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REPORTS, reason="no folder of real reports here")
 def test_all_real_reports_at_once_are_drawn(tmp_path):
     output = tmp_path / "all.svg"

@@ -63,6 +63,7 @@ def test_what_is_not_filtered_is_not_said_to_be(fake: Fake, options: tuple[str, 
     assert "collectives (NCCL" not in done.stderr
 
 
+@pytest.mark.slow
 def test_json_is_alone_on_stdout(fake: Fake) -> None:
     fake.program("bench", "echo noise; echo more >&2")
 
@@ -74,6 +75,7 @@ def test_json_is_alone_on_stdout(fake: Fake) -> None:
     assert "Report: bench.ncu-rep" in done.stderr
 
 
+@pytest.mark.slow
 def test_output_of_the_program_passes_byte_by_byte(fake: Fake) -> None:
     fake.program("bench", r"printf '\377\000out' ; printf '\376err' >&2")
     done = subprocess.run(
@@ -84,6 +86,7 @@ def test_output_of_the_program_passes_byte_by_byte(fake: Fake) -> None:
     assert b"\xfeerr" in done.stderr
 
 
+@pytest.mark.slow
 def test_on_a_terminal_there_is_progress_and_the_program_sees_the_terminal(fake: Fake) -> None:
     fake.program("bench", "test -t 1 && echo on a terminal; read line || echo no input")
     ours, theirs = pty.openpty()
@@ -110,6 +113,7 @@ def test_on_a_terminal_there_is_progress_and_the_program_sees_the_terminal(fake:
     assert b"--collectives takes them" in said
 
 
+@pytest.mark.slow
 def test_input_reaches_the_program(fake: Fake) -> None:
     fake.program("bench", "read line; echo got $line")
     done = subprocess.run(
@@ -124,6 +128,7 @@ def test_input_reaches_the_program(fake: Fake) -> None:
     assert "got hello" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_existing_report_stays(fake: Fake) -> None:
     (fake.folder / "a.ncu-rep").write_text("mine")
 
@@ -135,6 +140,7 @@ def test_an_existing_report_stays(fake: Fake) -> None:
     assert (fake.folder / "a.ncu-rep").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_force_writes_over_it(fake: Fake) -> None:
     (fake.folder / "a.ncu-rep").write_text("mine")
 
@@ -142,6 +148,7 @@ def test_force_writes_over_it(fake: Fake) -> None:
     assert (fake.folder / "a.ncu-rep").read_bytes() == fake.report.read_bytes()
 
 
+@pytest.mark.slow
 def test_without_a_name_the_next_free_one_is_taken(fake: Fake) -> None:
     fake.run("profile", "true")
     done = fake.run("profile", "true")

@@ -14,6 +14,7 @@ from sample_reports.writer import write
 from tests.e2e.fake import PROFILED, Fake, launch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"junk", b"NVR\0"], ids=["empty", "junk", "cut"])
 def test_a_report_that_does_not_load_is_no_result(fake: Fake, content: bytes) -> None:
     fake.report.write_bytes(content)
@@ -25,12 +26,14 @@ def test_a_report_that_does_not_load_is_no_result(fake: Fake, content: bytes) ->
     assert fake.files() == {"a.ncu-rep.log"}
 
 
+@pytest.mark.slow
 def test_a_report_cut_by_one_byte_is_no_result(fake: Fake) -> None:
     fake.report.write_bytes(fake.report.read_bytes()[:-1])
 
     assert fake.run("profile", "true").returncode == 4
 
 
+@pytest.mark.slow
 def test_program_fails_but_leaves_launches(fake: Fake) -> None:
     log = [PROFILED, "==ERROR== The application returned an error code (CODE)."]
     fake.scenario({"run": True, "log": log, "exit": 1, "report": str(fake.report)})
@@ -135,13 +138,14 @@ def test_list_kernels(fake: Fake) -> None:
     assert fake.files() == set()
 
 
+@pytest.mark.slow
 def test_a_kernel_that_hangs_is_ended(fake: Fake, tmp_path: Path) -> None:
     child = tmp_path / "child"
     log = ['==PROF== Profiling "ncclKernel_AllReduce" - 0: 0%.']
     fake.scenario({"log": log, "delay": 60, "child": str(child)})
     began = time.monotonic()
 
-    done = fake.run("profile", "--stall-timeout", "1", "true")
+    done = fake.run("profile", "--stall-timeout", "0.5", "true")
 
     assert time.monotonic() - began < 20
     assert done.returncode == 4
@@ -150,17 +154,19 @@ def test_a_kernel_that_hangs_is_ended(fake: Fake, tmp_path: Path) -> None:
     assert not _alive(int(child.read_text()))
 
 
+@pytest.mark.slow
 def test_a_program_that_is_silent_is_not_ended(fake: Fake) -> None:
-    step = {"log": [PROFILED], "delay": 2, "report": str(fake.report)}
+    step = {"log": [PROFILED], "delay": 1, "report": str(fake.report)}
     fake.scenario(step)
 
-    assert fake.run("profile", "--stall-timeout", "0.5", "true").returncode == 0
+    assert fake.run("profile", "--stall-timeout", "0.2", "true").returncode == 0
 
 
+@pytest.mark.slow
 def test_timeout(fake: Fake) -> None:
     fake.scenario({"delay": 60, "ignore_signals": False})
 
-    done = fake.run("profile", "--timeout", "1", "true")
+    done = fake.run("profile", "--timeout", "0.5", "true")
 
     assert done.returncode == 4
     assert "[timeout]" in done.stderr

@@ -32,6 +32,7 @@ def test_rank_outside_a_job_shows_the_command(fake: Fake) -> None:
     assert wanted in done.stderr
 
 
+@pytest.mark.slow
 def test_metrics_that_this_ncu_lacks_are_not_asked_for(fake: Fake) -> None:
     fake.scenario(query="gpu__time_duration   Counter\nlts__t_sectors   Counter")
 
@@ -86,6 +87,7 @@ def test_injection_of_another_tool_is_unset(fake: Fake) -> None:
     assert "CUDA_INJECTION64_PATH" not in fake.calls()[0]["env"]
 
 
+@pytest.mark.slow
 def test_a_regex_that_ncu_refuses(fake: Fake) -> None:
     fake.scenario(regex_error="Invalid lookbehind assertion.  The error occurred while parsing: x")
 
@@ -136,6 +138,7 @@ def test_another_rank_without_its_program_ends_as_the_profiled_one(fake: Fake) -
     assert "[program_missing]" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fake) -> None:
     # As the real one: to stdout, and the log is not opened.
     fake.scenario(
@@ -151,6 +154,7 @@ def test_an_option_that_ncu_refuses_is_known_before_the_program_starts(fake: Fak
     assert fake.files() == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "devices"),
     [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roofline.capture.request import CaptureRequest, NameBase
-from roofline.capture.run import Captured, Progress, free_names, numbered
+from roofline.capture.run import Captured, free_names, numbered
 from roofline.cli.profile_run import Run, exit_code, read, request_for
 from roofline.errors import CaptureError, ProgramError
 from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest
@@ -60,6 +60,7 @@ def option(argv: list[str], name: str) -> str:
     return argv[argv.index(name) + 1]
 
 
+@pytest.mark.slow
 def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -> None:
     timeline(fake)
     two_runs(fake)
@@ -83,6 +84,7 @@ def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -
     assert "--launch-count raises" not in done.stdout
 
 
+@pytest.mark.slow
 def test_gains_are_ranked_and_what_was_left_out_has_its_share(fake: Fake) -> None:
     timeline(fake)
     two_runs(fake)
@@ -98,6 +100,7 @@ def test_gains_are_ranked_and_what_was_left_out_has_its_share(fake: Fake) -> Non
     assert "Report: bench-2.ncu-rep" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_next_command_gives_the_same_gains(fake: Fake) -> None:
     timeline(fake)
     two_runs(fake)
@@ -127,6 +130,7 @@ def test_one_run_keeps_the_plain_name(fake: Fake) -> None:
     assert "asked for and not" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_not_met_is_named(fake: Fake) -> None:
     timeline(fake)
     fake.scenario(captured(fake, "gemm"), captured(fake, "relu", grid=65))
@@ -150,6 +154,7 @@ def test_all_names_are_checked_before_the_first_run(fake: Fake) -> None:
     assert (fake.folder / "a-2.ncu-rep").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_run_that_meets_nothing_does_not_lose_the_others(fake: Fake) -> None:
     timeline(fake)
     names = captured(fake, "other")
@@ -168,6 +173,7 @@ def test_a_run_that_meets_nothing_does_not_lose_the_others(fake: Fake) -> None:
     assert "true-1.ncu-rep" not in fake.files()
 
 
+@pytest.mark.slow
 def test_a_failure_that_all_runs_share_ends_them(fake: Fake) -> None:
     timeline(fake)
     fake.scenario({"log": [CLOSED], "exit": 1})
@@ -180,6 +186,7 @@ def test_a_failure_that_all_runs_share_ends_them(fake: Fake) -> None:
     assert len(fake.calls()) == 1
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_later_leaves_the_earlier_answer(fake: Fake) -> None:
     timeline(fake)
     failing = {"log": ["==ERROR== The application returned an error code (3).", NOTHING], "exit": 1}
@@ -203,6 +210,7 @@ def test_a_single_run_that_fails_is_told_once(fake: Fake) -> None:
     assert "run 1" not in done.stderr
 
 
+@pytest.mark.slow
 def test_gaps_come_first_also_when_kernels_are_profiled(fake: Fake) -> None:
     timeline(fake, gemm=60, relu=40)
     two_runs(fake)
@@ -321,6 +329,7 @@ TIMELINES: dict[str, Callable[[Fake], Path]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TIMELINES)
 def test_printed_commands_ask_ncu_for_the_same(fake: Fake, kind: str) -> None:
     path = TIMELINES[kind](fake)
@@ -434,9 +443,7 @@ RUN = Run(request=CaptureRequest(program=("a",)), report=Path("a"), wanted=wante
 
 
 def done_with(stopped: str | None = None) -> Run:
-    captured = Captured(
-        report=Path("a"), log=None, launches=1, progress=Progress(), stopped=stopped
-    )
+    captured = Captured(report=Path("a"), log=None, launches=1, stopped=stopped)
     return replace(RUN, captured=captured)
 
 

@@ -112,6 +112,7 @@ def test_show_as_json_is_one_gpu() -> None:
     assert content["gpus"][0]["operations"][0]["operations_per_s"] is None
 
 
+@pytest.mark.slow
 def test_every_gpu_can_be_shown() -> None:
     from roofline.render.specs import page
 
