@@ -102,7 +102,7 @@ class StepDocument(UseDocument, _StepHead):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceDocument:
+class TimelineDeviceDocument:
     """How one GPU was used."""
 
     index: int
@@ -122,7 +122,7 @@ class DeviceDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelName:
+class KernelIdentity:
     """A kernel that a request is about."""
 
     name: str
@@ -135,7 +135,7 @@ class RequestDocument:
     """One run of ``roofline profile``."""
 
     command: Annotated[str, about("quoted for a shell; PROGRAM stands for the program")]
-    kernels: list[KernelName]
+    kernels: list[KernelIdentity]
     names: list[str]
     name_base: Literal["function", "mangled"]
     nvtx: Text
@@ -164,7 +164,7 @@ class SelectionDocument:
     steps: Annotated[Steps, about("what the figures cover")]
     truncated: Annotated[bool, about("events are missing at the end: no wall time, no bounds")]
     device: Annotated[int, about("the device whose kernels are chosen from")]
-    devices: list[DeviceDocument]
+    devices: list[TimelineDeviceDocument]
     requests: list[RequestDocument]
     notes: list[NoteDocument]
 
@@ -188,10 +188,10 @@ def document(selection: Selection) -> SelectionDocument:
     )
 
 
-def _device(device: TimelineDevice) -> DeviceDocument:
+def _device(device: TimelineDevice) -> TimelineDeviceDocument:
     gpu = device.device
     return filled(
-        DeviceDocument,
+        TimelineDeviceDocument,
         device,
         name=gpu.name,
         compute_capability=gpu.compute_capability,
