@@ -27,11 +27,10 @@ elif "matplotlib.font_manager" not in sys.modules:
 
 from roofline.plot.comparison import Pair, draw_comparison, picture_comparison
 from roofline.plot.page import draw, picture
-from roofline.plot.save import ENDINGS, Picture, check_path, save
+from roofline.plot.save import Picture, check_path, save
 from roofline.plot.scene import Options
 
 __all__ = [
-    "ENDINGS",
     "Options",
     "Pair",
     "Picture",

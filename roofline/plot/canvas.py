@@ -167,28 +167,12 @@ class Canvas:
         colors, (shape, width) = (self.theme[bound], self.theme["background"]), MARKERS[bound]
         face, line = reversed(colors) if edge else colors
         style |= {"markerfacecolor": face, "markeredgecolor": line, "markeredgewidth": edge or 0.8}
-        artist = Line2D(
-            *np.atleast_1d(x, y),
-            transform=self.pixels,
-            linestyle="none",
-            marker=shape,
-            markersize=2 * radius * width,
-            **style,
-        )
-        self.figure.add_artist(artist)
+        style |= {"linestyle": "none", "marker": shape, "markersize": 2 * radius * width}
+        self.figure.add_artist(Line2D(*np.atleast_1d(x, y), transform=self.pixels, **style))
 
     def arrow(self, start: Point, end: Point, shrink: tuple[float, float] = (0.0, 0.0)) -> None:
         """An arrow; ``shrink`` is what it keeps from its start and its end."""
-        arrow = FancyArrowPatch(
-            start,
-            end,
-            transform=self.pixels,
-            color=self.theme["ink"],
-            arrowstyle="->,head_length=6.3,head_width=3",
-            mutation_scale=1.0,
-            shrinkA=shrink[0],
-            shrinkB=shrink[1],
-            linewidth=1.3,
-            zorder=4.7,
-        )
-        self.figure.add_artist(arrow)
+        style: dict[str, Any] = {"color": self.theme["ink"], "linewidth": 1.3, "zorder": 4.7}
+        style |= {"arrowstyle": "->,head_length=6.3,head_width=3", "mutation_scale": 1.0}
+        style |= {"shrinkA": shrink[0], "shrinkB": shrink[1], "transform": self.pixels}
+        self.figure.add_artist(FancyArrowPatch(start, end, **style))

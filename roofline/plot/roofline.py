@@ -223,10 +223,8 @@ def _draw_label(canvas: Canvas, spot: Spot, box: Box) -> None:
         canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
     canvas.box(box, "background", alpha=0.75, zorder=4.5)
     side, x = "center", box.middle
-    if box.x0 >= spot.x:
-        side, x = "left", box.x0 + 1
-    elif box.x1 <= spot.x:
-        side, x = "right", box.x1 - 1
+    if box.x0 >= spot.x or box.x1 <= spot.x:
+        side, x = ("left", box.x0 + 1) if box.x0 >= spot.x else ("right", box.x1 - 1)
     style: dict[str, Any] = {"ha": side, "va": "center_baseline", "zorder": 7}
     canvas.text(x, box.y1 - LABEL_PX / 2, spot.text, **style)
     if spot.detail:

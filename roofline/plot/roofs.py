@@ -132,6 +132,11 @@ class Line:
     start: Point
     end: Point
 
+    @property
+    def angle(self) -> float:
+        """Its direction, anticlockwise from the right."""
+        return math.atan2(self.end[1] - self.start[1], self.end[0] - self.start[0])
+
 
 def lines(roofs: Sequence[Roof], scale: Scale) -> tuple[Line, ...]:
     """Every roof that the axes show: memory up to the highest ceiling, ceilings from the ridge.
@@ -200,10 +205,9 @@ def labels(
 
 def _groups(roofs: Sequence[Roof]) -> list[list[Roof]]:
     """What gets one label: ceilings of the same heights together, each memory roof alone."""
-    same: dict[tuple[object, ...], list[Roof]] = {}
+    same: dict[object, list[Roof]] = {}
     for roof in sorted(roofs, key=lambda roof: roof.is_memory):
-        key = (roof.key,) if roof.is_memory else tuple(roof.rates.items())
-        same.setdefault(key, []).append(roof)
+        same.setdefault(roof.key if roof.is_memory else str(roof.rates), []).append(roof)
     return list(same.values())
 
 
@@ -226,7 +230,7 @@ def _tries(own: Sequence[Line], text: str, ruler: Ruler) -> Iterator[RoofLabel]:
     Above means above those of its lines that would run through the text, too.
     """
     width, main = ruler.width(text, SMALL_PX), own[0]
-    above, angle = main, _angle(main)
+    above, angle = main, main.angle
     lowest_first = sorted(own, key=lambda line: line.end[1] - line.end[0])
     for line in lowest_first:
         higher = line.start[1] - above.start[1]
@@ -243,13 +247,9 @@ def _tries(own: Sequence[Line], text: str, ruler: Ruler) -> Iterator[RoofLabel]:
             yield _at(text, width, line, first, lift)
 
 
-def _angle(line: Line) -> float:
-    return math.atan2(line.end[1] - line.start[1], line.end[0] - line.start[0])
-
-
 def _at(text: str, width: float, line: Line, first: float, lift: float) -> RoofLabel:
     """The text ``first`` pixels along a line and ``lift`` above it."""
-    angle = _angle(line)
+    angle = line.angle
     cos, sin = math.cos(angle), math.sin(angle)
     x = line.start[0] + first * cos - lift * sin
     y = line.start[1] + first * sin + lift * cos
@@ -289,14 +289,9 @@ def draw(canvas: Canvas, drawn: Sequence[Line], texts: Sequence[RoofLabel], x_en
     """Draw lines and labels; ceilings go on to ``x_end``, over the strip of infinite intensity."""
     for line in drawn:
         thick = line.kind == "report" and (line.roof.key == "dram" or not line.roof.is_memory)
-        canvas.line(
-            [line.start[0], line.end[0] if line.roof.is_memory else x_end],
-            [line.start[1], line.end[1]],
-            "roof" if thick else "faint",
-            linewidth=1.8 if thick else 1.2,
-            linestyle=KINDS[line.kind][0],
-            zorder=2,
-        )
+        xs = [line.start[0], line.end[0] if line.roof.is_memory else x_end]
+        style = {"linewidth": 1.8 if thick else 1.2, "linestyle": KINDS[line.kind][0], "zorder": 2}
+        canvas.line(xs, [line.start[1], line.end[1]], "roof" if thick else "faint", **style)
     for label in texts:
         turned = {"rotation": math.degrees(label.angle), "rotation_mode": "anchor", "va": "bottom"}
         canvas.small(label.x, label.y, label.text, backed="background", zorder=2.5, **turned)

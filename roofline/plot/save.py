@@ -77,11 +77,9 @@ def save(
     """
     check_path(path, force=force)
     if not 0 < scale <= MOST_SCALE:
-        raise UsageError(
-            f"cannot draw at {scale:g} times the pixels",
-            why=f"the scale is a number over 0, at most {MOST_SCALE:g}",
-            hint="2 for dense screens",
-        )
+        why = f"the scale is a number over 0, at most {MOST_SCALE:g}"
+        what = f"cannot draw at {scale:g} times the pixels"
+        raise UsageError(what, why=why, hint="2 for dense screens")
     kind = path.suffix.lower().removeprefix(".")
     if kind == "html":
         content = html(picture, both_themes=both_themes).encode()
@@ -149,11 +147,10 @@ tr:hover td {{ background: var(--panel); }}
 
 def html(picture: Picture, *, both_themes: bool) -> str:
     """The picture as a page; with ``both_themes`` it follows the reader's setting."""
+    variables = _variables(picture.theme)
     if both_themes:
         dark = f"@media (prefers-color-scheme: dark) {{ {_variables('dark')} }}"
         variables = f"{_variables('light')}\n{dark}"
-    else:
-        variables = _variables(picture.theme)
     return _PAGE.format(
         title=escape(picture.title),
         schemes="light dark" if both_themes else picture.theme,

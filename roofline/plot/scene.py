@@ -54,15 +54,13 @@ class Options:
         if self.theme not in THEMES:
             hint = f"one of: {', '.join(sorted(THEMES))}"
             raise UsageError(f"no theme is called {self.theme!r}", hint=hint)
-        for what, value, (least, most) in (
+        for side, value, (least, most) in (
             ("width", self.width_px, WIDTHS_PX),
             ("height", self.height_px, HEIGHTS_PX),
         ):
             if value is not None and not least <= value <= most:
-                raise UsageError(
-                    f"a picture cannot be {value} pixels in {what}",
-                    hint=f"a {what} from {least} to {most}",
-                )
+                what = f"a picture cannot be {value} pixels in {side}"
+                raise UsageError(what, hint=f"a {side} from {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
