@@ -20,7 +20,7 @@ COMMANDS = {
     "select": "Pick the kernels of a trace that are worth profiling.",
     "time": "Measure a program without a profiler.",
     "redact": "Copy a report without personal data.",
-    "specs": "Look into the hardware registry.",
+    "specs": "Look up GPUs in the hardware registry.",
     "doctor": "Check whether this machine can profile, and who can change that.",
 }
 # What a file means where no command is named.

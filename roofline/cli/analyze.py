@@ -39,8 +39,8 @@ class Showing:
     )
     timeline: Path | None = opt.judged(
         "--timeline FILE",
-        "A timeline of the same program (see 'roofline select'): what each kernel could gain "
-        "for a step, and which kernels were not profiled.",
+        "A timeline of the same program (see 'roofline select'): also show how much each "
+        "kernel could speed up a step, and which kernels were not profiled.",
     )
     step: str | None = opt.judged(
         "--step RE", "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]"

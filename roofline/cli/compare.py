@@ -68,7 +68,7 @@ class Comparing:
     )
     timeline: Path | None = opt.judged(
         "--timeline FILE",
-        "A timeline of BEFORE (nsys or torch): what each change gains for the whole step.",
+        "A timeline of BEFORE (nsys or torch): say how much each change speeds up the step.",
     )
     allow: tuple[str, ...] = opt.expert(
         "--allow CODE...",
@@ -114,7 +114,9 @@ class CompareOptions:
     time_before: Path | None = opt.judged(
         "--time-before FILE", "The program's time before, from 'roofline time'."
     )
-    time_after: Path | None = opt.judged("--time-after FILE", "The same, after.")
+    time_after: Path | None = opt.judged(
+        "--time-after FILE", "The program's time after, from 'roofline time'."
+    )
     judging: Judging = opt.shared(Judging)
     output: Output = answer_in(*FORMATS)
     plot: Path | None = opt.written(
@@ -145,9 +147,9 @@ def command(options: CompareOptions) -> int:
       roofline compare v1.ncu-rep v2.ncu-rep --record log.md --check 'pytest -q tests/test_gemm.py'
 
     BEFORE and AFTER are .ncu-rep files, folders, quoted glob patterns or baselines (.json); with
-    --baseline only AFTER is named. Kernels are paired across renames, times compared at equal
-    clocks and within the noise, and captures that do not compare are refused (exit code 2). Exit
-    code 1: a gate or the check failed. Exit code 3: a file could not be read.
+    --baseline only AFTER is given. Kernels are paired across renames. Times are compared at equal
+    clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Exit code
+    1: a gate or the check failed. Exit code 3: a file could not be read.
     """
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]

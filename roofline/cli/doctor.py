@@ -22,7 +22,9 @@ _COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
 class DoctorOptions:
     """``roofline doctor``."""
 
-    ncu: str | None = opt.expert("--ncu PATH", "The ncu to check.  [default: found]")
+    ncu: str | None = opt.expert(
+        "--ncu PATH", "The ncu to check.  [default: the one that profile would run]"
+    )
     output: Output = answer_in(*FORMATS)
 
 
@@ -36,10 +38,10 @@ def command(options: DoctorOptions) -> int:
       roofline doctor --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu
       roofline doctor --json
 
-    Looks at the GPU and its driver, at ncu and whether it fits them, at the right to use
-    performance counters (the driver's parameter, capabilities, containers, WSL, MIG), at other
-    profilers that hold the counters, at TMPDIR, and at ncu_report. Nothing is profiled. The exit
-    code is 4 if a check fails.
+    Checks the GPU and its driver, whether ncu supports them, the permission to use performance
+    counters (the driver's parameter, capabilities, containers, WSL, MIG), other profilers that
+    hold the counters, TMPDIR, and ncu_report. Profiles nothing. The exit code is 4 if a check
+    fails.
     """
     output = options.output
     output.check(FORMATS)

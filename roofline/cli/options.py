@@ -285,10 +285,10 @@ class Choosing(Choice):
     top: int | None = amount("--top N", "The first N in the order of --sort.")
     sort: str = amount(
         f"--sort {'|'.join(SORT_KEYS)}",
-        "Order; 'gain' is the time saved where the nearest ceiling is reached.",
+        "Order; 'gain' is the time saved if the nearest ceiling is reached.",
         default="time",
     )
-    launches: bool = amount("--launches", "One line for each launch, not each kernel.")
+    launches: bool = amount("--launches", "Show each launch, not each kernel.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,12 +315,12 @@ class Judging(Jobs):
     """How reports are read and judged."""
 
     specs: Path | None = judged(
-        "--specs DIR", "A folder of hardware specs (TOML) that come before the built-in ones."
+        "--specs DIR", "A folder of hardware specs (TOML) that override the built-in ones."
     )
     peaks: Path | None = judged(
         "--peaks FILE",
-        "Ceilings from 'roofline specs measure' (TOML); the word 'achieved' takes the ones "
-        "kept for each GPU.",
+        "Ceilings from 'roofline specs measure' (TOML); the word 'achieved' takes those kept "
+        "for each GPU.",
     )
     latency_threshold: float = judged(
         "--latency-threshold PERCENT",
@@ -329,12 +329,12 @@ class Judging(Jobs):
     )
     balance: float = judged(
         "--balance POINTS",
-        "Units within this distance of the busiest are called co-limiting.",
+        "A kernel is co-limited if its busiest memory and compute units are this close.",
         default=Rule().balance,
     )
     reader: Reader = expert(
         "--reader protobuf|ncu-report",
-        "What decodes the reports; 'ncu-report' is NVIDIA's own package: slower, for values that "
+        "The decoder of reports. 'ncu-report' is NVIDIA's own package: slower, for values that "
         "look wrong.",
         default="protobuf",
     )

@@ -37,18 +37,18 @@ class PlotOptions:
     )
     height: int | None = opt.written(
         "--height PX",
-        "Height in pixels; the chart takes what rows and keys leave.",
+        "Height in pixels; rows and keys take their part, the chart the rest.",
         type=click.IntRange(min=300, max=8000),
     )
     scale: float = opt.written(
         "--scale N",
-        "PNG only: N times the pixels with everything larger (2 for dense screens).",
+        "PNG only: N times as many pixels, everything larger (2 for dense screens).",
         type=Number(min=0.5, max=4),
         default=1.0,
     )
     levels: bool | None = opt.written(
         "--levels/--no-levels",
-        "Also mark each kernel at its L2 and L1 intensity, where the bytes were measured.  "
+        "Also mark each kernel at its L2 and L1 intensity, if these bytes were measured.  "
         "[default: for up to five kernels]",
         default=None,
     )

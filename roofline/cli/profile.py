@@ -76,32 +76,32 @@ class ProfileOptions:
     )
     rank: int | None = opt.which(
         "--rank INDEX",
-        "In a parallel job, profile rank N and run the others bare. roofline goes inside the "
-        "launcher: mpirun -n 8 roofline profile --rank 0 ./app.",
+        "In a parallel job, profile this rank and run the others without ncu. Put roofline "
+        "inside the launcher: mpirun -n 8 roofline profile --rank 0 ./app.",
     )
     showing: Showing = opt.shared(
         Showing,
         timeline={
             "group": GROUPS[0],
             "help": "Profile the kernels that 'roofline select' picks from this timeline of the "
-            "same program, in as few runs as possible; the answer says what each could gain for "
-            "a step.",
+            "same program, in as few runs as possible, and say how much each could speed up a "
+            "step.",
         },
         step={"group": GROUPS[0]},
     )
     launch_skip: int | None = opt.amount(
-        "-s --launch-skip COUNT", "Skip the first N matching launches.  [default: 0]"
+        "-s --launch-skip COUNT", "Skip the first COUNT matching launches.  [default: 0]"
     )
     launch_count: int | None = opt.amount(
         "-c --launch-count COUNT",
-        "Profile at most N launches; 0 is no limit.  "
+        "Profile at most COUNT launches; 0 is no limit.  "
         f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
     )
     per_config: bool = opt.amount("--per-config", "Count launches for each grid and block.")
     level: str = opt.amount(
         f"--level {'|'.join(CaptureLevel)}",
         "quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
-        "that a verdict needs (at most 7); full: NVIDIA's set as well (30 to 49 in all).",
+        "that a verdict needs (at most 7); full: also NVIDIA's set (30 to 49 in all).",
         default=CaptureLevel.STANDARD.value,
     )
     top: int | None = opt.amount("--top N", "With --timeline: at most N kernels.  [default: 5]")
@@ -134,27 +134,27 @@ class ProfileOptions:
     )
     name_base: str | None = opt.expert(
         f"--name-base {'|'.join(NameBase)}",
-        "The spelling that is matched.  [default: demangled; function for --kernel-name]",
+        "The form of the names to match.  [default: demangled; function for --kernel-name]",
     )
     warmup_steps: int | None = opt.expert(
         "--warmup-steps COUNT",
-        "With --timeline: steps to skip where the timeline does not show which launch of "
+        "With --timeline: steps to skip if the timeline does not show which launch of "
         "the process it saw.  [default: 2]",
     )
     metrics: tuple[str, ...] = opt.expert(
         "--metrics NAMES...", "More metrics, by ncu's names, separated by commas."
     )
     sections: tuple[str, ...] = opt.expert("--section NAME...", "One more section. Repeatable.")
-    section_set: str | None = opt.expert("--set NAME", "A set of sections as well.")
+    section_set: str | None = opt.expert("--set NAME", "One more set of sections.")
     replay: str = opt.expert(
         f"--replay {'|'.join(Replay)}",
-        "How metrics that need several passes are collected: the kernel runs again, or the "
-        "whole program.",
+        "How metrics that need several passes are collected: by running the kernel again, or "
+        "the whole program.",
         default=Replay.KERNEL.value,
     )
     graphs: str = opt.expert(
         "--graphs node|graph",
-        "CUDA graphs kernel by kernel, or each as one.",
+        "Profile CUDA graphs kernel by kernel, or each as one.",
         default="node",
     )
     clock_control: str = opt.expert(
@@ -167,7 +167,9 @@ class ProfileOptions:
         "Flush all caches before every pass, or leave them warm.",
         default="all",
     )
-    ncu: str | None = opt.expert("--ncu PATH", "The ncu to run.  [default: found]")
+    ncu: str | None = opt.expert(
+        "--ncu PATH", "The ncu to run.  [default: ROOFLINE_NCU, on PATH, or installed]"
+    )
     ncu_options: tuple[str, ...] = opt.expert(
         "--ncu-arg WORD...", "Extra argument for ncu, as --ncu-arg=--option=value. Repeatable."
     )
@@ -177,7 +179,7 @@ class ProfileOptions:
         default=300.0,
     )
     chip: str | None = opt.expert(
-        "--chip NAME", "With --dry-run: for this chip (gh100) or GPU, not the one that is here."
+        "--chip NAME", "With --dry-run: plan for this chip (gh100) or GPU, not for this machine's."
     )
     quiet: bool = opt.expert("--quiet", "No progress on stderr.")
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
@@ -203,13 +205,13 @@ def command(options: ProfileOptions) -> int:
       roofline profile --list-kernels ./app
       mpirun -n 8 roofline profile --rank 0 ./app
 
-    Options of roofline end at the first word that is not one; the rest reaches the program
+    Options of roofline end at the first word that is not an option; PROGRAM gets the rest
     untouched. Its output is shown as it comes. The report and ncu's log are kept, and the answer
     is what 'roofline analyze' says about the report. Kernels that wait for other GPUs are left
     out without --collectives. With --timeline, a timeline chooses the kernels.
 
-    Exit codes: 3 nothing in the timeline is worth it; 4 ncu could not profile; 5 the program
-    failed and left nothing; 128 + N where signal N ended the run.
+    Exit codes: 3 nothing in the timeline is worth profiling; 4 ncu could not profile; 5 the
+    program failed and left nothing to analyse; 128 + N ended by signal N.
     """
     from roofline.capture.run import check_output, free_names, kernel_names, numbered
     from roofline.cli import profile_run

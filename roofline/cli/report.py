@@ -61,7 +61,7 @@ def command(options: ReportOptions) -> int:
     One REPORT is described; two are compared. DIR gets comment.md (it fits GitHub's limits, and
     its plots follow the reader's light or dark theme), roofline.svg and .png with their dark
     variants, analysis.json and, for two reports, compare.json: all of them or none. They contain
-    names of kernels and GPUs and numbers, and nothing else of the reports.
+    only names of kernels, GPUs and report files, and numbers.
     """
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]

@@ -59,10 +59,10 @@ class SelectOptions:
     )
     start: int | None = opt.which(
         "--start TIME",
-        "A window of time instead of steps begins here: 1.2s, 350ms.",
+        "Start of a time window that replaces the steps: 1.2s, 350ms.",
         type=parse_time,
     )
-    end: int | None = opt.which("--end TIME", "The window ends here.", type=parse_time)
+    end: int | None = opt.which("--end TIME", "End of the time window.", type=parse_time)
     top: int = opt.amount("--top N", "Select at most N kernels.", default=5)
     min_share: float = opt.amount(
         "--min-share PERCENT",
@@ -77,17 +77,17 @@ class SelectOptions:
     )
     communication: str | None = opt.judged(
         "--communication RE",
-        "More kernels that wait for other GPUs, by name, case ignored; NCCL, NVSHMEM and "
+        "Names of more kernels that wait for other GPUs, case ignored; NCCL, NVSHMEM and "
         "the like are known.",
     )
     warmup_steps: int = opt.expert(
         "--warmup-steps COUNT",
-        "Steps to skip before the profiled launch, where the timeline does not show which "
+        "Steps to skip before the profiled launch, if the timeline does not show which "
         "launch of the process it saw.",
         default=2,
     )
     stream: bool = opt.expert(
-        "--stream", "Read JSON in small pieces: within 150 MB, without the host's operators."
+        "--stream", "Read JSON in small pieces, in less than 150 MB, without the host's operators."
     )
     nsys: str | None = opt.expert(
         "--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]"
@@ -108,8 +108,9 @@ def command(options: SelectOptions) -> None:
 
     TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
     stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz). The answer says first
-    whether gaps, copies or communication matter more than any kernel, then what each kernel
-    could gain at most, and prints the commands that profile the selected kernels in steady state.
+    whether gaps, copies or communication matter more than any kernel. Then it bounds how much
+    each kernel could speed up a step, and prints the commands that profile the selected kernels
+    in steady state.
     """
     from roofline.render import selection as render
     from roofline.render import selection_json

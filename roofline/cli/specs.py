@@ -29,7 +29,7 @@ class Folder:
 
     specs: Path | None = opt.judged(
         "--specs DIR",
-        "A folder of further spec files (TOML); their entries replace those of the same key.",
+        "A folder of more spec files (TOML); their entries replace those of the same key.",
     )
 
 
@@ -63,7 +63,7 @@ class MeasureOptions(Folder):
 
     device: int = opt.which("--device INDEX", "The GPU, by its index in PyTorch.", default=0)
     only: tuple[str, ...] = opt.which(
-        "--only CEILING...", "Only this ceiling, as in dram_copy or tensor_bf16. Repeatable."
+        "--only CEILING...", "Only this ceiling, such as dram_copy or tensor_bf16. Repeatable."
     )
     output: Path | None = opt.written(
         "-o --output FILE",
@@ -74,7 +74,7 @@ class MeasureOptions(Folder):
 
 @click.group("specs")
 def command() -> None:
-    """Look into the hardware registry.
+    """Look up GPUs in the hardware registry.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def command() -> None:
       roofline specs check report.ncu-rep
       roofline specs measure -o h100.toml
 
-    Every number has a source. Files of your own are read from the specs folder of roofline's
+    Every number has a source. Your own files are read from the specs folder of roofline's
     configuration folder, and from --specs DIR.
     """
 
@@ -98,8 +98,8 @@ def list_command(options: ListOptions) -> None:
       roofline specs list geforce 8.9
       roofline specs list blackwell --json
 
-    All of them, or those that every WORD fits: a part of a key, a name, a chip, an architecture
-    or a file, or a whole compute capability.
+    Lists all GPUs, or those that match every WORD: a part of a key, a name, a chip, an
+    architecture or a file, or a whole compute capability.
     """
     options.output.check(FORMATS)
     registry = load(options.specs)
@@ -149,9 +149,9 @@ def check_command(options: CheckOptions) -> int:
       roofline specs check report.ncu-rep
       roofline specs check --specs my-gpus/
 
-    With REPORTs: SMs, clocks, bus, memory, L2 and peaks by unit; differences over 2 % are listed
-    with their causes. Without: the files themselves, each derived peak against the published one.
-    The exit code is 1 if a difference has no explanation.
+    With REPORTs, compares SMs, clocks, bus, memory, L2 and peaks by unit, and lists differences
+    over 2 % with their causes. Without, compares each derived peak with the published one. The
+    exit code is 1 if a difference has no explanation.
     """
     from roofline.counters.measure import measure
     from roofline.render.specs import checks
@@ -208,7 +208,7 @@ def _check_files(registry: Registry) -> None:
 
 @opt.typed_command(MeasureOptions, "measure", in_group=command)
 def measure_command(options: MeasureOptions) -> None:
-    """Measure what a GPU really reaches.
+    """Measure the ceilings that a GPU reaches.
 
     \b
     Examples:
@@ -216,10 +216,10 @@ def measure_command(options: MeasureOptions) -> None:
       roofline specs measure --device 1 -o h100.toml
       roofline specs measure --only tensor_bf16 --only dram_copy
 
-    Bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU. nvidia-smi
-    reads clocks and power while each benchmark runs. These are ceilings of PyTorch's own kernels
-    and libraries: a better kernel may pass them. 'roofline analyze --peaks achieved' uses them,
-    from a file of the GPU's name, unless -o names another.
+    Measures bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU.
+    nvidia-smi reads clocks and power while each benchmark runs. These are ceilings of PyTorch's
+    kernels and libraries: a better kernel can pass them. Without -o they are kept in a file
+    named after the GPU, which 'roofline analyze --peaks achieved' reads.
     """
     from roofline.render.specs import ceilings
     from roofline.specs.ceilings import Achieved, save

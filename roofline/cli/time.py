@@ -20,14 +20,14 @@ FORMATS = ("table", "json")
 class TimeOptions:
     """``roofline time``."""
 
-    repeats: int = opt.amount("--repeats N", "Runs that count.", default=20)
-    warmup: int = opt.amount("--warmup COUNT", "Runs before them that do not count.", default=3)
+    repeats: int = opt.amount("--repeats N", "Measured runs.", default=20)
+    warmup: int = opt.amount("--warmup COUNT", "Runs before them, not measured.", default=3)
     timeout: float = opt.amount(
-        "--timeout SECONDS", "End a run that takes longer; it has failed then.", default=3600.0
+        "--timeout SECONDS", "End a run that takes longer, as a failure.", default=3600.0
     )
     metric: re.Pattern[str] | None = opt.written(
         "--metric RE",
-        "The program's own figure in its output: the first group, or the first number in "
+        "The program's own number in its output: the first group, or the first number in "
         "the match. The last match counts.",
     )
     output: Output = answer_in(*FORMATS)
@@ -44,9 +44,9 @@ def command(options: TimeOptions) -> None:
       roofline time --repeats 50 --metric 'tokens/s: ([0-9.]+)' -- python bench.py --batch 8
       roofline time -o before.json ./app
 
-    Times under ncu are not the program's own: clocks are locked, caches are flushed and kernels
-    run several times. This command runs the program as it is, several times, without showing its
-    output, and gives median, 95th percentile and spread of the wall time. It needs no GPU.
+    Under ncu, clocks are locked, caches are flushed and kernels run several times. This command
+    runs the program several times without ncu, hides its output, and prints median, 95th
+    percentile and spread of the wall time. It needs no GPU.
     """
     output = options.output
     output.check(FORMATS)
