@@ -16,18 +16,18 @@ TARGET = Path(__file__).parent.parent / "docs" / "failures.md"
 HEAD = """\
 # Why profiling failed
 
-When `roofline profile` fails it prints one cause with a code in square brackets, the line of ncu
-that shows it, what an administrator must do, what to use meanwhile, and what you can try without
-root.
-The cause is the first error that ncu printed; later ones follow from it. The whole log is kept as
-`REPORT.ncu-rep.log`. `roofline doctor` looks for most of these before anything runs.
+If `roofline profile` fails, it prints one cause with a code in square brackets, the line of ncu that
+shows it, what you can try without root, what only an administrator can do, and what to use meanwhile.
+The cause is the first error that ncu printed, as later errors follow from it. The whole log stays as
+`REPORT.ncu-rep.log`. [`roofline doctor`](doctor.md) looks for most causes before anything runs.
 
-Exit code 4: ncu could not profile. Exit code 5: the program failed and left nothing to analyse. A
-run that leaves whole launches behind is analysed whatever its exit code, and called partial.
+Exit code 4 means that ncu could not profile, 5 that the program failed and left nothing to analyse. If a
+run leaves whole launches, they are analysed and the answer is called partial.
 
-A failure without words of ncu is found before the run, from how it ended, or from the machine.
+If an entry shows no text of ncu, roofline finds that failure before the run, from its end, or from the
+machine.
 
-This page is written by `scripts/make_failure_docs.py` from `roofline/capture/failures.toml`.
+`scripts/make_failure_docs.py` writes this page from `roofline/capture/failures.toml`.
 """
 
 
