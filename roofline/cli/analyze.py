@@ -128,9 +128,11 @@ def check(showing: Showing, output: Output) -> None:
         hint = f"{narrowed}--format json holds the same evidence{end}"
         raise UsageError(f"--explain is for reading, not for {form}", hint=hint)
     if showing.timeline is not None and form in ("csv", "parquet"):
-        raise UsageError(f"a timeline has no columns in {form}", hint="--format json or markdown")
+        raise UsageError(
+            f"--timeline cannot be written as {form}", hint="--format json or markdown"
+        )
     if showing.step is not None and showing.timeline is None:
-        raise UsageError("--step is about a timeline", hint="--timeline FILE")
+        raise UsageError("--step needs a timeline", hint="--timeline FILE")
     if showing.plot is not None:
         from roofline.plot import check_path
 

@@ -185,7 +185,9 @@ def _check(options: CompareOptions) -> None:
     if options.update_baseline and options.baseline is None:
         raise UsageError("--update-baseline needs a folder", hint="--baseline DIR")
     if (options.time_before is None) != (options.time_after is None):
-        raise UsageError("one timing compares with nothing", hint="--time-before F --time-after F")
+        raise UsageError(
+            "one timing has nothing to compare with", hint="--time-before F --time-after F"
+        )
     if options.baseline is None:
         check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
     else:
@@ -225,7 +227,7 @@ def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float
             shares[position] = (found.exposed_share or 0.0, found.wall_share)
     if not shares:
         raise UsageError(
-            f"{timeline.name} has a share of a step for no kernel of BEFORE",
+            f"no kernel of BEFORE has a share of a step in {timeline.name}",
             hint="a timeline of the same program, recorded before the change",
         )
     return shares

@@ -81,7 +81,7 @@ class Output:
                 hint=f"--format {', '.join(others)} or {last}",
             )
         if self.format == "parquet" and self.file is None:
-            raise UsageError("Parquet is not text", hint="--format parquet --output FILE.parquet")
+            raise UsageError("Parquet needs a file", hint="--format parquet --output FILE.parquet")
         if self.file is not None:
             refuse_overwrite(self.file, force=self.force)
 

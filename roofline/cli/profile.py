@@ -254,7 +254,7 @@ def _check(options: ProfileOptions) -> None:
     if options.kernel and options.kernel_name:
         raise UsageError("--kernel and --kernel-name exclude each other", hint="one of them")
     if options.chip is not None and not options.dry_run:
-        raise UsageError("--chip is for --dry-run", why="the GPU that is here decides otherwise")
+        raise UsageError("--chip needs --dry-run", why="a run takes the GPU of this machine")
     timeline_chooses = options.showing.timeline is not None
     for field in _BY_HAND if timeline_chooses else _OF_TIMELINE:
         value = getattr(options, field)
@@ -262,7 +262,7 @@ def _check(options: ProfileOptions) -> None:
             continue
         name = f"--{field.replace('_', '-')}"
         if not timeline_chooses:
-            raise UsageError(f"{name} is about a timeline", hint="--timeline FILE")
+            raise UsageError(f"{name} needs a timeline", hint="--timeline FILE")
         raise UsageError(
             f"--timeline and {name} exclude each other",
             why="the timeline says which launches to profile",
@@ -337,7 +337,7 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
         raise UsageError(
             f"--timeline and {option} exclude each other",
             why="a timeline names kernels, and ncu sees none there",
-            hint="--replay application where kernels talk to the host",
+            hint="--replay application, if kernels talk to the host",
         )
     asked = {name: getattr(options, name) for name in _OF_TIMELINE}
     selection = profile_run.read(showing.timeline, step=showing.step, **asked)
@@ -397,9 +397,9 @@ def _look_up(
 def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     """What a person should know about the choice of kernels."""
     if any(is_collective(name) for name in request.kernels) or request.collectives:
-        say("collectives are profiled: one whose peers do not run hangs (--stall-timeout)")
+        say("collectives are profiled: one hangs if its peers do not run (--stall-timeout)")
     elif wants_collectives_in_vain(request):
-        say("collectives are left out, also those that --kernel asks for; --collectives takes them")
+        say("collectives are left out, also those that match --kernel; --collectives takes them")
     elif request.omits_collectives:
         left_out = "collectives (NCCL, NVSHMEM, all-reduce ...) are left out"
         setting.tell(f"{left_out}; --collectives takes them")

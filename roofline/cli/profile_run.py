@@ -233,7 +233,7 @@ def capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> l
             code = ended[-1].failure_code
             if code in _NOT_MET and run.wanted and run.wanted.basis is Basis.ESTIMATED:
                 skipped = run.request.launch_skip
-                say(f"{skipped} launches were skipped; fewer: a smaller --warmup-steps")
+                say(f"{skipped} launches were skipped; a smaller --warmup-steps skips fewer")
             if len(runs) == 1:
                 raise
             say(f"{title}: {error}")

@@ -48,4 +48,4 @@ def command(options: RedactOptions) -> None:
     say(f"{target.path}: {plural(done.results, 'result')} with all metrics\nLeft out:", prefix="")
     for what in left_out or ["nothing: no personal data was found"]:
         say(f"  {what}", prefix="")
-    say("Kernel names and NVTX ranges are still in it: read them before you share.", prefix="")
+    say("The copy keeps kernel names and NVTX ranges: read them before you share.", prefix="")

@@ -80,7 +80,9 @@ def _check(options: ReportOptions) -> None:
     comparing = options.comparing
     check_count(options.reports, {1, 2}, "report takes one or two")
     if len(options.reports) == 1 and (comparing.maps or comparing.expect or comparing.because):
-        raise UsageError("one report compares with nothing", hint="report BEFORE AFTER -o DIR")
+        raise UsageError(
+            "one report has nothing to compare with", hint="report BEFORE AFTER -o DIR"
+        )
     if options.target.path.is_dir():
         for name in options.names:
             refuse_overwrite(options.target.path / name, force=options.target.force)

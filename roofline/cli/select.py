@@ -33,7 +33,7 @@ def parse_steps(text: str) -> Keep:
         return cast(Keep, text)
     match = _STEPS.fullmatch(text)
     if match is None:
-        raise UsageError(f"--keep {text!r} is neither inner, all, a number nor a range like 2-5")
+        raise UsageError(f"--keep {text!r} is not inner, all, a number or a range like 2-5")
     return int(match[1]), int(match[2] or match[1])
 
 

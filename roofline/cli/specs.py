@@ -105,7 +105,7 @@ def list_command(options: ListOptions) -> None:
     registry = load(options.specs)
     chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in options.words)]
     if not chosen:
-        raise UsageError(f"no GPU fits {' '.join(options.words)!r}", hint="roofline specs list")
+        raise UsageError(f"no GPU matches {' '.join(options.words)!r}", hint="roofline specs list")
     _show(chosen, registry, options.output, whole=False)
 
 

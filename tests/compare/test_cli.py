@@ -266,7 +266,7 @@ def test_times_without_a_profiler_stand_beside(tmp_path: Path) -> None:
         ([BEFORE, AFTER, "--map", "gemm=x"], "BEFORE has no kernel 'gemm'"),
         ([BEFORE, AFTER, "--allow", "clock"], "is not one of 'gpu', 'kind', 'rule', 'all'"),
         ([BEFORE, AFTER, "--expect", "x"], "is not understood"),
-        ([BEFORE, AFTER, "--time-before", "x"], "one timing compares with nothing"),
+        ([BEFORE, AFTER, "--time-before", "x"], "one timing has nothing to compare with"),
     ],
 )
 def test_wrong_usage_says_what_to_type(argv: list[str], said: str) -> None:
@@ -348,7 +348,7 @@ def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         ([BEFORE, AFTER, AFTER], "report takes one or two"),
-        ([BEFORE, "--expect", "x=2x"], "one report compares with nothing"),
+        ([BEFORE, "--expect", "x=2x"], "one report has nothing to compare with"),
     ],
 )
 def test_what_report_refuses(tmp_path: Path, argv: list[str], said: str) -> None:

@@ -104,9 +104,9 @@ def test_collectives_asked_for_by_regex_are_said_to_be_left_out(
     assert done.returncode == 4
     # Before the run, and as the cause; the program does not run again for names.
     first, _, rest = done.stderr.partition("\n")
-    assert first.startswith("roofline: collectives are left out, also those that --kernel")
+    assert first.startswith("roofline: collectives are left out, also those that match")
     assert "[collectives_left_out]" in rest
-    assert "try: --collectives takes them" in rest
+    assert "try: add --collectives" in rest
     assert "kernels that ran" not in rest
     assert len(fake.calls()) == 1
 

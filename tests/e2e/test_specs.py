@@ -54,7 +54,7 @@ def test_list_without_a_match_is_wrong_usage() -> None:
     result = run("list", "voodoo")
 
     assert result.exit_code == 2
-    assert "no GPU fits 'voodoo'" in result.stderr
+    assert "no GPU matches 'voodoo'" in result.stderr
     assert result.stdout == ""
 
 
