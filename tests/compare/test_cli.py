@@ -398,4 +398,4 @@ def test_a_timeline_of_something_else_is_refused(tmp_path: Path) -> None:
 
     result = run("compare", BEFORE, AFTER, "--timeline", trace(tmp_path / "t.json"), code=2)
 
-    assert "share of a step for no kernel" in result.stderr
+    assert "no kernel of BEFORE has a share of a step" in result.stderr
