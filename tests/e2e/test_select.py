@@ -88,7 +88,7 @@ def test_a_window_in_units(timeline: Path):
     ("words", "said"),
     [
         (("--start", "soon"), "'soon' is not a time"),
-        (("--keep", "most"), "neither inner, all, a number nor a range"),
+        (("--keep", "most"), "not inner, all, a number or a range"),
         (("--step", "("), "not a regular expression"),
         (("--step", "nomatch"), "it has 5 ProfilerStep ranges"),
         (("--step", "x", "--start", "0"), "exclude each other"),
