@@ -17,7 +17,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render import markdown, overview, table
-from roofline.view import Choice, choose, devices, whole
+from roofline.view import Choice, choose, chosen, devices
 from tests.makers import analysis, group, measurement, result, unit, verdict
 
 GEMM = "void ns::gemm_kernel<(int)128, ns::Policy<float, 4>>(float *, float *)"
@@ -284,9 +284,9 @@ def test_a_note_of_many_files_is_said_once():
             for i, text in enumerate(notes)
         )
 
-    part = whole(replace(analysis(result(measurement())), sources=sources("a", "b", "a")))
+    part = chosen(replace(analysis(result(measurement())), sources=sources("a", "b", "a")))
     assert list(overview.source_notes(part)) == ["2 of 3 files: a", "1.ncu-rep: b"]
-    part = whole(replace(analysis(result(measurement())), sources=sources("a", "a")))
+    part = chosen(replace(analysis(result(measurement())), sources=sources("a", "a")))
     assert list(overview.source_notes(part)) == ["2 files: a"]
 
 
