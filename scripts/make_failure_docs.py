@@ -16,16 +16,17 @@ TARGET = Path(__file__).parent.parent / "docs" / "failures.md"
 HEAD = """\
 # Why profiling failed
 
-If `roofline profile` fails, it prints one cause with a code in square brackets, the line of ncu that
-shows it, what you can try without root, what only an administrator can do, and what to use meanwhile.
-The cause is the first error that ncu printed, as later errors follow from it. The whole log stays as
-`REPORT.ncu-rep.log`. [`roofline doctor`](doctor.md) looks for most causes before anything runs.
+If `roofline profile` fails, it prints one cause with a code in square brackets, the line of ncu
+that shows it, what you can try without root, what only an administrator can do, and what to use
+meanwhile. The cause is the first error that ncu printed, as later errors follow from it. The
+whole log stays as `REPORT.ncu-rep.log`. [`roofline doctor`](doctor.md) looks for most causes
+before anything runs.
 
-Exit code 4 means that ncu could not profile, 5 that the program failed and left nothing to analyse. If a
-run leaves whole launches, they are analysed and the answer is called partial.
+Exit code 4 means that ncu could not profile, 5 that the program failed and left nothing to
+analyse. If a run leaves whole launches, they are analysed and the answer is called partial.
 
-If an entry shows no text of ncu, roofline finds that failure before the run, from its end, or from the
-machine.
+If an entry shows no text of ncu, roofline finds that failure before the run, from its end, or
+from the machine.
 
 `scripts/make_failure_docs.py` writes this page from `roofline/capture/failures.toml`.
 """
