@@ -335,3 +335,42 @@ def test_utilisation_comes_with_its_metric():
     measured = measure(launch(breakdown("sm__throughput", {"sm__issue_active": 50.0})))
 
     assert measured.units[0].metric == "sm__issue_active.avg.pct_of_peak_sustained_elapsed"
+
+
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ({}, None),
+        ({"launch__device_id": 2.0}, 2),
+        ({"device__attribute_device_index": 1.0}, 1),
+        ({"launch__device_id": 2.0, "device__attribute_device_index": 1.0}, 2),
+    ],
+)
+def test_a_launch_names_its_device_better_than_the_attributes(values, index):
+    assert measure(launch(values)).device.index == index
+
+
+@pytest.mark.parametrize(("duration_s", "short"), [(15e-6, True), (25e-6, False)])
+def test_a_low_dram_clock_is_no_wonder_in_twenty_microseconds(duration_s, short):
+    # 0.75 of 8 GHz
+    measured = measure(
+        launch(
+            {
+                "gpu__time_duration.sum": duration_s,
+                "dram__cycles_elapsed.avg.per_second": 6e9,
+                "device__attribute_max_mem_frequency_khz": 8e6,
+            }
+        )
+    )
+
+    (note,) = measured.notes
+    assert note.code == "dram_clock_low"
+    assert note.facts == {"clock_hz": 6e9, "most_hz": 8e9, "short": short}
+
+
+@pytest.mark.parametrize(("percent", "missing"), [(5.0, True), (0.0, False)])
+def test_half_precision_that_ran_uncounted_is_missing_with_its_flag(percent, missing):
+    activity = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
+    flags = {gap.quantity: gap.flag for gap in measure(launch({activity: percent})).missing}
+
+    assert flags.get("operations.fp16") == (FLAGS["operations.fp16"] if missing else None)

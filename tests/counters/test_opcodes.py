@@ -1,8 +1,10 @@
+from dataclasses import FrozenInstanceError
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.counters.opcodes import parse_mma, plain_mix, tensor_mix
+from roofline.counters.opcodes import TensorMix, parse_mma, plain_mix, tensor_mix
 
 
 @pytest.mark.parametrize(
@@ -123,3 +125,13 @@ def test_operations_are_linear_in_executions(executions):
     twice = tensor_mix({k: 2.0 * v for k, v in executions.items()}).operations
 
     assert twice == {key: 2 * value for key, value in once.items()}
+
+
+def test_a_mix_is_frozen_and_built_by_name():
+    mix = tensor_mix({"HMMA.16816.F32": 1.0})
+
+    with pytest.raises(FrozenInstanceError):
+        mix.path = "wgmma"
+    with pytest.raises(TypeError):
+        TensorMix({}, {}, None, ())
+    assert not hasattr(mix, "__dict__")

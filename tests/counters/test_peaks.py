@@ -130,3 +130,16 @@ def test_l2_peak_from_its_own_percentage():
 def test_l1_peak_only_where_l1_is_measured():
     assert peaks()[0].l1_bytes_per_s is None
     assert peaks(l1=True)[0].l1_bytes_per_s == 128 * 56 * 1e9
+
+
+def test_l2_peak_from_a_count_over_the_duration():
+    # 1e6 sectors in 1/4 s are 4e6 sectors/s, at 25 % of 16e6 sectors/s of 32 bytes
+    found, _ = peaks(
+        {
+            "lts__t_sectors.sum": 1e6,
+            "gpu__time_duration.sum": 0.25,
+            "lts__t_sectors.avg.pct_of_peak_sustained_elapsed": 25.0,
+        }
+    )
+
+    assert found.l2_bytes_per_s == 5.12e8

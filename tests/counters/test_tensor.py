@@ -157,3 +157,28 @@ def test_activity_alone_measures_no_operations(activity, active, codes):
     assert work.how is None
     assert work.active is active
     assert [note.code for note in work.notes] == codes
+
+
+def test_matrix_instructions_in_the_mix_are_activity():
+    work = tensor_work(PlainMetrics(instanced={OPCODES: {"HMMA.16816.F32": 1.0}}))
+
+    assert work.operations == {"tensor_fp16": 4096.0}
+    assert work.active is True
+
+
+def test_counters_that_stayed_at_zero_counted_nothing():
+    work = tensor_work(path(src_int8_sparsity_off=0.0, src_int8_sparsity_on=0.0))
+
+    assert work.operations == {}
+    assert work.active is False
+    assert work.notes == ()
+
+
+def test_hopper_half_precision_by_warps_alone_is_counted():
+    # 300 dense and 200 sparse, whatever they were accumulated in
+    work = tensor_work(
+        path(op_hmma_src_fp16_sparsity_off=300.0, op_hmma_src_fp16_sparsity_on=200.0)
+    )
+
+    assert work.operations == {"tensor_fp16": 300.0, "tensor_fp16_sparse": 200.0}
+    assert work.path == "mma_sync"

@@ -75,3 +75,8 @@ def test_a_tail_is_a_fifth_of_the_time(waves, tail):
 def test_a_cause_is_frozen():
     with pytest.raises(FrozenInstanceError):
         Cause(code="tail_effect").code = "imbalance"
+
+
+def test_a_tail_says_how_much_of_the_time_is_idle():
+    # 1.5 waves take the time of 2: half a wave of 2 is 25 %
+    assert cause(waves=1.5).facts == {"waves": 1.5, "whole_waves": 2, "idle_percent": 25.0}

@@ -1,4 +1,5 @@
 import math
+from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
+from roofline.verdict.bounds import Sides
 from roofline.verdict.rule import judge
 from tests.makers import TOY_PEAKS, measurement, unit, with_rest
 
@@ -456,3 +458,46 @@ def test_fifteen_points_between_pipe_and_roof_are_no_disagreement(percent, said)
     )
 
     assert (verdict.context is not None) is said
+
+
+@pytest.mark.parametrize(
+    ("top", "context"),
+    [("dram", None), ("l2", Note(code="left_but_not_dram"))],
+)
+def test_left_of_the_ridge_another_unit_than_dram_is_worth_a_word(top, context):
+    # 75 MFLOP over 0.6 GB are 0.125 operations a byte, far left of the ridge at 10
+    rest = unit("l2" if top == "dram" else "dram", 60.0)
+    verdict = judged(
+        unit(top, 90.0),
+        rest,
+        unit("issue", 5.0),
+        operations={"fp32": 75e6},
+        dram_bytes=0.6e9,
+    )
+
+    assert (verdict.limiter, verdict.ridge_side) == (top, "memory")
+    assert verdict.context == context
+
+
+@pytest.mark.parametrize(
+    ("dram", "issue", "doubts", "confidence"),
+    [
+        (65.0, 1.0, ["near_threshold", "short_kernel"], Confidence.MEDIUM),
+        (65.0, 60.0, ["near_threshold", "other_family_near", "short_kernel"], Confidence.LOW),
+    ],
+)
+def test_two_doubts_leave_medium_confidence_and_three_low(dram, issue, doubts, confidence):
+    verdict = judged(unit("dram", dram), unit("issue", issue), duration_s=5e-6)
+
+    assert codes(verdict) == doubts
+    assert verdict.confidence is confidence
+
+
+def test_sides_are_frozen_and_built_by_name():
+    sides = Sides.of((unit("dram", 90.0),))
+
+    with pytest.raises(FrozenInstanceError):
+        sides.best = {}
+    with pytest.raises(TypeError):
+        Sides({}, frozenset())
+    assert not hasattr(sides, "__dict__")
