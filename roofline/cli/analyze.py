@@ -43,7 +43,9 @@ class Showing:
         "kernel could speed up a step, and which kernels were not profiled.",
     )
     step: str | None = opt.judged(
-        "--step RE", "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]"
+        "--step RE",
+        "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
+        type=str,
     )
 
 

@@ -25,6 +25,7 @@ from roofline.compare.record import Statement, add_record, check_record, run_che
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
 from roofline.model import Analysis
+from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
@@ -198,7 +199,7 @@ def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:
     """Refuse another number of captures."""
     if len(reports) not in counts:
         raise UsageError(
-            f"{len(reports)} captures were named",
+            f"{plural(len(reports), 'capture')} named",
             why=why,
             hint="a folder or a quoted glob pattern holds several reports of one side",
         )

@@ -136,6 +136,8 @@ def option(group: str, spec: str, text: str, **settings: Any) -> Any:
 
     def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
         changed = {"help": text, "group": group} | settings | dict(changes)
+        if changed.get("required"):
+            del changed["default"]  # click takes any default, None too, for a value that is there
         return _Option([*names, name], **changed)
 
     return dataclasses.field(default=default, metadata={"make": make})

@@ -48,7 +48,9 @@ class SelectOptions:
         "one with most kernel time]",
     )
     step: str | None = opt.which(
-        "--step RE", "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]"
+        "--step RE",
+        "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]",
+        type=str,
     )
     keep: Keep = opt.which(
         "--keep STEPS",

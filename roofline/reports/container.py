@@ -20,19 +20,22 @@ _PIECE = 1 << 16
 _ANY = 1 << 62  # how large what is compressed is shows when it is read
 # How files begin that people take for reports -> what they are, and what to do with them.
 _OTHERS = {
-    b"SQLite format 3\0": ("it is an SQLite database", "roofline select, if nsys exported it"),
+    b"SQLite format 3\0": (
+        "it is an SQLite database",
+        "roofline select FILE, if nsys wrote it",
+    ),
     b"version https://git-lfs": ("it is a Git LFS pointer, not the file itself", "git lfs pull"),
     b"PK\x03\x04": ("it is a ZIP archive", "unpack it first"),
-    b"\x1f\x8b": ("it is compressed with gzip", "gunzip it first"),
+    b"\x1f\x8b": ("it is compressed with gzip", "roofline select FILE for a timeline, else gunzip"),
     b"<!DOCTYPE": ("it is a web page", "download the raw file"),
     b"<html": ("it is a web page", "download the raw file"),
     b"==PROF==": ("it is what ncu printed, not its report", "capture with ncu -o NAME"),
     b'"ID","Process ID"': ("it is a CSV page of ncu", "the .ncu-rep that it came from"),
-    b"{": ("it is JSON", "roofline select, if it is a PyTorch trace"),
+    b"{": ("it is JSON", "roofline select FILE for a timeline"),
     b"\x7fELF": ("it is a program", "roofline profile PROGRAM"),
     b"": (
         "it does not begin as a report of Nsight Compute does",
-        "a file that ends in .ncu-rep or .ncu-repz",
+        "the file that ncu -o wrote, whatever this one is called",
     ),
 }
 _HINTS = {

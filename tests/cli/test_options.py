@@ -226,6 +226,20 @@ def test_a_mistyped_command_has_a_suggestion(word: str, hint: str) -> None:
     assert f"No such command '{word}'\n  try: {hint}" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["plot", "redact", "report"])
+def test_an_option_that_is_needed_is_asked_for(command: str) -> None:
+    done = run(command, SAMPLE)
+
+    assert done.exit_code == 2
+    assert "Missing option '-o' / '--output'" in done.stderr
+
+
+def test_a_step_that_is_not_there_is_named_as_it_was_typed() -> None:
+    trace = next(SAMPLE.parent.glob("*.json.gz"))
+
+    assert "--step 'no such' matches no range" in run("select", trace, "--step", "no such").stderr
+
+
 def test_a_report_without_a_command_is_analyzed_and_a_timeline_selected_from() -> None:
     assert run(SAMPLE, "--json").stdout == run("analyze", SAMPLE, "--json").stdout
     trace = next(SAMPLE.parent.glob("*.json.gz"))
