@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+# A shell that starts the tests in the background has them ignore interrupts, and so would what they
+# start: tests that interrupt a command need the usual meaning.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

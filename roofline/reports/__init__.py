@@ -1,4 +1,4 @@
-"""Saved reports (``.ncu-rep``): find, check, decode, write and redact them."""
+"""Saved reports (``.ncu-rep``): find, check, decode and redact them."""
 
 from __future__ import annotations
 
