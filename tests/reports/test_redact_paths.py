@@ -19,7 +19,7 @@ from tests import wire
         (b"/home/ann", b"~"),
         (b"/home/ann/", b"~"),
         (b"/root", b"~"),
-        (b"/root/a/b.py and /Users/bob/c/d.py", b"b.py and d.py"),
+        (b"/home/ann/a/b.py and /Users/bob/c/d.py", b"b.py and d.py"),
         (b"file:///home/ann/src/x.cu", b"file://x.cu"),
         (b"C:\\Users\\Ann Lee\\src\\x.cu(3)", b"x.cu(3)"),
         (b'"/mnt/disk/ann/x.cu"', b'"x.cu"'),
