@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.fold import fold, key_of
-from roofline.model import Analysis, Group, Measurement, Note, Result, Rule, Source
-from roofline.reports import Measured, OnError, OnProgress, Reader, Refused, measure_all
+from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
+from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, read_all
 from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
 from roofline.specs.ceilings import Ceilings
@@ -71,9 +74,10 @@ def analyze(
     """
     judge = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
     # Closed, it ends the processes that still read for it, whatever has come between.
-    events = measure_all(
+    events = read_all(
         *paths,
-        measure=measure,
+        work=partial(judged, judge=judge),
+        kind=Result,
         reader=reader,
         jobs=jobs,
         on_error=on_error,
@@ -93,10 +97,7 @@ def analyze(
                 continue
             source = source or _source(event, labels)
             sources[event.path] = replace(source, launches=source.launches + 1)
-            measurement = event.measurement
-            if measurement.source != source.path:
-                measurement = replace(measurement, source=source.path)
-            results.append(judge(measurement))
+            results.append(_in_place(event.value, source, results))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
@@ -107,7 +108,28 @@ def analyze(
     )
 
 
-def _source(event: Measured, labels: Counter[str]) -> Source:
+def judged(launch: Launch, source: str, judge: Judge) -> Result:
+    """Measure and judge a launch of the file of that name."""
+    return judge(measure(launch, source))
+
+
+def _in_place(result: Result, source: Source, before: Sequence[Result]) -> Result:
+    """The result under its source's name, with the peaks of the one before if they are equal.
+
+    Long texts and peaks are the same in many launches; from another process each has its own.
+    """
+    measurement = result.measurement
+    if measurement.source != source.path:
+        measurement = replace(measurement, source=source.path)
+    provenance: Any = measurement.provenance
+    provenance.update({quantity: sys.intern(how) for quantity, how in provenance.items()})
+    peaks = result.peaks
+    if before and before[-1].peaks == peaks:
+        peaks = before[-1].peaks
+    return replace(result, measurement=measurement, peaks=peaks)
+
+
+def _source(event: LaunchRead[Result], labels: Counter[str]) -> Source:
     """The file of its first launch; a number tells files of one name apart."""
     label = label_of(event.path)
     labels[label] += 1

@@ -154,8 +154,9 @@ def check_command(options: CheckOptions) -> int:
     exit code is 1 if a difference has no explanation.
     """
     from roofline.counters.measure import measure
+    from roofline.model import Measurement
     from roofline.render.specs import checks
-    from roofline.reports import Refused, measure_all
+    from roofline.reports import Refused, read_all
     from roofline.specs.audit import check_devices
 
     registry = load(options.specs)
@@ -165,9 +166,10 @@ def check_command(options: CheckOptions) -> int:
     failures: list[InputError] = []
     measured = []
     with progress("reports", percent=True) as tell:
-        for event in measure_all(
+        for event in read_all(
             *options.reports,
-            measure=measure,
+            work=measure,
+            kind=Measurement,
             jobs=options.reading.jobs,
             on_error=failures.append,
             on_progress=tell,
@@ -175,7 +177,7 @@ def check_command(options: CheckOptions) -> int:
             if isinstance(event, Refused):
                 failures.append(event.error)
             else:
-                measured.append(event.measurement)
+                measured.append(event.value)
     checked = check_devices(measured, registry)
     for failure in failures:
         say(str(failure))

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from roofline.reports.decode import Reader, read
 from roofline.reports.find import OnError, OnProgress
-from roofline.reports.pool import Measured, Refused, measure_all
+from roofline.reports.pool import LaunchRead, Refused, read_all
 
-__all__ = ["Measured", "OnError", "OnProgress", "Reader", "Refused", "measure_all", "read"]
+__all__ = ["LaunchRead", "OnError", "OnProgress", "Reader", "Refused", "read", "read_all"]

@@ -1,4 +1,4 @@
-"""Reports to measurements: a few in this process, many by processes of their own."""
+"""The launches of many reports: a few are read in this process, many by processes of their own."""
 
 from __future__ import annotations
 
@@ -18,31 +18,36 @@ from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from roofline.errors import InputError, UsageError
-from roofline.model import Launch, Measurement
+from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
 from roofline.reports.find import OnError, OnProgress, files_of, label_of
 
 MOST_JOBS = 1024
-_MOST_CPUS = 8  # more would wait for this process, which judges what they measure
+_MOST_CPUS = 8  # more would wait for this process, which groups what they judge
 # Starting processes takes as long as reading some megabytes.
 POOL_BYTES = 1 << 23
-_AHEAD = 4  # files a process that are read, or wait to be, before their turn
+_AHEAD = 4  # tasks a process that are done, or wait to be, before their turn
+_TASK_FILES = 8  # handing over a file and its answer takes a tenth of the time of a small one
 
-Measure = Callable[[Launch, str], Measurement]
+T = TypeVar("T")
+Work = Callable[[Launch, str], T]  # of a launch and the name of its file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """A launch of the report at ``path``; ``origin`` is what the file says of who computed it."""
+class LaunchRead(Generic[T]):
+    """What was made of one launch of the report at ``path``.
+
+    ``origin`` is what the file says of who computed it.
+    """
 
     path: Path
     origin: str | None
-    measurement: Measurement
+    value: T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +58,25 @@ class Refused:
     error: InputError
 
 
-Event = Measured | Refused
+Event = LaunchRead[T] | Refused
 
 
-def measure_all(
+def read_all(
     *paths: str | Path,
-    measure: Measure,
+    work: Work[T],
+    kind: type[T],
     reader: Reader = "protobuf",
     jobs: int | None = None,
     on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
-) -> Generator[Event, None, None]:
-    """Measure the launches of reports, in file order; what cannot be read is told in its place.
+) -> Generator[Event[T], None, None]:
+    """Do ``work`` with each launch of the reports, in file order.
 
-    ``measure``, a function at the top of a module, makes a measurement of a launch and the name of
-    its file. Where there is much to read, up to ``jobs`` processes read at once (without it as many
-    as there are CPUs, at most eight); ``UsageError`` where it is no whole number from 1 to 1024.
-    ``on_error`` is told of paths that lead to no report (without it the first one raises), and
-    ``on_progress`` of (bytes read, bytes in all) as files are done.
+    What cannot be read is told in its place. Where there is much to read, up to ``jobs`` processes
+    do so at once (without it as many as there are CPUs, at most eight); ``UsageError`` where it is
+    no whole number from 1 to 1024. For them ``work`` can be pickled, and makes a ``kind``, which
+    msgspec can write. ``on_error`` is told of paths that lead to no report (without it the first
+    one raises), and ``on_progress`` of (bytes read, bytes in all) as files are done.
     """
     if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
         raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")
@@ -87,9 +93,9 @@ def measure_all(
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
     count = min(jobs or min(_MOST_CPUS, cpus), len(files))
     if count > 1 and total >= POOL_BYTES:
-        each = _by_processes(files, partial(_read, measure=measure, reader=reader), count)
+        each = _by_processes(files, partial(_read, work=work, reader=reader), kind, count)
     else:
-        each = (_events(file, measure, reader, tell) for file in files)
+        each = (_events(file, work, reader, tell) for file in files)
     with closing(each):
         for size, events in zip(sizes, each, strict=True):
             yield from events
@@ -98,43 +104,40 @@ def measure_all(
 
 
 def _events(
-    path: Path, measure: Measure, reader: Reader, on_byte: OnByte | None = None
-) -> Iterator[Event]:
+    path: Path, work: Work[T], reader: Reader, on_byte: OnByte | None = None
+) -> Iterator[Event[T]]:
     label = label_of(path)
     try:
         for launch in launches(path, reader, on_byte):
-            measurement = measure(launch, label)
-            yield Measured(path=path, origin=launch.origin, measurement=measurement)
+            yield LaunchRead(path=path, origin=launch.origin, value=work(launch, label))
     except InputError as error:
         yield Refused(path=path, error=error)
 
 
-# Of one file: who computed it, measurements, and the error that ended it. msgspec takes a quarter
-# of pickle's time for measurements, which would be a sixth of all.
+# Of one file: who computed it, what was made of its launches, and the error that ended it. msgspec
+# takes a quarter of pickle's time, which would be a sixth of all.
 _Answer = tuple[str | None, bytes, InputError | None]
 
 
-def _read(path: Path, *, measure: Measure, reader: Reader) -> _Answer:
-    events = list(_events(path, measure, reader))
-    measured = [event for event in events if isinstance(event, Measured)]
-    packed = msgspec.msgpack.encode([event.measurement for event in measured])
+def _read(path: Path, *, work: Work[Any], reader: Reader) -> _Answer:
+    events = list(_events(path, work, reader))
+    found = [event for event in events if isinstance(event, LaunchRead)]
+    packed = msgspec.msgpack.encode([event.value for event in found])
     error = next((event.error for event in events if isinstance(event, Refused)), None)
-    return measured[0].origin if measured else None, packed, error
+    return found[0].origin if found else None, packed, error
 
 
-def _unpacked(path: Path, answer: _Answer) -> Iterator[Event]:
+def _unpacked(path: Path, answer: _Answer, kind: type[T]) -> Iterator[Event[T]]:
     origin, packed, error = answer
-    for measurement in msgspec.msgpack.decode(packed, type=list[Measurement]):
-        provenance: Any = measurement.provenance  # long texts, and the same in many launches
-        provenance.update({quantity: sys.intern(how) for quantity, how in provenance.items()})
-        yield Measured(path=path, origin=origin, measurement=measurement)
+    for value in msgspec.msgpack.decode(packed, type=list[kind]):  # type: ignore[valid-type]
+        yield LaunchRead(path=path, origin=origin, value=value)
     if error is not None:
         yield Refused(path=path, error=error)
 
 
 def _by_processes(
-    files: Sequence[Path], work: Callable[[Path], _Answer], count: int
-) -> Generator[Iterator[Event], None, None]:
+    files: Sequence[Path], read: Callable[[Path], _Answer], kind: type[T], count: int
+) -> Generator[Iterator[Event[T]], None, None]:
     """What each file holds, in order.
 
     Of a process that dies it is not known which file it died of: the first without an answer is
@@ -142,16 +145,18 @@ def _by_processes(
     """
     left, again = deque(files), False
     while left:
-        some = list(left)[:1] if again else list(left)
-        with _processes(1 if again else count) as pool:
+        some, size = ([left[0]], 1) if again else (list(left), _task_size(len(left), count))
+        with _processes(1 if again else count, read) as pool:
             try:
-                todo = (pool.submit(work, file) for file in some)
+                tasks = (some[i : i + size] for i in range(0, len(some), size))
+                todo = (pool.submit(_read_here, task) for task in tasks)
                 with _nothing_inherited():  # the first tasks start all processes
                     futures = deque(islice(todo, _AHEAD * count))
                 while futures:
-                    answer = futures.popleft().result()
+                    answers = futures.popleft().result()
                     futures.extend(islice(todo, 1))
-                    yield _unpacked(left.popleft(), answer)
+                    for answer in answers:
+                        yield _unpacked(left.popleft(), answer, kind)
                 again = False
             except BrokenProcessPool:
                 if again:
@@ -161,10 +166,16 @@ def _by_processes(
                 again = not again
 
 
+def _task_size(files: int, count: int) -> int:
+    """Files a task: few where there are few, so that no process waits for another at the end."""
+    return max(1, min(_TASK_FILES, files // (_AHEAD * count)))
+
+
 @contextmanager
-def _processes(count: int) -> Iterator[ProcessPoolExecutor]:
+def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, and at once where an error or an interrupt ends it."""
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin)
+    context = get_context("spawn")
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(read,))
     try:
         yield pool
     except BaseException:
@@ -193,8 +204,16 @@ def _nothing_inherited() -> Iterator[None]:
             set_mask(signal.SIG_SETMASK, mask)
 
 
-def _begin() -> None:
-    """Let a process end when the one that started it is gone."""
+_reads: list[Callable[[Path], _Answer]] = []  # in a process that reads: how, sent once
+
+
+def _read_here(files: Sequence[Path]) -> list[_Answer]:
+    return [_reads[0](file) for file in files]
+
+
+def _begin(read: Callable[[Path], _Answer]) -> None:
+    """Keep how files are read, and end when the process that started this one is gone."""
+    _reads[:] = [read]
 
     def end_with_parent() -> None:
         if (parent := parent_process()) is not None:

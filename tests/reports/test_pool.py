@@ -15,7 +15,7 @@ import roofline
 from roofline.counters.measure import measure
 from roofline.errors import InputError, UsageError
 from roofline.model import Analysis, Launch, Measurement
-from roofline.reports import Measured, Refused, measure_all, pool
+from roofline.reports import LaunchRead, Refused, pool, read_all
 from tests import strange
 from tests.shared import REPORTS
 
@@ -109,7 +109,7 @@ def dies_of_bad(launch: Launch, source: str) -> Measurement:
 def test_a_file_that_processes_die_of_is_refused_and_loses_no_other(tmp_path):
     some(tmp_path, "a", "bad", "c", "d")
 
-    events = list(measure_all(tmp_path, measure=dies_of_bad, jobs=2))
+    events = list(read_all(tmp_path, work=dies_of_bad, kind=Measurement, jobs=2))
 
     assert [event.path.stem for event in events] == ["a", "a", "bad", "c", "c", "d", "d"]
     (refused,) = (event for event in events if isinstance(event, Refused))
@@ -126,9 +126,10 @@ def test_progress_never_goes_back_and_ends(tmp_path, jobs):
     seen: list[tuple[int, int]] = []
 
     list(
-        measure_all(
+        read_all(
             tmp_path,
-            measure=measure,
+            work=measure,
+            kind=Measurement,
             jobs=jobs,
             on_progress=lambda done, total: seen.append((done, total)),
         )
@@ -150,11 +151,11 @@ def test_a_file_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path):
     path = strange.many(tmp_path / "many.ncu-rep", 30)
     other = strange.write(tmp_path, "two launches")
 
-    events = measure_all(path, measure=measure)
+    events = read_all(path, work=measure, kind=Measurement)
     first = next(events)
     other.replace(path)
 
-    assert [e.measurement.name for e in (first, *events) if isinstance(e, Measured)] == [
+    assert [e.value.name for e in (first, *events) if isinstance(e, LaunchRead)] == [
         f"kernel{i % 10}" for i in range(30)
     ]
 
@@ -162,7 +163,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path):
 WAITING = """
 import os, pathlib, sys, time
 sys.path.insert(0, {root!r})
-def wait(launch, source):
+def wait(launch, source, judge):
     (pathlib.Path(source).parent / f"{{os.getpid()}}.pid").touch()
     time.sleep(120)
 """
@@ -171,7 +172,7 @@ import sys
 sys.path[:0] = [{root!r}, {folder!r}]
 import roofline.analysis, waiting
 from roofline.reports import pool
-pool.POOL_BYTES, roofline.analysis.measure = 0, waiting.wait
+pool.POOL_BYTES, roofline.analysis.judged = 0, waiting.wait
 from roofline.cli import cli
 cli(["analyze", {folder!r}, "--jobs", "2"])
 """
