@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -63,6 +64,21 @@ class InputError(RooflineError):
     """An input cannot be read, or holds no kernels."""
 
     exit_code = 3
+
+
+@contextmanager
+def about(path: object) -> Iterator[None]:
+    """Make memory that runs out the refusal of ``path``, and have any fault name it."""
+    try:
+        yield
+    except RooflineError:
+        raise
+    except MemoryError as error:
+        hint = "more memory, or --jobs 1 where many files are read"
+        raise InputError(f"cannot read {path}", why="memory ran out", hint=hint) from error
+    except Exception as error:
+        error.add_note(str(path))
+        raise
 
 
 class CaptureError(RooflineError):

@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 
 from roofline.errors import InputError, UsageError
 
+TEMPORARY = ".roofline-"  # how the names of temporary folders begin
+
 
 def refuse_unreadable(path: Path) -> None:
     """Raise ``InputError`` where ``path`` is not a regular file, before a pipe could block.
@@ -122,7 +124,7 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
 def temporary_folder(parent: Path | None, wanted: Path) -> Iterator[Path]:
     """A folder in ``parent`` that is gone afterwards; errors are of writing ``wanted``."""
     try:
-        with TemporaryDirectory(None, ".roofline-", parent, ignore_cleanup_errors=True) as made:
+        with TemporaryDirectory(None, TEMPORARY, parent, ignore_cleanup_errors=True) as made:
             yield Path(made)
     except OSError as error:
         raise _unwritable(wanted, error) from error

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import selectors
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired, run
+from functools import cache
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import IO, NoReturn
 
 Watch = Callable[[], str | None]
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
+_ROUNDS = 100
 # Enough of what a program says to find its first error and its last words.
 _KEEP_HEAD, _KEEP_TAIL = 1 << 20, 1 << 16
 
@@ -40,18 +45,56 @@ def run_quietly(
 ) -> Completed | None:
     """Run ``argv`` (no shell, no input) and keep what it prints; ``None`` where it cannot start.
 
-    A program that runs longer than ``timeout_s`` is killed and answers code -9.
+    Of each stream the last megabyte is kept. What it leaves running is not waited for. A program
+    that runs longer than ``timeout_s`` is killed with all that it started and answers code -9.
     """
-    argv = tuple(argv)
+    argv, kept, since = tuple(argv), {1: bytearray(), 2: bytearray()}, _now()
+    _adopt()
     try:
-        done = run(
-            argv, stdin=DEVNULL, capture_output=True, errors="replace", timeout=timeout_s, env=env
-        )
-    except OSError:
+        child = Popen(argv, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=env, process_group=0)
+    except (OSError, ValueError):
         return None
-    except TimeoutExpired:
+    assert child.stdout is not None
+    assert child.stderr is not None
+    try:
+        with child.stdout as out, child.stderr as err:
+            ended = _listen(child, {out: kept[1], err: kept[2]}, time.monotonic() + timeout_s)
+    except BaseException:
+        _kill(child, since)
+        raise
+    if not ended:
+        _kill(child, since)
         return Completed(argv=argv, code=-9, stdout="", stderr="timed out")
-    return Completed(argv=argv, code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+    stdout, stderr = (text.decode(errors="replace") for text in kept.values())
+    return Completed(argv=argv, code=child.returncode, stdout=stdout, stderr=stderr)
+
+
+def _listen(child: Popen[bytes], pipes: dict[IO[bytes], bytearray], deadline: float) -> bool:
+    """Take what ``child`` prints until it ends; false where it does not before ``deadline``."""
+    with selectors.DefaultSelector() as ready, contextlib.ExitStack() as stack:
+        tick = _TICK_S
+        with contextlib.suppress(AttributeError, OSError):  # Linux alone tells of the end like this
+            end = os.pidfd_open(child.pid)
+            stack.callback(os.close, end)
+            ready.register(end, selectors.EVENT_READ, None)
+            tick = math.inf
+        for pipe, kept in pipes.items():
+            ready.register(pipe, selectors.EVENT_READ, kept)
+        last = math.inf  # once it has ended: whoever holds the pipes may print on and on
+        while (left := min(deadline, last) - time.monotonic()) > 0 or last < math.inf:
+            found = ready.select(max(min(left, tick), 0) if last == math.inf else 0)
+            heard = [key for key, _ in found if key.data is not None]
+            for key in heard:
+                chunk = os.read(key.fd, 1 << 16)
+                key.data.extend(chunk)
+                del key.data[:-_KEEP_HEAD]
+                if not chunk:
+                    ready.unregister(key.fileobj)
+            if last == math.inf and child.poll() is not None:
+                last = time.monotonic() + 1
+            if last < math.inf and (not heard or left <= 0):
+                return True
+    return False
 
 
 def run_through(
@@ -69,18 +112,25 @@ def run_through(
     second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
     program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
-    argv, heard = tuple(argv), bytearray()
+    argv, heard, since = tuple(argv), bytearray(), _now()
+    _adopt()
     stdin, stdout = DEVNULL if os.isatty(0) else None, 2 if stdout_to_stderr else None
     sys.stdout.flush()
     sys.stderr.flush()
     with _received_signals() as received:
         try:
             child = Popen(argv, stdin=stdin, stdout=stdout, stderr=PIPE, env=env, process_group=0)
-        except OSError:
+        except (OSError, ValueError):
             return None
         reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
         reader.start()
-        stopped = _wait(child, watch, received, grace_s)
+        try:
+            stopped = _wait(child, watch, received, grace_s)
+        except BaseException:
+            _kill(child, since)
+            raise
+        if stopped is not None:
+            _kill(child, since)
     reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
     said = heard.decode(errors="replace")
     return Completed(argv=argv, code=child.returncode, stdout="", stderr=said, stopped=stopped)
@@ -90,6 +140,8 @@ def become(argv: Sequence[str]) -> NoReturn:
     """Replace this process by ``argv``; ``OSError`` where it cannot be started."""
     sys.stdout.flush()
     sys.stderr.flush()
+    if hasattr(signal, "SIGPIPE"):  # which Python ignores, and programs do not
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execvp(argv[0], list(argv))  # noqa: S606  # no shell is the point
 
 
@@ -102,17 +154,64 @@ def _wait(child: Popen[bytes], watch: Watch, received: list[str], grace_s: float
             return None
         stopped = received[0] if received else watch()
     child.send_signal(signal.Signals[received.pop(0)] if received else signal.SIGINT)
-    for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _TERM_GRACE_S)):
+    for patience_s in (grace_s, _TERM_GRACE_S):
         deadline = time.monotonic() + patience_s
         while child.poll() is None and not received and time.monotonic() < deadline:
             time.sleep(_TICK_S)
         del received[:1]
-        # SIGKILL also where it has ended: for whatever it left running.
-        if child.returncode is None or number is signal.SIGKILL:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, number)
-    child.wait()
+        if child.returncode is None and patience_s is grace_s:
+            _signal_group(child, signal.SIGTERM)
     return stopped
+
+
+def _signal_group(child: Popen[bytes], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+def _kill(child: Popen[bytes], since: float) -> None:
+    """End ``child``, its group, and what it started in whatever session; see ``_started``."""
+    _signal_group(child, signal.SIGKILL)
+    child.wait()
+    for _ in range(_ROUNDS):  # those of another user stay
+        if not (left := _started(since)):
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_TICK_S / 10)
+
+
+@cache
+def _adopt() -> None:
+    """Have orphans of what is started become children of this process, where Linux can."""
+    with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
+        import ctypes  # only where something is run
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def _now() -> float:
+    """Seconds since the system started, as ``/proc`` tells when a process did."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return math.inf if clock is None else time.clock_gettime(clock)
+
+
+def _started(since: float) -> set[int]:
+    """The processes below this one that began at ``since`` or later, as ``/proc`` has them."""
+    below: dict[int, list[tuple[int, float]]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = stat.read_bytes().rpartition(b")")[2].split()
+            if fields[0] not in (b"Z", b"X"):
+                began = (int(fields[19]) + 1) / os.sysconf("SC_CLK_TCK")
+                below.setdefault(int(fields[1]), []).append((int(stat.parent.name), began))
+    found, more = set(), [os.getpid()]
+    while more:
+        children = [pid for pid, began in below.get(more.pop(), ()) if began >= since]
+        found |= set(children)
+        more += children
+    return found
 
 
 @contextlib.contextmanager

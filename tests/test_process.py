@@ -170,3 +170,36 @@ def test_a_reason_ends_it_with_its_children(
     status = Path(f"/proc/{child.read_text().strip()}/stat")
     while status.exists() and ") Z " not in status.read_text():  # until init has noticed
         time.sleep(0.05)
+
+
+def test_a_session_of_its_own_is_ended_too(tmp_path: Path) -> None:
+    """As daemons make it: detached, in another session, its parent gone."""
+    script = f"(setsid sh -c 'echo $$ > {tmp_path}/daemon; exec sleep 3600' &) ; sleep 3600"
+
+    done = run_quietly(["sh", "-c", script], timeout_s=0.5)
+
+    assert done is not None
+    assert done.code == -9
+    status = Path(f"/proc/{(tmp_path / 'daemon').read_text().strip()}/stat")
+    assert not status.exists() or ") Z " in status.read_text()
+
+
+def test_output_is_kept_to_its_end_and_whoever_holds_the_pipe_is_not_waited_for() -> None:
+    began = time.monotonic()
+    script = "head -c 50000000 /dev/zero | tr '\\0' x; echo last; yes & disown; exit 3"
+
+    done = run_quietly(["bash", "-c", script.replace("yes &", "(sleep 1; exec timeout 5 yes) &")])
+
+    assert done is not None
+    assert (done.code, len(done.stdout)) == (3, 1 << 20)
+    assert done.stdout.endswith("last\n")
+    assert time.monotonic() - began < 4
+
+
+def test_one_that_prints_for_ever_is_ended_in_time() -> None:
+    began = time.monotonic()
+    done = run_quietly(["yes"], timeout_s=0.5)
+
+    assert done is not None
+    assert done.code == -9
+    assert time.monotonic() - began < 3

@@ -119,8 +119,9 @@ def recognise(
             if failure.rank == "consequence" and failure.exit == ProgramError.exit_code and said:
                 evidence += f" Its last line: {said[-1]}"
             return refine(failure, machine), evidence
-    code = "program_killed" if exit_code < 0 else "report_missing"
-    return catalogue()[code], own[-1] if own else None
+    if exit_code < 0:  # ncu's own end: what kills the program is in ncu's log
+        return catalogue()["ncu_crashed"], f"ncu was ended by signal {-exit_code}"
+    return catalogue()["report_missing"], own[-1] if own else None
 
 
 def refine(failure: Failure, machine: Machine) -> Failure:

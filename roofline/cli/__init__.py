@@ -32,6 +32,8 @@ BY_ENDING = {".ncu-rep": "analyze", ".ncu-repz": "analyze"} | dict.fromkeys(
 class _Commands(click.Group):
     """Lists commands from a table, loads a command's module when it is needed, and ends it well."""
 
+    words: tuple[str, ...] = ()
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -61,12 +63,15 @@ class _Commands(click.Group):
         errors.prepare_streams()
         return super().main(*args, **settings)
 
-    def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        with errors.handled():
-            return super().make_context(*args, **settings)
+    def make_context(
+        self, info_name: str | None, args: list[str], *more: Any, **settings: Any
+    ) -> click.Context:
+        self.words = tuple(args)
+        with errors.handled(self.words):
+            return super().make_context(info_name, args, *more, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with errors.handled():
+        with errors.handled(self.words):
             ctx.exit(super().invoke(ctx) or 0)
 
 
@@ -77,7 +82,7 @@ class _Commands(click.Group):
     'eval "$(_ROOFLINE_COMPLETE=bash_source roofline)". '
     "Exit codes: 0 done, 1 a gate failed, 2 wrong usage or an output that cannot be written, "
     "3 unreadable input, 4 ncu could not profile, 5 the program failed, 70 a fault of roofline, "
-    "130 interrupted, 141 the reader of a pipe has gone.",
+    "129, 130 or 143 ended by a signal, 141 the reader of a pipe has gone.",
 )
 @click.version_option(__version__, prog_name="roofline")
 def cli() -> None:

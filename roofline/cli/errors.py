@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import PurePath
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -34,8 +34,11 @@ def say(text: str, *, prefix: str = "roofline: ") -> None:
 
 
 @contextmanager
-def handled() -> Iterator[None]:
-    """Turn whatever ends the block into a message and click's ``Exit`` with its code."""
+def handled(words: Sequence[str] = ()) -> Iterator[None]:
+    """Turn whatever ends the block into a message and click's ``Exit`` with its code.
+
+    ``words`` are what was typed: the files among them are named where a fault names none.
+    """
     try:
         yield
     except (click.exceptions.Exit, _NO_ARGUMENTS):  # type: ignore[misc]
@@ -43,16 +46,17 @@ def handled() -> Iterator[None]:
     except RooflineError as error:
         _end(str(error), error.exit_code, error)
     except click.ClickException as error:
-        _end(_usage(error), error.exit_code, error)
+        # Some of click's errors end with 1, which is for gates alone.
+        _end(_usage(error), max(error.exit_code, UsageError.exit_code), error)
     except (KeyboardInterrupt, click.Abort) as error:
         _end("interrupted", INTERRUPTED, error)
     except MemoryError as error:
         full = InputError("memory ran out", hint="fewer reports at once, or --jobs 1")
         _end(str(full), full.exit_code, error)
     except OSError as error:
-        _system(error)
+        _system(error, words)
     except Exception as error:  # noqa: BLE001  # whatever it is, it is ours
-        _fault(error)
+        _fault(error, words)
 
 
 def _end(text: str, code: int, cause: BaseException) -> NoReturn:
@@ -60,13 +64,13 @@ def _end(text: str, code: int, cause: BaseException) -> NoReturn:
     raise click.exceptions.Exit(code) from cause
 
 
-def _system(error: OSError) -> NoReturn:
+def _system(error: OSError, words: Sequence[str]) -> NoReturn:
     """An error of the system that names a file is about reading it: files.py tells of writing."""
     if error.filename is not None:
         cannot = InputError(f"cannot use {os.fsdecode(error.filename)}", why=error.strerror)
         _end(str(cannot), cannot.exit_code, error)
     if error.errno not in _LOST:
-        _fault(error)
+        _fault(error, words)
     _let_go(sys.stdout)
     if error.errno == errno.EPIPE:
         raise click.exceptions.Exit(PIPE_CLOSED) from error
@@ -75,9 +79,25 @@ def _system(error: OSError) -> NoReturn:
     _end(str(lost), lost.exit_code, error)
 
 
-def _fault(error: Exception) -> NoReturn:
-    say("".join(traceback.format_exception(error)), prefix="")
-    _end("this is a fault of roofline; please report the lines above", OUR_FAULT, error)
+def _fault(error: Exception, words: Sequence[str]) -> NoReturn:
+    if os.environ.get("ROOFLINE_DEBUG"):
+        say("".join(traceback.format_exception(error)), prefix="")
+    _end(fault(error, words), OUR_FAULT, error)
+
+
+def fault(error: Exception, words: Sequence[str] = ()) -> str:
+    """The message of an exception that nobody expected: where it was, and about which files."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f" ({PurePath(at.filename).name}, line {at.lineno})" for at in last)
+    said = " ".join(str(error).split())[:300]
+    files = getattr(error, "__notes__", None) or [w for w in words if os.path.isfile(w)]  # noqa: PTH113  # it takes any
+    ours = RooflineError(
+        "a fault of roofline",
+        why=f"{type(error).__name__}: {said}{place}",
+        details=[f"input: {file}" for file in dict.fromkeys(files)],
+        hint="report it with this message and the lines that ROOFLINE_DEBUG=1 adds",
+    )
+    return str(ours)
 
 
 def _usage(error: click.ClickException) -> str:
@@ -97,7 +117,7 @@ def no_such_command(word: str, names: Iterable[str]) -> UsageError:
 
 
 def prepare_streams() -> None:
-    """End in order on SIGTERM, show our warnings as messages, and stand in for closed streams.
+    """Show our warnings as messages, and stand in for closed streams.
 
     A stream that the caller closed is opened on the null device, so that no file gets its number;
     stdout only for reading, so that an answer that would be lost is an error.
@@ -107,13 +127,6 @@ def prepare_streams() -> None:
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     warnings.showwarning = _show_warning
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        with suppress(ValueError):  # not in the main thread
-            signal.signal(signal.SIGTERM, _terminated)
-
-
-def _terminated(number: int, _frame: object) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 _show_others = warnings.showwarning

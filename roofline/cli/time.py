@@ -50,6 +50,7 @@ def command(options: TimeOptions) -> None:
     """
     output = options.output
     output.check(FORMATS)
+    machine = look()  # before the runs, so that what it loads is not timed
     with progress("runs", verb="Timing") as tell:
         times = wall_time.time_program(
             options.program,
@@ -59,7 +60,6 @@ def command(options: TimeOptions) -> None:
             metric=options.metric,
             tell=tell,
         )
-    machine = look()
     around = wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver)
     times = replace(times, environment=around)
     table = wall_time.table(times)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from roofline.errors import InputError
-from roofline.files import unreadable
+from roofline.files import TEMPORARY, unreadable
 
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 
@@ -45,7 +45,11 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
     if given.is_dir():
         refused: list[OSError] = []
         walk = os.walk(given, onerror=refused.append)
-        names = (Path(place, name) for place, _, files in walk for name in files)
+        names = []
+        for place, folders, files in walk:
+            # What a killed run of ours left is no report.
+            folders[:] = [one for one in folders if not one.startswith(TEMPORARY)]
+            names += [Path(place, name) for name in files]
         found = sorted(name for name in names if name.suffix.lower() in SUFFIXES)
         for error in refused:
             report_or_raise(unreadable(Path(error.filename), error), on_error)

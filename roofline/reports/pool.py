@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError, UsageError, about
 from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
 from roofline.reports.find import OnError, OnProgress, files_of, label_of
@@ -108,8 +108,9 @@ def _events(
 ) -> Iterator[Event[T]]:
     label = label_of(path)
     try:
-        for launch in launches(path, reader, on_byte):
-            yield LaunchRead(path=path, origin=launch.origin, value=work(launch, label))
+        with about(path):
+            for launch in launches(path, reader, on_byte):
+                yield LaunchRead(path=path, origin=launch.origin, value=work(launch, label))
     except InputError as error:
         yield Refused(path=path, error=error)
 

@@ -6,7 +6,7 @@ import re
 import zlib
 from pathlib import Path
 
-from roofline.errors import InputError
+from roofline.errors import InputError, about
 from roofline.files import refuse_unreadable, unreadable
 from roofline.patterns import compiled
 from roofline.timeline.chrome import AMD, read_chrome
@@ -52,7 +52,8 @@ def load_timeline(
     if step is not None:
         compiled(step, option="--step")  # refused before the work
     refuse_unreadable(path)
-    found = _read(path, step=step, stream=stream, nsys=nsys)
+    with about(path):
+        found = _read(path, step=step, stream=stream, nsys=nsys)
     if not found.totals and not found.is_kernel[found.events.identity].any():
         raise InputError(
             f"{path.name} holds no kernels",

@@ -87,7 +87,7 @@ SEEN: list[tuple[list[str], list[str], int, str]] = [
     ([NONE], [], 0, "nothing_launched"),
     ([ERROR + "Something that nobody has seen"], [], 1, "unexplained"),
     ([], [], 0, "report_missing"),
-    ([], [], -9, "program_killed"),
+    ([], [], -9, "ncu_crashed"),
 ]  # fmt: skip
 
 

@@ -72,7 +72,11 @@ def test_a_reader_that_goes_is_no_news(command: str):
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, "roofline: interrupted\n"), (signal.SIGTERM, 143, "")],
+    [
+        (signal.SIGINT, 130, "roofline: interrupted\n"),
+        (signal.SIGTERM, 143, ""),
+        (signal.SIGHUP, 129, ""),
+    ],
 )
 def test_a_signal_has_its_code_and_leaves_nothing(
     tmp_path: Path, number: int, code: int, said: str
@@ -80,7 +84,8 @@ def test_a_signal_has_its_code_and_leaves_nothing(
     started = tmp_path / "started"
     words = ["--repeats", "1", "--warmup", "0", "-o", str(tmp_path / "a.json")]
     child = subprocess.Popen(
-        [*ROOFLINE, "time", *words, "sh", "-c", f"touch {started}; exec sleep 30"],
+        # The grandchild is in a session of its own, and its parent does not wait for it.
+        [*ROOFLINE, "time", *words, "sh", "-c", f"setsid sleep 4242 & touch {started}; sleep 30"],
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
@@ -93,6 +98,38 @@ def test_a_signal_has_its_code_and_leaves_nothing(
     assert child.returncode == code
     assert heard == said
     assert list(tmp_path.iterdir()) == [started]
+    assert subprocess.run(["pgrep", "-f", "sleep 4242"], check=False).returncode == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_while_it_starts_has_its_code(tmp_path: Path, number: int):
+    # What sets handlers is loaded first; click is the first of the rest.
+    (tmp_path / "click").mkdir()
+    (tmp_path / "click" / "__init__.py").write_text(
+        f"import os, time\nos.kill(os.getpid(), {int(number)})\ntime.sleep(30)\n"
+    )
+    done = shell("$R --help", PYTHONPATH=f"{tmp_path}:{ROOT}")
+
+    assert done.returncode == 128 + number
+    assert "Traceback" not in done.stderr
+
+
+def test_an_installation_that_lacks_something_is_no_gate(tmp_path: Path):
+    (tmp_path / "click.py").write_text("raise ImportError('no click')\n")
+    done = shell("$R --help", PYTHONPATH=f"{tmp_path}:{ROOT}")
+
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr == "roofline: cannot run: ImportError: no click\n  try: install it again\n"
+
+
+def test_errors_of_click_do_not_end_as_gates_do():
+    from click import ClickException, exceptions
+
+    from roofline.cli.errors import handled
+
+    with pytest.raises(exceptions.Exit) as ended, handled():
+        raise ClickException("a file of click's")
+    assert ended.value.exit_code == 2
 
 
 def test_a_fault_of_ours_has_its_code_and_its_place(monkeypatch):
@@ -103,10 +140,46 @@ def test_a_fault_of_ours_has_its_code_and_its_place(monkeypatch):
     done = run("analyze", SAMPLE)
 
     assert done.exit_code == 70
-    assert "ZeroDivisionError: somewhere" in done.stderr
-    assert done.stderr.endswith(
-        "roofline: this is a fault of roofline; please report the lines above\n"
-    )
+    assert done.stderr.startswith("roofline: a fault of roofline: ZeroDivisionError: somewhere (")
+    assert f"  input: {SAMPLE}\n  try: report it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+    monkeypatch.setenv("ROOFLINE_DEBUG", "1")
+    assert "Traceback" in run("analyze", SAMPLE).stderr
+
+
+def test_a_fault_names_the_file_that_was_read(monkeypatch, tmp_path: Path):
+    from tests.e2e.reports import report
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("x")
+
+    for name in ("a", "b"):
+        report(tmp_path / f"{name}.ncu-rep")
+    monkeypatch.setattr("roofline.analysis.measure", broken)
+    done = run("analyze", tmp_path)
+
+    assert done.exit_code == 70
+    assert f"input: {tmp_path / 'a.ncu-rep'}\n" in done.stderr
+
+
+def test_memory_that_one_file_takes_costs_only_that_file(monkeypatch, tmp_path: Path):
+    from roofline.analysis import measure
+    from tests.e2e.reports import kernel, report
+
+    def full(launch: Any, label: str) -> Any:
+        if label == "big.ncu-rep":
+            raise MemoryError
+        return measure(launch, label)
+
+    report(tmp_path / "big.ncu-rep")
+    report(tmp_path / "small.ncu-rep", kernel("seen", ns=1e6))
+    monkeypatch.setattr("roofline.analysis.measure", full)
+    done = run("analyze", tmp_path)
+
+    assert done.exit_code == 3
+    assert f"cannot read {tmp_path / 'big.ncu-rep'}: memory ran out" in done.stderr
+    assert "seen" in done.stdout
 
 
 @pytest.mark.parametrize(

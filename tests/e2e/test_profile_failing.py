@@ -64,12 +64,22 @@ def test_program_fails_and_leaves_nothing(fake: Fake) -> None:
 
 
 def test_program_killed(fake: Fake) -> None:
-    fake.scenario({"signal": signal.SIGKILL})
+    fake.scenario({"log": ["==ERROR== 'app' died due to signal 9 (Killed)"], "exit": 1})
 
     done = fake.run("profile", "true")
 
     assert done.returncode == 5
     assert "[program_killed]" in done.stderr
+
+
+def test_a_crash_of_ncu_is_not_the_programs(fake: Fake) -> None:
+    fake.scenario({"signal": signal.SIGSEGV})
+
+    done = fake.run("profile", "true")
+
+    assert done.returncode == 4
+    assert "ncu itself crashed" in done.stderr
+    assert "evidence: ncu was ended by signal 11" in done.stderr
 
 
 def test_no_matching_kernel_names_those_that_ran(fake: Fake) -> None:
