@@ -24,7 +24,7 @@ from roofline.errors import UsageError
 from roofline.model import QUANTITIES, Measurement, Peaks, Rule
 from roofline.timeline import model as uses
 from roofline.timeline.load import load_timeline
-from roofline.timeline.selection import select
+from roofline.timeline.selection import select_ranks
 from roofline.wall_time import ProgramTimes, TimeSummary
 
 SAMPLES = Path(__file__).parents[1] / "sample_reports"
@@ -72,7 +72,8 @@ def real_values() -> dict[type, Any]:
     )
     wall = TimeSummary(**dict.fromkeys((f.name for f in dataclasses.fields(TimeSummary)), 1.0))
     times = ProgramTimes(schema="roofline.time/1", wall_s=wall)
-    selection = select(load_timeline(SAMPLES / "h100_step.trace.json.gz"), uses.Criteria())
+    ranks = [load_timeline(SAMPLES / "h100_step.trace.json.gz")] * 2
+    selection = select_ranks(ranks, uses.Criteria())
     made = (
         uses.Criteria(),
         roofline.analyze(mix, SAMPLES / "h100_basic.ncu-rep"),

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from roofline.cli import options as opt
-from roofline.cli.options import File, Share
+from roofline.cli.errors import say
+from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
-from roofline.errors import UsageError
+from roofline.errors import InputError, UsageError
 from roofline.timeline.model import Criteria, Keep
+
+if TYPE_CHECKING:
+    from roofline.timeline.events import Timeline
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -41,7 +47,7 @@ def parse_steps(text: str) -> Keep:
 class SelectOptions:
     """``roofline select``."""
 
-    timeline: Path = opt.argument("TIMELINE", type=File())
+    timelines: tuple[Path, ...] = opt.argument("TIMELINE...", **REPORTS)
     device: str | None = opt.which(
         "--device X",
         "The GPU whose kernels are ranked: its index, or a part of its name.  [default: the "
@@ -98,7 +104,7 @@ class SelectOptions:
 
 
 @opt.typed_command(SelectOptions, "select")
-def command(options: SelectOptions) -> None:
+def command(options: SelectOptions) -> int:
     """Pick the kernels of a trace that are worth profiling.
 
     \b
@@ -107,28 +113,35 @@ def command(options: SelectOptions) -> None:
       roofline select report.sqlite --step 'iteration \\d+' --top 3
       roofline select report.nsys-rep --start 12s --end 13.5s --device 1
       roofline select trace.json --json --output selection.json
+      roofline select rank*.json.gz
 
     TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
-    stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz). The answer says first
-    whether gaps, copies or communication matter more than any kernel. Then it bounds how much
-    each kernel could speed up a step, and prints the commands that profile the selected kernels
-    in steady state.
+    stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz); several, or a folder, are the
+    ranks of one job. The answer says first whether gaps, copies or communication matter more than
+    any kernel. Then it bounds how much each kernel could speed up a step, and prints the commands
+    that profile the selected kernels in steady state.
     """
     from roofline.render import selection as render
     from roofline.render import selection_json
-    from roofline.timeline import load_timeline, select
+    from roofline.timeline import select_ranks
+    from roofline.timeline.load import timeline_files
 
     output = options.output
     output.check(FORMATS)
     if options.step is not None and (options.start is not None or options.end is not None):
         raise UsageError("--step and --start/--end exclude each other", hint="one of them")
-    found = load_timeline(
-        options.timeline, step=options.step, stream=options.stream, nsys=options.nsys
-    )
+    files = timeline_files(options.timelines)
+    if options.device is not None and len(files) > 1:
+        raise UsageError("--device is one of one file", hint="select from that rank's file alone")
+    refused: list[InputError] = []
+    timelines = _read(files, options, refused)
+    first = next(timelines, None)
+    if first is None:
+        return InputError.exit_code
     criteria = Criteria(
         top=options.top,
         min_share=options.min_share,
-        device=_device(options.device, {i: d.name for i, d in found.devices.items()}),
+        device=_device(options.device, {i: d.name for i, d in first.devices.items()}),
         keep=options.keep,
         start=options.start,
         end=options.end,
@@ -136,13 +149,30 @@ def command(options: SelectOptions) -> None:
         warmup_steps=options.warmup_steps,
         communication=options.communication,
     )
-    selection = select(found, criteria)
+    selection = select_ranks(chain([first], timelines), criteria)
     if output.format == "json":
         output.write(selection_json.render(selection))
     elif output.format == "markdown":
         output.write(render.markdown(selection))
     else:
         output.write(render.render(selection, width=output.width(), color=output.color))
+    return InputError.exit_code if refused else 0
+
+
+def _read(
+    files: Sequence[Path], options: SelectOptions, refused: list[InputError]
+) -> Iterator[Timeline]:
+    """Each timeline in turn; of several, those that cannot be read are told of on stderr."""
+    from roofline.timeline import load_timeline
+
+    for file in files:
+        try:
+            yield load_timeline(file, step=options.step, stream=options.stream, nsys=options.nsys)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            refused.append(error)
+            say(str(error))
 
 
 def _device(asked: str | None, names: dict[int, str | None]) -> int | None:

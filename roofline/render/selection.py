@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+from roofline.render import job
 from roofline.render.markdown import NAME, bullets, code, escaped, table
 from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, bullet, to_text
@@ -88,7 +89,9 @@ def markdown(selection: Selection) -> str:
         lines += ["", *table(("-#", "kernel", "grid / block", *titles), rows)]
     if others := _others(device):
         lines += ["", escaped(others)]
-    for title, found in ((_SKIPPED, _apart(device)), (_LARGEST, gaps(device))):
+    ranks = () if selection.job is None else job.lines(selection.job)
+    listing = ("Ranks", ranks), (_SKIPPED, _apart(device)), (_LARGEST, gaps(device))
+    for title, found in listing:
         if listed := bullets(found):
             lines += ["", f"**{title}**", *listed]
     for request in selection.requests:
@@ -104,6 +107,8 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
     if len(selection.devices) > 1:
         listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
         yield from console.section("Devices (never added up):", map(bullet, listed))
+    if selection.job is not None:
+        yield from console.section("Ranks:", map(bullet, job.lines(selection.job)))
     yield Text()
     if selection.chosen:
         yield _table(selection, width)

@@ -28,6 +28,7 @@ from roofline.timeline.model import (
     First,
     Format,
     IdleGap,
+    Job,
     ProfileRequest,
     Selection,
     Steps,
@@ -166,6 +167,7 @@ class SelectionDocument:
     device: Annotated[int, about("the device whose kernels are chosen from")]
     devices: list[TimelineDeviceDocument]
     requests: list[RequestDocument]
+    job: Annotated[Job | None, about("ranks whose collectives were matched, over all files")]
     notes: list[NoteDocument]
 
 

@@ -165,6 +165,8 @@ SENTENCES: dict[str, Sentence] = {
     "up the grids of a kernel.",
     "other_devices": "Kernels also ran on device {devices}; devices are never added up. --device "
     "shows one.",
+    "no_common_collective": "The {files} files have no collective in common: they are shown as if "
+    "they were jobs of their own, the one with the longest step.",
     "several_processes": "{processes} processes ran on device {device}.",
     "host_late": "{late_share:share} of the idle time passes before the host has launched what "
     "runs next: there, faster kernels only make the gaps longer.",

@@ -21,7 +21,7 @@ from roofline.errors import InputError
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
-from roofline.timeline.chrome_scan import Event, Scan
+from roofline.timeline.chrome_scan import Args, Event, Scan
 from roofline.timeline.events import (
     STEP,
     UNKNOWN,
@@ -29,6 +29,7 @@ from roofline.timeline.events import (
     Events,
     Integers,
     Interner,
+    Message,
     Range,
     Timeline,
     Work,
@@ -56,6 +57,12 @@ _DIGITS = re.compile(r"\d+")
 _WORTH_US = 10.0  # shorter operators fill no gap that is worth a word, and are most of a trace
 _LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
 _LARGEST = (1 << 63) - 1
+# Bytes of an element, by what PyTorch calls its type.
+_ELEMENT_BYTES = (
+    {"Byte": 1, "Char": 1, "Bool": 1, "Half": 2, "BFloat16": 2, "Short": 2, "Int": 4, "Float": 4}
+    | {"Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16}
+    | dict.fromkeys(("Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"), 1)
+)
 _RECORD_CUDA = (
     "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], ...) around a few steps"
 )
@@ -191,6 +198,7 @@ class _Collected:
     calls: _Growing = field(default_factory=lambda: _Growing(3))
     ranges: list[tuple[str, Event]] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
+    collectives: list[Event] = field(default_factory=list)
 
     def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
@@ -229,6 +237,7 @@ class _Collected:
             [identities[work, e.name, a.grid, a.block, a.collective is not None] for e, a in pairs],
             [_integer(a.correlation) for _, a in pairs],
         )
+        self.collectives += [e for e, a in pairs if a.group is not None and _timed(e)]
 
     def _calls(self, events: Sequence[Event], correlations: Sequence[int]) -> None:
         threads, names = self.threads, self.names
@@ -302,6 +311,11 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
     device = np.array(numbers, dtype=np.int64)[device]
     events = Events.of(start, end, device, which, launch, launched, thread, process)
+    began = _nanoseconds(np.array([e.ts for e in found.collectives])).tolist()
+    ran_on = [
+        _integer(e.pid if e.args.device is None else e.args.device) for e in found.collectives
+    ]
+    own_rank = scan.metadata.get("distributedInfo")
     damage = [Note(code="truncated")] if scan.truncated else []
     if scan.dropped:
         damage.append(Note(code="damaged", facts={"events": scan.dropped}))
@@ -328,7 +342,26 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         devices=_devices(scan.metadata),
         origin=origin,
         truncated=scan.truncated,
+        rank=own_rank.get("rank") if isinstance(own_rank, dict) else None,
+        messages={
+            (where, at): _message(e.args)
+            for where, at, e in zip(ran_on, began, found.collectives, strict=True)
+        },
         notes=(*damage, *events.notes(untimed=found.gpu.untimed)),
+    )
+
+
+def _message(args: Args) -> Message:
+    """What the arguments of a kernel say of the collective that it is."""
+    elements = max(_integer(args.sent), _integer(args.received))
+    width = _ELEMENT_BYTES.get(str(args.dtype))
+    members, sequence = _integer(args.members), _integer(args.sequence)
+    return Message(
+        group=printable(str(args.group)),
+        name=printable(str(args.collective)),
+        sequence=sequence if sequence >= 0 else None,
+        size=None if width is None or elements < 0 else float(elements * width),
+        members=members if members > 0 else None,
     )
 
 

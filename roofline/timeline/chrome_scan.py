@@ -38,6 +38,12 @@ class Args(msgspec.Struct, frozen=True, gc=False):
     grid: Sizes | None = None
     block: Sizes | None = None
     collective: Scalar = msgspec.field(default=None, name="Collective name")
+    group: Scalar = msgspec.field(default=None, name="Process Group Name")
+    members: Scalar = msgspec.field(default=None, name="Group size")
+    sent: Scalar = msgspec.field(default=None, name="In msg nelems")
+    received: Scalar = msgspec.field(default=None, name="Out msg nelems")
+    sequence: Scalar = msgspec.field(default=None, name="Seq")
+    dtype: Scalar = None
     kind: Scalar = None
     name: Scalar = None
     kernel_details: Scalar = None

@@ -51,6 +51,20 @@ class Identity:
     collective: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What the recorder says of one collective: process group, kind, place in order, bytes moved.
+
+    ``members`` is the size of the group.
+    """
+
+    group: str
+    name: str
+    sequence: int | None = None
+    size: float | None = None
+    members: int | None = None
+
+
 def identity(work: Work, name: str, **more: Any) -> Identity:
     """The identity of a ``name`` as the file spells it; ``more`` are its other fields."""
     text = printable(name)
@@ -172,6 +186,8 @@ class Timeline:
     ``origin`` is the time that viewers call 0. ``from_start`` says whether every launch since the
     beginning of the process was recorded, so that launches can be counted. ``truncated`` says that
     events are missing, and not which: a file that ends in the middle is in no order of time.
+    ``rank`` is that of the process in its job, ``messages`` are what the recorder says of
+    collectives, by device and start.
     """
 
     file: str
@@ -186,6 +202,8 @@ class Timeline:
     from_start: bool = False
     truncated: bool = False
     totals: tuple[Total, ...] = ()
+    rank: int | None = None
+    messages: dict[tuple[int, int], Message] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
     @property

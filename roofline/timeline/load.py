@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from roofline.errors import InputError, about
@@ -13,6 +14,7 @@ from roofline.timeline.chrome import AMD, read_chrome
 from roofline.timeline.events import Timeline, no_such_step
 from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 
+ENDINGS = (".sqlite", ".nsys-rep", ".qdrep", ".json.gz", ".json", ".csv")
 _HEAD = 1 << 16
 _ACCEPTED = (
     "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
@@ -29,6 +31,30 @@ _REFUSALS = (
     (rb'"rocprofiler-sdk-tool"', AMD["why"], AMD["hint"]),
     (rb'\A\s*\[\s*\{\s*"(children|frame)"', _PROTON, "torch.profiler or nsys profile instead"),
 )  # fmt: skip
+
+
+def timeline_files(paths: Iterable[Path]) -> list[Path]:
+    """The files named, and those in folders whose names end as timelines do.
+
+    A recording and what was exported from it are one: of one stem the first of ``ENDINGS`` counts.
+
+    Raises:
+        InputError: a folder holds none.
+
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if not path.is_dir():
+            found[path] = None
+            continue
+        by_stem: dict[Path, Path] = {}
+        for ending in ENDINGS:
+            for file in sorted(path.rglob(f"*{ending}")):
+                by_stem.setdefault(file.with_name(file.name.removesuffix(ending)), file)
+        if not by_stem:
+            raise InputError(f"no timelines in {path}", why=f"no {', '.join(ENDINGS)} file in it")
+        found |= dict.fromkeys(sorted(by_stem.values()))
+    return list(found)
 
 
 def load_timeline(

@@ -245,10 +245,85 @@ class ProfileRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One rank of a job: a device of a file; of one file's devices ``number`` is the index.
+
+    ``last`` counts the collectives that began here last; ``waited_s`` is the time in collectives
+    before the last of the others came.
+    """
+
+    number: int
+    file: str
+    device: int
+    step_s: float | None
+    last: int = 0
+    waited_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """All collectives of one kind and process group, matched over ranks.
+
+    ``skew_s`` sums last start - first start, ``transfer_s`` the part in which all were inside.
+    ``last`` is the rank that began last most often. ``bus_bytes_per_s`` is what NCCL's tests call
+    bus bandwidth, over the transfer; ``None`` where sizes were not recorded.
+    """
+
+    name: str
+    group: str | None
+    ranks: tuple[int, ...]
+    count: int
+    skew_s: float
+    transfer_s: float
+    last: int
+    last_count: int
+    bus_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Ranks of one job and their collectives, in the steps that count.
+
+    ``steps`` is how many; ``None`` where none are marked. ``matched_by`` is "name" where the
+    recording names every process group. ``one_clock`` says that starts are comparable; else
+    collectives are taken to end together, and transfer is the least duration. ``unmatched`` counts
+    those without a counterpart.
+    """
+
+    ranks: tuple[Rank, ...]
+    collectives: tuple[Collective, ...]
+    steps: int | None
+    matched_by: Literal["name", "order"]
+    one_clock: bool
+    unmatched: int
+
+    @property
+    def count(self) -> int:
+        """How many collectives were matched."""
+        return sum(c.count for c in self.collectives)
+
+    @property
+    def skew_s(self) -> float:
+        """Time from the first start to the last, over all collectives."""
+        return sum(c.skew_s for c in self.collectives)
+
+    @property
+    def transfer_s(self) -> float:
+        """Time in which all ranks were inside."""
+        return sum(c.transfer_s for c in self.collectives)
+
+    @property
+    def latest(self) -> Rank:
+        """The rank that is waited for most often."""
+        return max(self.ranks, key=lambda r: r.last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The answer about one timeline. ``device`` is the one whose kernels are ranked.
 
-    ``truncated`` says that the recording lacks events, so that no device has a ``use``.
+    ``truncated`` says that the recording lacks events, so that no device has a ``use``. ``job`` is
+    set where several devices or files took part in the same collectives.
     """
 
     file: str
@@ -258,6 +333,7 @@ class Selection:
     device: int
     truncated: bool = False
     requests: tuple[ProfileRequest, ...] = ()
+    job: Job | None = None
     notes: tuple[Note, ...] = ()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from roofline.timeline.model import (
     Use,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
+from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.requests import profile_requests
 
 _APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
@@ -50,6 +51,34 @@ def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
         UsageError: no step is left, or an expression is wrong.
 
     """
+    return select_ranks([timeline], criteria)
+
+
+def select_ranks(timelines: Iterable[Timeline], criteria: Criteria = DEFAULT) -> Selection:
+    """The same for the ranks of one job, each read when the one before it is done with.
+
+    The kernels are those of the rank that the others wait for most often; without collectives in
+    common, of the one with the longest steps.
+    """
+    found = [_select(t, criteria, source) for source, t in enumerate(timelines)]
+    tracks = [t for _, own in found for t in own]
+    made = job(tracks) if len(tracks) > 1 else None
+    spent = [
+        d.kernel_s if d.use is None else d.use.wall_s / d.counted
+        for d in (s.selected for s, _ in found)
+    ]
+    place = max(range(len(found)), key=lambda i: spent[i])
+    if made is not None:
+        place = tracks[made.ranks.index(made.latest)].source
+    selection, _ = found[place]
+    notes = selection.notes
+    if len(found) > 1 and made is None:
+        notes = (*notes, Note(code="no_common_collective", facts={"files": len(found)}))
+    return replace(selection, job=made, notes=notes)
+
+
+def _select(timeline: Timeline, criteria: Criteria, source: int) -> tuple[Selection, list[Track]]:
+    """The answer about one file, and the collectives of its devices."""
     added = None
     if criteria.communication is not None:
         added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
@@ -69,7 +98,7 @@ def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
     elif part is not None and part.ranged:
         steps = "ranges"
     notes = () if part is None else _notes(part, devices, criteria)
-    return Selection(
+    selection = Selection(
         file=timeline.file,
         format=timeline.format,
         steps=steps,
@@ -79,6 +108,7 @@ def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
         requests=profile_requests(part, devices[index].chosen, criteria.warmup_steps),
         notes=(*timeline.notes, *notes),
     )
+    return selection, [track(part, groups.kind, source) for part in parts.values()]
 
 
 def kind_of(identity: Identity, added: re.Pattern[str] | None = None) -> int:

@@ -132,3 +132,16 @@ def test_help_names_every_input():
     text = CliRunner().invoke(cli, ["select", "--help"]).stdout
     for word in ("SQLite", ".nsys-rep", "CSV", "PyTorch", "JAX", "--step", "Examples:"):
         assert word in text
+
+
+def test_a_folder_is_a_job_and_one_bad_file_does_not_hide_the_others(tmp_path: Path):
+    name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+    for rank, lasted in enumerate((100, 20)):
+        events = [kernel(name, 0, lasted), kernel("gemm", 200, 50)]
+        write(tmp_path, trace(*events, distributedInfo={"rank": rank}), f"rank{rank}.json")
+    write(tmp_path, b"{}", "settings.json")
+    found = run(tmp_path)
+    assert found.exit_code == 3
+    assert "settings.json" in found.stderr
+    assert "rank 1 is last in 1 of 1: load balance, not network" in " ".join(found.stdout.split())
+    assert run(tmp_path, "--device", 0).exit_code == 2

@@ -106,3 +106,13 @@ def test_all_base_names_are_identifiers():
         if path.name.partition(".")[0] not in REFUSED:
             for device in select(load_timeline(path)).devices:
                 assert all(k.base_name.isidentifier() for k in device.kernels)
+
+
+def test_two_ranks_wait_for_each_other_more_than_for_the_network():
+    # 33 collectives; last start - first start, and last start to first end, summed by hand.
+    job = found("nsysai_h100").job
+    assert job is not None
+    assert job.count == 33
+    assert job.skew_s == pytest.approx(13.375816e-3, rel=1e-6)
+    assert job.transfer_s == pytest.approx(5.739662e-3, rel=1e-6)
+    assert [r.last for r in job.ranks] == [11, 22]

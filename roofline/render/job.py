@@ -1,0 +1,58 @@
+"""The ranks of a job for people: who is waited for, and what the transfer takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from roofline.text import names, numbers
+from roofline.text.numbers import plural
+from roofline.timeline.model import Job
+
+_STEADY = 0.8  # of the collectives: a rank that is last that often is slower
+_RANKS = 8
+_COLLECTIVES = 5
+
+
+def lines(job: Job) -> Iterator[str]:
+    """The answer, then the ranks by how often they are waited for, then the collectives."""
+    yield verdict(job)
+    noun = _noun(job)
+    for rank in sorted(job.ranks, key=lambda r: (-r.last, r.number))[:_RANKS]:
+        step = "" if rank.step_s is None else f"steps of {numbers.duration(rank.step_s)}, "
+        yield (
+            f"{noun} {rank.number}: {step}last in {rank.last} of {job.count}, waited "
+            f"{numbers.duration(rank.waited_s)} for others"
+        )
+    if (more := len(job.ranks) - _RANKS) > 0:
+        yield f"{plural(more, f'more {noun}')}, last less often"
+    for c in job.collectives[:_COLLECTIVES]:
+        group = "" if c.group is None else f" in group {names.printable(c.group)}"
+        bus = c.bus_bytes_per_s
+        rate = "" if bus is None else f", {bus / 1e9:.4g} GB/s of bus bandwidth"
+        yield (
+            f"{names.printable(c.name)}{group}: {c.count} over {plural(len(c.ranks), noun)}, skew "
+            f"{numbers.duration(c.skew_s)}, transfer {numbers.duration(c.transfer_s)}{rate}"
+        )
+    how = "process group" if job.matched_by == "name" else "order and time of end"
+    lost = f"; {plural(job.unmatched, 'launch')} without a counterpart" if job.unmatched else ""
+    clock = "" if job.one_clock else "; the files' clocks differ, so all are taken to end together"
+    yield f"matched by {how}{lost}{clock}"
+
+
+def verdict(job: Job) -> str:
+    """Skew against transfer, who is last, and what that means."""
+    steps, each = (1, "in all") if job.steps is None else (job.steps, "a step")
+    skew, transfer = (numbers.duration(t / steps) for t in (job.skew_s, job.transfer_s))
+    last = job.latest
+    who = f"{_noun(job)} {last.number} is last in {last.last} of {job.count}"
+    if job.transfer_s >= job.skew_s:
+        meaning = "the transfer takes longer: network, or the size of the messages"
+    elif last.last >= _STEADY * job.count:
+        meaning = "load balance, not network"
+    else:
+        meaning = "the ranks come late in turn: uneven work or a late host, not network"
+    return f"Skew {skew} {each}, transfer {transfer}, {who}: {meaning}."
+
+
+def _noun(job: Job) -> str:
+    return "device" if job.one_clock else "rank"

@@ -1,0 +1,168 @@
+"""Ranks of one job: collectives matched over them, who comes last, and what the transfer takes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from roofline.timeline.device import DeviceEvents
+from roofline.timeline.events import Integers, Message
+from roofline.timeline.model import Collective, Job, Rank
+from roofline.timeline.occupancy import COMMUNICATION, Kinds
+
+# Bytes on the wire of each rank, as a part of the message, by (members - 1) / members, as NCCL's
+# tests count them; where a name holds none of these it is all of the message.
+_ON_THE_WIRE = {"allreduce": 2.0, "allgather": 1.0, "reducescatter": 1.0, "alltoall": 1.0}
+
+Key = tuple[str | None, str]  # process group, where it was recorded, and kind of collective
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """The collectives of one rank that count, in order of end; ``starts`` and ``ends`` in ns.
+
+    ``source`` is the place of its file among all, ``told`` its rank as far as the file tells.
+    ``places`` are those of each process group and kind, ``messages`` as far as they were recorded.
+    """
+
+    rank: Rank
+    source: int
+    told: int | None
+    steps: int | None
+    starts: Integers
+    ends: Integers
+    places: dict[Key, list[int]]
+    messages: tuple[Message | None, ...]
+
+
+def track(part: DeviceEvents, kind: Kinds, source: int) -> Track:
+    """The collectives of a device; ``kind`` is that of each group of ``part``."""
+    timeline, events = part.timeline, part.events
+    own = np.flatnonzero(part.counted & (kind[part.group] == COMMUNICATION))
+    own = own[np.argsort(events.end[own], kind="stable")]
+    starts, identities = events.start[own], timeline.identities
+    messages = tuple(timeline.messages.get((part.index, at)) for at in starts.tolist())
+    places: defaultdict[Key, list[int]] = defaultdict(list)
+    for i, (which, told) in enumerate(zip(events.identity[own].tolist(), messages, strict=True)):
+        key = (None, identities[which].base_name) if told is None else (told.group, told.name)
+        places[key].append(i)
+    steps = len(part.kept) if part.ranged else None
+    step_s = part.occupancy.wall_ns / 1e9 / len(part.kept) if part.ranged else None
+    return Track(
+        rank=Rank(number=part.index, file=timeline.file, device=part.index, step_s=step_s),
+        source=source,
+        told=timeline.rank,
+        steps=steps,
+        starts=starts,
+        ends=events.end[own],
+        places=dict(places),
+        messages=messages,
+    )
+
+
+def job(tracks: Sequence[Track]) -> Job | None:
+    """Match the collectives of several ranks; ``None`` where they have none in common.
+
+    Starts are compared within one file. Clocks of several files differ, and all ranks leave a
+    collective together: there, each instance is compared by how long it took.
+    """
+    one_clock = len({t.source for t in tracks}) == 1
+    told = [t.rank.device if one_clock else t.told for t in tracks]
+    known = [n for n in told if n is not None]
+    number = known if len(set(known)) == len(tracks) else list(range(len(tracks)))
+    last, waited = np.zeros(len(tracks), np.int64), np.zeros(len(tracks), np.int64)
+    found: list[Collective] = []
+    for group, name in dict.fromkeys(key for t in tracks for key in t.places):
+        who = [i for i, t in enumerate(tracks) if (group, name) in t.places]
+        if len(who) < 2:
+            continue
+        rows = _aligned([tracks[i] for i in who], (group, name))
+        start = np.stack([tracks[i].starts[p] for i, p in zip(who, rows, strict=True)])
+        end = np.stack([tracks[i].ends[p] for i, p in zip(who, rows, strict=True)])
+        if not one_clock:
+            start, end = start - end, end * 0
+        together = end.min(axis=0) > start.max(axis=0)  # else they are not one collective
+        start, end, first = start[:, together], end[:, together], rows[0][together]
+        if not len(first):
+            continue
+        came = start.max(axis=0)
+        late = np.bincount(start.argmax(axis=0), minlength=len(who))
+        last[who] += late
+        waited[who] += (came - start).sum(axis=1)
+        transfer_s = int((end.min(axis=0) - came).sum()) / 1e9
+        found.append(
+            Collective(
+                name=name,
+                group=group,
+                ranks=tuple(number[i] for i in who),
+                count=len(first),
+                skew_s=int((came - start.min(axis=0)).sum()) / 1e9,
+                transfer_s=transfer_s,
+                last=number[who[int(late.argmax())]],
+                last_count=int(late.max()),
+                bus_bytes_per_s=_rate([tracks[who[0]].messages[i] for i in first], transfer_s),
+            )
+        )
+    if not found:
+        return None
+    ranks = zip(tracks, number, last.tolist(), waited.tolist(), strict=True)
+    steps = [t.steps for t in tracks if t.steps is not None]
+    return Job(
+        ranks=tuple(
+            replace(t.rank, number=own, last=late, waited_s=ns / 1e9) for t, own, late, ns in ranks
+        ),
+        collectives=tuple(sorted(found, key=lambda c: -(c.skew_s + c.transfer_s))),
+        steps=min(steps) if len(steps) == len(tracks) else None,
+        matched_by="order" if any(c.group is None for c in found) else "name",
+        one_clock=one_clock,
+        unmatched=sum(len(t.starts) for t in tracks) - sum(c.count * len(c.ranks) for c in found),
+    )
+
+
+def _aligned(tracks: Sequence[Track], key: Key) -> list[Integers]:
+    """For each rank the places of the collectives that all of them have, in the same order.
+
+    By sequence number where every one has it; else in order, and where one rank recorded more, the
+    stretch whose ends keep the most even distance to the shortest.
+    """
+    places = [np.array(t.places[key], dtype=np.int64) for t in tracks]
+    numbers = [_sequence(t, p) for t, p in zip(tracks, places, strict=True)]
+    if all(len(number) for number in numbers):
+        common = reduce(np.intersect1d, numbers)
+        orders = [np.argsort(number) for number in numbers]
+        return [
+            place[order[np.searchsorted(number[order], common)]]
+            for place, number, order in zip(places, numbers, orders, strict=True)
+        ]
+    ends = [t.ends[p] for t, p in zip(tracks, places, strict=True)]
+    shortest = min(ends, key=len)
+    rows = []
+    for place, end in zip(places, ends, strict=True):
+        windows = (end[i : i + len(shortest)] for i in range(len(end) - len(shortest) + 1))
+        at = int(np.argmin([np.ptp(window - shortest) for window in windows]))
+        rows.append(place[at : at + len(shortest)])
+    return rows
+
+
+def _sequence(track: Track, places: Integers) -> Integers:
+    """The recorded sequence numbers; none where one lacks or occurs twice."""
+    told = (track.messages[i] for i in places)
+    numbers = [m.sequence for m in told if m is not None and m.sequence is not None]
+    return np.array(numbers if len(set(numbers)) == len(places) else [], dtype=np.int64)
+
+
+def _rate(messages: Sequence[Message | None], transfer_s: float) -> float | None:
+    """Bytes on the wire of a rank over the time of transfer, if the size of each was recorded."""
+    moved = 0.0
+    for told in messages:
+        if told is None or told.size is None or told.members is None:
+            return None
+        plain = told.name.lower().replace("_", "")
+        factor = next((f for word, f in _ON_THE_WIRE.items() if word in plain), None)
+        part = 1.0 if factor is None else factor * (told.members - 1) / told.members
+        moved += part * told.size
+    return moved / transfer_s

@@ -1,0 +1,155 @@
+"""Ranks of one job: times in us, worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roofline.errors import InputError
+from roofline.render import job as render
+from roofline.render import selection_json
+from roofline.timeline import load_timeline, select, select_ranks
+from roofline.timeline.load import timeline_files
+from roofline.timeline.model import Job, Selection
+from tests.timeline.made import kernel, step, trace, write
+
+REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def reduce(start: float, lasted: float, *, device: int = 0, **args: Any) -> dict[str, Any]:
+    return kernel(REDUCE, start, lasted, device=device, stream=20, **args)
+
+
+def told(start: float, lasted: float, *, group: str = "0", seq: int | None = None) -> Any:
+    """An all-reduce of 1,000,000 floats over two ranks, as PyTorch describes it."""
+    more: dict[str, Any] = {"Collective name": "allreduce", "Process Group Name": group}
+    more |= {"In msg nelems": 1_000_000, "Out msg nelems": 1_000_000, "dtype": "Float"}
+    more |= {"Group size": 2} | ({} if seq is None else {"Seq": seq})
+    return reduce(start, lasted, **more)
+
+
+def found(folder: Path, *ranks: list[Any], told_rank: bool = True) -> Selection:
+    """A selection from one file for each rank, each in a folder of its own."""
+    timelines = []
+    for number, events in enumerate(ranks):
+        place = folder / f"rank{number}"
+        place.mkdir()
+        keys = {"distributedInfo": {"rank": number, "world_size": len(ranks)}} if told_rank else {}
+        timelines.append(load_timeline(write(place, trace(*events, **keys))))
+    return select_ranks(timelines)
+
+
+def job_of(*args: Any, **more: Any) -> Job:
+    job = found(*args, **more).job
+    assert job is not None
+    return job
+
+
+def test_devices_of_one_file_are_compared_by_their_starts(tmp_path: Path):
+    # Device 1 comes 30 us and then 10 us after device 0, which then waits; once it is the reverse.
+    early = [reduce(t, lasted) for t, lasted in ((0, 50), (100, 30), (220, 20))]
+    late = [reduce(t, n, device=1) for t, n in ((30, 20), (110, 20), (200, 40))]
+    path = write(tmp_path, trace(kernel("a", 300, 5), *early, *late))
+    job = select(load_timeline(path)).job
+    assert job is not None
+    assert job.one_clock
+    assert job.matched_by == "order"
+    assert job.skew_s == pytest.approx(60e-6)
+    assert job.transfer_s == pytest.approx(60e-6)
+    assert [(r.number, r.last) for r in job.ranks] == [(0, 1), (1, 2)]
+    assert [r.waited_s for r in job.ranks] == pytest.approx([40e-6, 20e-6])
+
+
+def test_files_need_no_common_clock(tmp_path: Path):
+    # The second file's clock is 1 s ahead; its rank arrives 80 us late in all of four steps.
+    early = [[step(i, 1000 * i, 990), told(1000 * i + 100, 100)] for i in range(1, 5)]
+    late = [[step(i, 1e6 + 1000 * i, 990), told(1e6 + 1000 * i, 20)] for i in range(1, 5)]
+    extra = kernel("gemm", 1100, 5), kernel("gemm", 1e6 + 1100, 5)
+    job = job_of(tmp_path, [*early, extra[0]], [*late, extra[1]])
+    assert not job.one_clock
+    assert job.steps == 2  # the first and the last are left out
+    assert job.skew_s == pytest.approx(160e-6)
+    assert job.transfer_s == pytest.approx(40e-6)
+    assert job.latest.number == 1
+    assert render.verdict(job) == (
+        "Skew 80.0 µs a step, transfer 20.0 µs, rank 1 is last in 2 of 2: load balance, "
+        "not network."
+    )
+
+
+def test_the_kernels_are_those_of_the_rank_that_is_waited_for(tmp_path: Path):
+    ranks = [[told(0, 100), kernel("a", 200, 9)], [told(500, 20), kernel("b", 700, 9)]]
+    assert [k.name for k in found(tmp_path, *ranks).kernels] == ["b"]
+
+
+def test_bus_bandwidth_is_what_nccl_tests_count(tmp_path: Path):
+    # All-reduce of 4 MB over 2 ranks: 2 * (2 - 1) / 2 of it on the wire; in 20 us: 200 GB/s.
+    job = job_of(tmp_path, [told(0, 100), kernel("a", 200, 9)], [told(0, 20), kernel("a", 50, 9)])
+    assert job.matched_by == "name"
+    assert job.collectives[0].bus_bytes_per_s == pytest.approx(200e9)
+
+
+def test_process_groups_are_kept_apart(tmp_path: Path):
+    # Four ranks in two groups of two: nobody waits for another group.
+    work = kernel("a", 900, 9)
+    pairs = [("tp0", 100), ("tp0", 20), ("tp1", 300), ("tp1", 290)]
+    ranks = [[told(0, lasted, group=group), work] for group, lasted in pairs]
+    job = job_of(tmp_path, *ranks)
+    assert {(c.ranks, round(c.skew_s * 1e6)) for c in job.collectives} == {
+        ((0, 1), 80),
+        ((2, 3), 10),
+    }
+    assert job.transfer_s == pytest.approx(310e-6)
+
+
+def test_sequence_numbers_decide_where_recordings_begin_apart(tmp_path: Path):
+    # Rank 0 has calls 5, 6, 7; rank 1 has 6, 7, 8. Only 6 and 7 are common.
+    first = [told(100 * i, lasted, seq=5 + i) for i, lasted in enumerate((11, 12, 13))]
+    second = [told(100 * i, lasted, seq=6 + i) for i, lasted in enumerate((10, 10, 10))]
+    work = kernel("a", 900, 9)
+    job = job_of(tmp_path, [*first, work], [*second, work])
+    assert job.count == 2
+    assert job.unmatched == 2
+    assert job.skew_s == pytest.approx(5e-6)
+
+
+def test_without_numbers_the_ends_tell_which_calls_are_the_same(tmp_path: Path):
+    # Ends at 0, 70, 100, 190 and, on a clock of its own, at the distances 70, 100, 190.
+    longer = [reduce(end - 10, 10) for end in (1000, 1070, 1100, 1190)]
+    shorter = [reduce(5000 + end - 4, 4) for end in (70, 100, 190)]
+    work = kernel("a", 9000, 9)
+    job = job_of(tmp_path, [*longer, work], [*shorter, work], told_rank=False)
+    assert job.count == 3
+    assert job.unmatched == 1
+    assert job.skew_s == pytest.approx(18e-6)
+
+
+def test_launches_that_never_overlap_are_not_one_collective(tmp_path: Path):
+    events = [reduce(0, 10), reduce(500, 10, device=1), kernel("a", 900, 9)]
+    assert select(load_timeline(write(tmp_path, trace(*events)))).job is None
+
+
+def test_files_without_common_collectives_say_so(tmp_path: Path):
+    selection = found(tmp_path, [kernel("a", 0, 9)], [kernel("b", 0, 90)])
+    assert selection.job is None
+    assert [k.name for k in selection.kernels] == ["b"]
+    assert "no_common_collective" in {n.code for n in selection.notes}
+
+
+def test_ranks_are_in_the_json(tmp_path: Path):
+    selection = found(tmp_path, [told(0, 100)], [told(0, 20)])
+    document = json.loads(selection_json.render(selection))["job"]
+    assert [r["last"] for r in document["ranks"]] == [0, 1]
+    assert document["collectives"][0]["skew_s"] == pytest.approx(80e-6)
+
+
+def test_a_folder_gives_each_recording_once(tmp_path: Path):
+    for name in ("a.json", "b.json.gz", "c.nsys-rep", "c.sqlite", "notes.txt"):
+        write(tmp_path, b"", name)
+    assert [p.name for p in timeline_files([tmp_path])] == ["a.json", "b.json.gz", "c.sqlite"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no timelines"):
+        timeline_files([tmp_path / "empty"])
