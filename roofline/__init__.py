@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from roofline.analysis import analyze
+    from roofline.analysis import analyze, details_of
     from roofline.errors import RooflineError
     from roofline.model import (
         Analysis,
@@ -37,6 +37,7 @@ _HOMES = {
     "RooflineError": "roofline.errors",
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
+    "details_of": "roofline.analysis",
     "read": "roofline.reports",
     "to_frame": "roofline.render.flat",
 }
@@ -54,6 +55,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "analyze",
+    "details_of",
     "read",
     "to_frame",
 ]

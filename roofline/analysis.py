@@ -8,14 +8,17 @@ from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from roofline.counters.instructions import details
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.fold import fold, key_of
-from roofline.model import Analysis, Group, Launch, Measurement, Note, Result, Rule, Source
+from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, read_all
+from roofline.reports.decode import launches
 from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
 from roofline.specs.ceilings import Ceilings
@@ -129,6 +132,34 @@ def _in_place(result: Result, source: Source, before: Sequence[Result]) -> Resul
     return replace(result, measurement=measurement, peaks=peaks)
 
 
+def details_of(
+    analysis: Analysis,
+    positions: Sequence[int],
+    reader: Reader = "protobuf",
+    *,
+    source: bool = False,
+) -> Details:
+    """Read instructions and NVIDIA's rules of the longest of some launches.
+
+    Args:
+        analysis: what the launches are of; its files must still be there.
+        positions: places in ``analysis.results``, at least one.
+        reader: as in ``analyze``.
+        source: whether to read the text of source lines too.
+
+    Raises:
+        InputError: the file cannot be read any more.
+
+    """
+    several = [analysis.results[position].measurement for position in positions]
+    longest = max(several, key=lambda m: m.duration_s or 0.0)
+    file = next(s.file for s in analysis.sources if s.path == longest.source)
+    launch = next(islice(launches(Path(file), reader), longest.index, None), None)
+    if launch is None:
+        raise InputError(f"cannot read {file} again", why="it holds fewer results than before")
+    return details(launch, source=source)
+
+
 def _source(event: LaunchRead[Result], labels: Counter[str]) -> Source:
     """The file of its first launch; a number tells files of one name apart."""
     label = label_of(event.path)
@@ -137,7 +168,7 @@ def _source(event: LaunchRead[Result], labels: Counter[str]) -> Source:
         label += f" ({labels[label]})"
     by = event.origin
     notes = () if by is None else (Note(code="computed", facts={"by": by}),)
-    return Source(path=label, launches=0, notes=notes)
+    return Source(path=label, launches=0, notes=notes, file=str(event.path))
 
 
 def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:

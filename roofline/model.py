@@ -392,11 +392,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file that was read; ``path`` is its last part."""
+    """A file that was read; ``path`` is its last part, for people, ``file`` where it lies."""
 
     path: str
     launches: int
     notes: tuple[Note, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,6 +411,71 @@ class Analysis:
     results: tuple[Result, ...]
     groups: tuple[Group, ...]
     rule: Rule = field(default_factory=Rule)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleResult:
+    """What a rule of NVIDIA's says of a launch, in NVIDIA's words.
+
+    ``gain_percent`` is its estimated speedup, ``whole`` whether that is of the whole kernel
+    ("global") or only of the part that the rule looks at ("local").
+    """
+
+    identifier: str
+    title: str
+    text: str
+    gain_percent: float | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """One machine instruction and what a launch lost at it.
+
+    ``share`` is of all samples of the launch, ``reason`` what most of its samples waited for and
+    ``reason_share`` how many of them (0 to 1). ``producer`` is the load (or other slow
+    instruction) whose result it waits for, ``for_warps`` is said of what waits for other warps.
+    ``sectors`` are the L2 sectors of its accesses beyond those that its bytes need,
+    ``wavefronts`` those of shared memory that repeat.
+    """
+
+    address: int
+    sass: str | None
+    file: str | None = None
+    line: int | None = None
+    source: str | None = None
+    samples: float = 0.0
+    share: float = 0.0
+    reason: str | None = None
+    reason_share: float | None = None
+    producer: Instruction | None = None
+    for_warps: bool = False
+    sectors: float | None = None
+    wavefronts: float | None = None
+
+
+SAMPLES_NEEDED = 1000  # to name an instruction: what fewer say is noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a launch's report says instruction by instruction, and NVIDIA's own rules.
+
+    ``sampled`` are the instructions with most samples, ``lines`` the source lines with most of
+    them ("a.cu:41" and a share of 0 to 1), ``wasting`` those instructions with most excess sectors
+    and repeated wavefronts, of which ``sectors`` and ``wavefronts`` are the launch's totals.
+    ``warps_share`` is the part of the samples that waits for other warps.
+    """
+
+    index: int
+    samples: float | None = None
+    sampled: tuple[Instruction, ...] = ()
+    lines: Mapping[str, float] = field(default_factory=dict)
+    warps_share: float = 0.0
+    sectors: float | None = None
+    wavefronts: float | None = None
+    wasting: tuple[Instruction, ...] = ()
+    rules: tuple[RuleResult, ...] = ()
 
 
 class Metrics(Protocol):
@@ -433,9 +499,15 @@ class Metrics(Protocol):
     def sass(self, address: str) -> str | None:
         """The instruction at an address of ``instances``, where the report holds the code."""
 
+    def line(self, address: str) -> tuple[str, int] | None:
+        """The source file and line of that instruction, where the report has a line table."""
+
+    def source(self, file: str) -> str:
+        """The text of a source file; empty where the report does not hold it."""
+
     @property
-    def rules(self) -> Mapping[str, str]:
-        """NVIDIA's own stored verdicts, rule identifier -> title."""
+    def rules(self) -> tuple[RuleResult, ...]:
+        """NVIDIA's own stored verdicts."""
 
     def names(self) -> Collection[str]:
         """All metric names."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from roofline.model import Kind, Launch, Note
+from roofline.model import Kind, Launch, Note, RuleResult
 from roofline.units import ELAPSED
 
 Value = float | str | None
@@ -19,7 +19,9 @@ class PlainMetrics:
     values: Mapping[str, Value] = field(default_factory=dict)
     instanced: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)
-    rules: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[RuleResult, ...] = ()
+    lines: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)
@@ -41,6 +43,12 @@ class PlainMetrics:
     def sass(self, address: str) -> str | None:
         return self.code.get(address)
 
+    def line(self, address: str) -> tuple[str, int] | None:
+        return self.lines.get(address)
+
+    def source(self, file: str) -> str:
+        return self.files.get(file, "")
+
     def names(self) -> Collection[str]:
         return self.values.keys()
 
@@ -49,8 +57,9 @@ class PlainMetrics:
 
 
 def launch(values: Mapping[str, Value] | None = None, **other: Any) -> Launch:
-    """A launch with the given metrics; ``instanced`` and ``code`` go to them too."""
-    metrics = PlainMetrics(values or {}, other.pop("instanced", {}), other.pop("code", {}))
+    """A launch with the given metrics; ``instanced``, ``code`` and the like go to them too."""
+    own = ("instanced", "code", "rules", "lines", "files")
+    metrics = PlainMetrics(values or {}, **{key: other.pop(key) for key in own if key in other})
     given: dict[str, Any] = {
         "source": "toy.ncu-rep",
         "range": 0,

@@ -15,10 +15,11 @@ from roofline.cli.options import REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
-from roofline.model import Analysis
+from roofline.model import Analysis, Details, Group
 from roofline.view import Choice, Chosen, choose, is_named, matching
 
 if TYPE_CHECKING:
+    from roofline.reports import Reader
     from roofline.specs.ceilings import Ceilings
     from roofline.timeline.join import Joined
     from roofline.timeline.model import Selection
@@ -33,6 +34,9 @@ class Showing:
         "All the evidence about one kernel, by its rank in the table, its name or a regular "
         "expression: numbers with their metrics, what would refute the verdict, what to try "
         "first, and what that could gain.",
+    )
+    source: bool = opt.written(
+        "--source", "With --explain: the text of the source lines too, where the report has it."
     )
     plot: Path | None = opt.written(
         "--plot FILE", "Also draw the roofline: .png, .svg, .pdf or .html by the ending."
@@ -82,7 +86,13 @@ def command(options: AnalyzeOptions) -> int:
     check(options.showing, options.output)
     analysis, failures = analyze_reports(options.reports, options.judging)
     if analysis is not None:
-        answer(analysis, options.choosing, options.showing, options.output)
+        answer(
+            analysis,
+            options.choosing,
+            options.showing,
+            options.output,
+            reader=options.judging.reader,
+        )
     return InputError.exit_code if failures else 0
 
 
@@ -124,11 +134,11 @@ def check(showing: Showing, output: Output) -> None:
     """Refuse before long work what could not be answered in the end."""
     output.check()
     form, wanted = output.format, showing.explain
-    if wanted is not None and form != "table":
-        end = ", its groups in the order of the table" if _is_rank(wanted) else ""
-        narrowed = "" if end else f"--kernel {wanted} "
-        hint = f"{narrowed}--format json holds the same evidence{end}"
-        raise UsageError(f"--explain is for reading, not for {form}", hint=hint)
+    if wanted is not None and form not in ("table", "json"):
+        hint = f"--explain {wanted} --format json"
+        raise UsageError(f"--explain cannot be written as {form}", hint=hint)
+    if showing.source and wanted is None:
+        raise UsageError("--source needs a kernel to explain", hint="--explain KERNEL")
     if showing.timeline is not None and form in ("csv", "parquet"):
         raise UsageError(
             f"--timeline cannot be written as {form}", hint="--format json or markdown"
@@ -149,6 +159,7 @@ def answer(
     showing: Showing,
     output: Output,
     selection: Selection | None = None,
+    reader: Reader = "protobuf",
 ) -> None:
     """Write the answer about the ``choice`` of ``analysis``, and draw it where that is asked.
 
@@ -168,7 +179,7 @@ def answer(
         with whole_file(output.file, force=output.force) as temporary:
             write_parquet(part, temporary, launches=choice.launches)
     else:
-        output.write_all(_text(part, choice, showing.explain, output, joined))
+        output.write_all(_text(part, choice, showing, output, joined, reader))
     if showing.plot is not None:
         from roofline.plot import Options, picture, save
 
@@ -196,13 +207,24 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
 
 
 def _text(
-    part: Chosen, choice: Choice, explain: str | None, output: Output, joined: Joined | None
+    part: Chosen,
+    choice: Choice,
+    showing: Showing,
+    output: Output,
+    joined: Joined | None,
+    reader: Reader,
 ) -> Iterable[str]:
     # Renderers are imported here: each run needs one of them.
+    explained: tuple[Group, ...] = ()
+    details: Details | None = None
+    if showing.explain is not None:
+        explained = _explained(part, showing.explain)
+        details = _details(part, explained[0], reader, source=showing.source)
     if output.format == "json":
         from roofline.render import json
 
-        return json.chunks(part, joined)
+        place = part.analysis.groups.index(explained[0]) if explained else -1
+        return json.chunks(part, joined, {place: details} if details else {})
     if output.format == "csv":
         from roofline.render.flat import to_csv
 
@@ -219,8 +241,12 @@ def _text(
             text += f"\n### What it buys a step of {joined.selection.file}\n\n"
             text += gains.markdown(joined)
         return [text]
-    if explain is not None:
-        text = _explanation(part, explain, output)
+    if explained:
+        from roofline.render import explain
+
+        text = explain.render(
+            explained[0], others=explained[1:], details=details, width=width, color=color
+        )
     else:
         from roofline.render import table
 
@@ -231,9 +257,8 @@ def _text(
     )
 
 
-def _explanation(part: Chosen, wanted: str, output: Output) -> str:
-    from roofline.render import explain
-
+def _explained(part: Chosen, wanted: str) -> tuple[Group, ...]:
+    """The kernel that is meant, and others that the same words mean."""
     groups = part.analysis.groups
     if not _is_rank(wanted):
         found = matching(part.analysis, wanted)
@@ -244,7 +269,13 @@ def _explanation(part: Chosen, wanted: str, output: Output) -> str:
         raise UsageError(f"no kernel has rank {int(wanted)}", why=ranks, hint="--explain 1")
     if not found:
         raise _no_kernel(part.analysis, wanted, "--explain")
-    return explain.render(found[0], others=found[1:], width=output.width(), color=output.color)
+    return found
+
+
+def _details(part: Chosen, group: Group, reader: Reader, *, source: bool) -> Details:
+    from roofline.analysis import details_of
+
+    return details_of(part.analysis, group.launches, reader, source=source)
 
 
 def _is_rank(wanted: str) -> bool:

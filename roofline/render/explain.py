@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import QUANTITIES, Bound, Group, Measurement, Result, Verdict
-from roofline.text import console, names, numbers
+from roofline.model import QUANTITIES, Bound, Details, Group, Measurement, Result, Verdict
+from roofline.text import console, instructions, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import NARROWEST, bullet, grid, indented, lines
 from roofline.text.notes import noted
@@ -25,11 +25,15 @@ def render(
     group: Group,
     *,
     others: Sequence[Group] = (),
+    details: Details | None = None,
     width: int = 120,
     color: bool = False,
 ) -> str:
-    """Everything about ``group``; ``others`` are kernels that the same words meant too."""
-    result = group.result
+    """Everything about ``group``; ``others`` are kernels that the same words meant too.
+
+    ``details`` are those of its longest launch.
+    """
+    result, found = group.result, details or Details(index=0)
     v, m = result.verdict, result.measurement
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
         ("Claim", lines(_headline(v), said.claim(result), said.context(result))),
@@ -38,6 +42,9 @@ def render(
         ("Numbers", _numbers(m)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(m)),
+        ("Instructions", _instructions(found) if details else iter(())),
+        ("Accesses that move more than they need", map(bullet, instructions.waste(found))),
+        ("What NVIDIA's rules say", map(bullet, instructions.rules(found.rules))),
         ("What would refute this", lines(said.refute(result))),
         ("Try first", _try(result)),
         ("What that could buy", lines(said.bounds(result))),
@@ -217,5 +224,21 @@ def _stalls(m: Measurement) -> Iterator[RenderableType]:
         yield indented(table)
 
 
+def _instructions(details: Details) -> Iterator[RenderableType]:
+    """The instructions with most samples: share, what they wait for, code, place in the source."""
+    yield from lines(*instructions.blame(details))
+    table = grid(4)
+    for one in details.sampled:
+        source = f"\n{names.printable(one.source)}" if one.source else ""
+        table.add_row(
+            Text(numbers.share(one.share), justify="right"),
+            names.words(one.reason or ""),
+            _dim(instructions.place(one)),
+            Text(names.printable(one.sass or f"{one.address:#x}")) + _dim(source),
+        )
+    if table.row_count:
+        yield indented(table)
+
+
 def _dim(text: str) -> Text:
-    return Text(names.printable(text), style="dim")
+    return Text("\n".join(map(names.printable, text.split("\n"))), style="dim")

@@ -13,6 +13,7 @@ from roofline.model import (
     Analysis,
     Bound,
     Confidence,
+    Details,
     Device,
     Dim3,
     Group,
@@ -192,6 +193,10 @@ class GroupDocument(ResultDocument, kw_only=True):
     min_s: Number
     max_s: Number
     bounds: Annotated[Mapping[str, int], about("how the launches were judged one by one")]
+    details: Annotated[
+        Details | UnsetType,
+        about("with --explain: instructions of the longest launch, and NVIDIA's own rule results"),
+    ] = UNSET
 
 
 class ProfiledDocument(Struct, kw_only=True):
@@ -233,10 +238,15 @@ def render(view: Analysis | Chosen) -> str:
     return "".join(chunks(view))
 
 
-def chunks(view: Analysis | Chosen, joined: Joined | None = None) -> Iterator[str]:
+def chunks(
+    view: Analysis | Chosen,
+    joined: Joined | None = None,
+    details: Mapping[int, Details] | None = None,
+) -> Iterator[str]:
     """The text of ``render`` piece by piece, so that a large one is never held whole.
 
-    ``joined`` is the analysis with a timeline, where there is one. Each launch and each kernel is
+    ``joined`` is the analysis with a timeline, where there is one; ``details`` are those of
+    kernels, by their places in the analysis. Each launch and each kernel is
     on a line of its own.
     """
     part = chosen(view)
@@ -262,7 +272,10 @@ def chunks(view: Analysis | Chosen, joined: Joined | None = None) -> Iterator[st
     pairs = zip(part.analysis.results, part.shares, strict=True)
     rows = {
         "launches": (_document(LaunchDocument, r, share) for r, share in pairs),
-        "groups": (_group(g) for g in part.analysis.groups),
+        "groups": (
+            _group(g, UNSET if details is None else details.get(place, UNSET))
+            for place, g in enumerate(part.analysis.groups)
+        ),
     }
     separator = "{"
     for key in AnalysisDocument.__struct_fields__:
@@ -313,7 +326,7 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
     return kind(**copied | own | more)
 
 
-def _group(group: Group) -> GroupDocument:
+def _group(group: Group, details: Details | UnsetType) -> GroupDocument:
     return _document(
         GroupDocument,
         group.result,
@@ -323,6 +336,7 @@ def _group(group: Group) -> GroupDocument:
         min_s=group.min_s,
         max_s=group.max_s,
         bounds=group.bounds,
+        details=details,
     )
 
 

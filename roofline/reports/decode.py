@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from roofline.errors import InputError
-from roofline.model import Kind, Launch, Note
+from roofline.model import Kind, Launch, Note, RuleResult
 from roofline.reports.container import ContainerError, Summary, Walk, opened, parsed, summarize
 from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
-from roofline.reports.metrics import ByName, Scalar, si
+from roofline.reports.metrics import ByName, Scalar, rule_result, si
 from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
 
+_T = TypeVar("_T")
 Reader = Literal["protobuf", "ncu-report"]
 OnByte = Callable[[int], None]
 _COMPUTED = "computed by "
@@ -227,21 +228,38 @@ class _Metrics(ByName):
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""
-        return self._nvidia.sass(address)
+        return self._asked(lambda nvidia: nvidia.sass(address))
+
+    def _asked(self, question: Callable[[NvidiaMetrics], _T]) -> _T | None:
+        """What only ncu_report knows; ``None`` where it cannot open the file."""
+        try:
+            return question(self._nvidia)
+        except InputError:
+            return None
 
     @cached_property
     def _nvidia(self) -> NvidiaMetrics:
         return NvidiaMetrics(self._table.nvidia, self._index)
 
-    @property
-    def rules(self) -> Mapping[str, str]:
+    def line(self, address: str) -> tuple[str, int] | None:
         """See ``Metrics``."""
-        return {
-            decoded(rule.identifier): decoded(item.message.title)
-            for rule in message(self._kind).FromString(self._entry).rules
-            for item in rule.body.items
-            if item.message.title
-        }
+        return self._asked(lambda nvidia: nvidia.line(address))
+
+    def source(self, file: str) -> str:
+        """See ``Metrics``."""
+        return self._asked(lambda nvidia: nvidia.source(file)) or ""
+
+    @property
+    def rules(self) -> tuple[RuleResult, ...]:
+        """See ``Metrics``."""
+        found = []
+        for rule in message(self._kind).FromString(self._entry).rules:
+            for item in rule.body.items:
+                said, gain = item.message, item.speedup
+                words = decoded(rule.name), decoded(said.title), decoded(said.text)
+                told = (gain.kind, gain.percent) if item.HasField("speedup") else (None, None)
+                found.append(rule_result(decoded(rule.identifier), *words, *told))
+        return tuple(rule for rule in found if rule is not None)
 
 
 def _scalar(value: Any) -> Scalar | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from roofline.model import Note
+from roofline.model import Note, RuleResult
 
 Scalar = float | int | str
 # What is measured in nanoseconds; all else is in units of SI, or counts (bytes, hertz, sectors), or
@@ -26,6 +27,28 @@ def si(name: str, value: float) -> float | None:
 def is_time(name: str) -> bool:
     """Whether a metric is stored in nanoseconds."""
     return name.startswith(_NANOSECONDS) and ".pct_of_peak" not in name
+
+
+# "@section:LaunchStats:Launch Statistics@", "@url:fused:https://...@": links, of which the middle
+# part, or the second of a section, is the text.
+_LINK = re.compile(r"@(?:section:[^:@]*:([^@]*)|(?:url|source):([^:@]*):[^@]*)@")
+_WHOLE = 2
+
+
+def rule_result(
+    identifier: str, name: str, title: str, text: str, kind: int | None, percent: float | None
+) -> RuleResult | None:
+    """What a rule of a name says, without its links; ``None`` where it says nothing."""
+    plain = _LINK.sub(lambda found: found[1] or found[2] or "", text).strip()
+    if not title and not plain:
+        return None
+    return RuleResult(
+        identifier=identifier,
+        title=title or name,
+        text=plain,
+        gain_percent=percent,
+        whole=kind == _WHOLE,
+    )
 
 
 class ByName:

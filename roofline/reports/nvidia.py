@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
-from roofline.model import Note
-from roofline.reports.metrics import ByName, Scalar
+from roofline.model import Note, RuleResult
+from roofline.reports.metrics import ByName, Scalar, rule_result
 
 
 class NvidiaReport:
@@ -118,14 +118,27 @@ class NvidiaMetrics(ByName):
             return None
         return self._action.sass_by_pc(int(address)) or None
 
-    @property
-    def rules(self) -> Mapping[str, str]:
+    def line(self, address: str) -> tuple[str, int] | None:
         """See ``Metrics``."""
-        return {
-            rule["rule_identifier"]: title
-            for rule in self._action.rule_results_as_dicts()
-            if (title := rule.get("rule_message", {}).get("title"))
-        }
+        if not address.isdigit() or self._index >= len(self._report):
+            return None
+        found = self._action.source_info(int(address))
+        return (found.file_name(), int(found.line())) if found and found.file_name() else None
+
+    def source(self, file: str) -> str:
+        """See ``Metrics``."""
+        return str(dict(self._action.source_files()).get(file, ""))
+
+    @property
+    def rules(self) -> tuple[RuleResult, ...]:
+        """See ``Metrics``."""
+        found = []
+        for rule in self._action.rule_results_as_dicts():
+            said, gain = rule.get("rule_message", {}), rule.get("speedup_estimation", {})
+            words = (rule["name"], said.get("title", ""), said.get("message", ""))
+            told = gain.get("type"), gain.get("speedup")
+            found.append(rule_result(rule["rule_identifier"], *words, *told))
+        return tuple(rule for rule in found if rule is not None)
 
     def notes(self) -> tuple[Note, ...]:
         """See ``Metrics``."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 import roofline
 from roofline.cli import COMMANDS, cli, output
 from roofline.cli.output import Output
-from sample_reports.writer import Launch
+from sample_reports.writer import Launch, Metric, Rule
 from tests.e2e.reports import kernel, report
 from tests.shared import REPORTS
 
@@ -153,7 +153,8 @@ def test_filters_say_what_they_left(path: Path):
         (["--device", "H100"], "NVIDIA Toy"),
         (["--min-share", "99"], "a lower --min-share"),
         (["--kernel", "("], "is not a regular expression"),
-        (["--explain", "axpy", "--format", "json"], "--kernel axpy --format json"),
+        (["--explain", "axpy", "--format", "csv"], "--explain axpy --format json"),
+        (["--source"], "--explain KERNEL"),
         (["--sort", "beauty"], "'gain'"),
         (["--top", "0"], "x>=1"),
     ],
@@ -172,6 +173,34 @@ def test_explain_takes_the_longest_and_lists_the_others(path: Path):
     assert done.stdout.startswith("sgemm<float>")
     assert "Matching kernels too\n  - axpy<float>" in done.stdout
     assert "dram__throughput" in done.stdout
+
+
+def test_explain_names_the_instruction_that_waits_and_what_nvidia_says(tmp_path: Path):
+    reason = "smsp__pcsamp_warps_issue_stalled_long_scoreboard"
+    by_address = ((4096, 900), (4112, 600))
+    values = {
+        **kernel("axpy", ns=1e6).metrics,
+        "smsp__pcsamp_sample_count": Metric(1500, by_address),
+        reason: Metric(900, by_address[:1]),
+    }
+    rule = Rule(
+        identifier="CPIStall",
+        name="Warp Stall",
+        title="Long Scoreboard Stalls",
+        message="See @section:LaunchStats:Launch Statistics@. More.",
+        kind="optimization",
+        speedup_percent=40.0,
+    )
+    path = report(tmp_path / "r.ncu-rep", Launch(name="axpy", metrics=values, rules=(rule,)))
+
+    done = run(path, "--explain", "axpy")
+    assert "60.0 % of the 1,500 samples are at the instruction at 0x1000" in done.stdout
+    assert "Long Scoreboard Stalls (estimated speedup 40 %): See Launch Statistics" in done.stdout
+    document = json.loads(run(path, "--explain", "1", "--json").stdout)
+    details = document["groups"][0]["details"]
+    assert details["sampled"][0]["reason"] == "long_scoreboard"
+    assert details["rules"][0]["gain_percent"] == 40.0
+    assert "details" not in json.loads(run(path, "--json").stdout)["groups"][0]
 
 
 def test_explain_takes_a_rank(path: Path):

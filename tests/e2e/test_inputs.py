@@ -186,7 +186,7 @@ def test_a_damaged_metric_of_a_whole_result(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--explain", "1", "--format", "json"], 2, "try: --format json holds"),
+        (["--explain", "1", "--format", "csv"], 2, "try: --explain 1 --format json"),
         (["--plot", "p.gif"], 2, "try: --plot p.png"),
         (["--explain", "99"], 2, "no kernel has rank 99: ranks are 1 to 9"),
         (["--explain", "0"], 2, "ranks are 1 to 9"),

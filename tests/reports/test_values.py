@@ -87,6 +87,7 @@ def test_names_ranges_rules_and_sass(path: Path):
         assert ours.metrics.rules == theirs.metrics.rules
         for address in list(ours.metrics.instances("inst_executed"))[:3]:
             assert ours.metrics.sass(address) == theirs.metrics.sass(address)
+            assert ours.metrics.line(address) == theirs.metrics.line(address)
 
 
 @pytest.mark.skipif(not WHOLE, reason="no public reports beside the repository")
