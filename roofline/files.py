@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from roofline.errors import InputError, UsageError
 
+UNPACKED = "ROOFLINE_MAX_UNPACKED"
 TEMPORARY = ".roofline-"  # how the names of temporary folders begin
 
 
@@ -53,6 +55,26 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         why = "it is not text in UTF-8"
         raise InputError(f"cannot read {path}", why=why, hint=f"file {path}") from error
+
+
+def unpacked_limit(packed: int) -> int:
+    """How many bytes ``packed`` compressed ones may become: 100 times as many, or 64 MB.
+
+    ``ROOFLINE_MAX_UNPACKED`` ("8GB", or bytes) replaces both; ``UsageError`` where it is no size.
+    """
+    if not (asked := os.environ.get(UNPACKED)):
+        return max(1 << 26, 100 * packed)
+    size = re.fullmatch(r"(\d{1,15})\s*([kMGT]?)B?", asked.strip())
+    if size is None:
+        raise UsageError(f"{UNPACKED}={asked!r} is not a size", hint=f"{UNPACKED}=8GB")
+    return int(size[1]) * 1000 ** " kMGT".index(size[2] or " ")
+
+
+def too_large(path: Path, limit: int) -> InputError:
+    """The error for a compressed file that holds more than ``unpacked_limit`` allows."""
+    held = f"it unpacks to more than {limit / 1e6:,.0f} MB"
+    more = f"{UNPACKED}={max(limit * 4 // 10**9, 1)}GB before the command, if you trust the file"
+    return InputError(f"cannot read {path}", why=held, hint=more)
 
 
 def refuse_overwrite(path: Path, *, force: bool) -> None:

@@ -125,6 +125,14 @@ BROKEN: dict[str, Broken] = {
     "cut in the last result": Broken(_cut_in_the_last_result, "cut"),
     "cut in the middle": Broken(lambda: _healthy()[: len(_healthy()) // 2], "cut"),
     "junk appended": Broken(lambda: _healthy() + b"\x05\0\0\0\xff\xff\xff\xff\xff", "junk"),
+    "zeros appended": Broken(lambda: _healthy() + bytes(4096), "junk"),
+    "zeros appended, compressed": Broken(
+        lambda: packed(_healthy() + bytes(4096)), "junk", "zeros.ncu-repz"
+    ),
+    "a block that holds nothing": Broken(lambda: _healthy() + b"\x02\0\0\0\x28\0", "junk"),
+    "more entries than bytes": Broken(
+        lambda: _healthy() + b"\x08\0\0\0\x10\xff\xff\xff\xff\x0f\x28\0", "junk"
+    ),
     "text appended": Broken(lambda: _healthy() + b"and some text", "cut"),
     "no kernels": Broken(lambda: report(), "no results"),
     "compressed, named plain": Broken(lambda: packed(_healthy()), "renamed"),

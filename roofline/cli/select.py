@@ -95,7 +95,7 @@ class SelectOptions:
         default=2,
     )
     stream: bool = opt.expert(
-        "--stream", "Read JSON in small pieces, in less than 150 MB, without the host's operators."
+        "--stream", "Read JSON in small pieces, without the host's operators, to save memory."
     )
     nsys: str | None = opt.expert(
         "--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]"

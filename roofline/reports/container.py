@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
-from roofline.files import refuse_unreadable, unreadable, whole_file
+from roofline.files import refuse_unreadable, too_large, unpacked_limit, unreadable, whole_file
 from roofline.reports.fields import MAGIC, Workload, decode_error, decoded, message, numbers
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WORD = 4
 _PIECE = 1 << 16
-_ANY = 1 << 62  # how large what is compressed is shows when it is read
+_PACKED = 1 << 11  # compressed bytes at a time: of zeros they are 64 MB
+_SAID = ("session", "strings", "process")  # of which each block has one, or else entries
 # How files begin that people take for reports -> what they are, and what to do with them.
 _OTHERS = {
     b"SQLite format 3\0": (
@@ -104,7 +105,9 @@ class Walk:
             raise ContainerError("empty", "the file is empty")
         self.compressed = begin.startswith(ZSTD_MAGIC)
         self._file = io.BufferedReader(_Unpacked(file), _PIECE) if self.compressed else file
-        self._size = _ANY if self.compressed else os.fstat(file.fileno()).st_size
+        self._path, size = Path(file.name), os.fstat(file.fileno()).st_size
+        # How large what is compressed is shows when it is read.
+        self._size = unpacked_limit(size) if self.compressed else size
         self._at = 0
         if not self._file.peek(len(MAGIC)).startswith(MAGIC):
             known = next(known for known in _OTHERS if begin.lstrip().startswith(known))
@@ -120,6 +123,12 @@ class Walk:
             place = f"the block that begins at byte {self._at}"
             header = self._sized(place)
             found = parsed(message("BlockHeader"), header, place)
+            counts = [found.sources, found.views, *(getattr(found, kind) for kind in Workload)]
+            if not any(map(found.HasField, _SAID)) and not any(counts):
+                raise ContainerError("junk", f"{place} holds nothing")
+            self._fits(found.payload, place)
+            if sum(counts) * _WORD > found.payload:
+                raise ContainerError("junk", f"{place} has no room for {sum(counts)} entries")
             kinds = tuple(kind for kind in Workload for _ in range(getattr(found, kind)))
             wanted = [others] * found.sources + [results] * len(kinds) + [others] * found.views
             entries = self._entries(wanted, found.payload, place)
@@ -144,9 +153,17 @@ class Walk:
         """The bytes behind their length."""
         return self._read(int.from_bytes(self._read(_WORD, place), "little"), place)
 
+    def _fits(self, count: int, place: str) -> None:
+        """Refuse more bytes than there can be, before anything of their size is made."""
+        if count > self._size - self._at:
+            if self.compressed:
+                raise too_large(self._path, self._size)
+            raise ContainerError("cut", f"it ends inside {place}")
+
     def _read(self, count: int, place: str) -> bytes:
+        self._fits(count, place)
         try:
-            data = self._file.read(count) if count <= self._size - self._at else b""
+            data = self._file.read(count)
         except OSError as error:
             raise ContainerError("cut", f"{place} cannot be read ({error.strerror})") from error
         if len(data) < count:
@@ -155,11 +172,10 @@ class Walk:
         return data
 
     def _skip(self, count: int, place: str) -> None:
+        self._fits(count, place)
         if self.compressed:
             while count > 0:
                 count -= len(self._read(min(count, _PIECE), place))
-        elif count > self._size - self._at:
-            raise ContainerError("cut", f"it ends inside {place}")
         else:
             self._file.seek(count, os.SEEK_CUR)
             self._at += count
@@ -254,6 +270,7 @@ class _Unpacked(io.RawIOBase):
 
         self._file, self._engine = file, zstandard.ZstdDecompressor().decompressobj()
         self._error, self._rest = zstandard.ZstdError, memoryview(b"")
+        self._made = 0
 
     def readable(self) -> bool:
         return True
@@ -261,11 +278,16 @@ class _Unpacked(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             while not self._rest and not self._engine.eof:
-                packed = self._file.read(_PIECE >> 2)
+                packed = self._file.read(_PACKED)
                 if not packed:
                     raise ContainerError("cut", "its compression ends too early")
                 self._rest = memoryview(self._engine.decompress(packed))
+                self._made += len(self._rest)
+                if self._made > (limit := unpacked_limit(self._file.tell())):
+                    raise too_large(Path(self._file.name), limit)
         except self._error as error:
+            if "memory" in str(error):
+                raise MemoryError from error
             raise ContainerError("cut", f"its compression is damaged ({error})") from error
         if self._engine.eof and (self._engine.unused_data or self._file.peek(1)):
             raise ContainerError("junk", "bytes follow the compressed report")

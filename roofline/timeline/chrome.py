@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from roofline.errors import InputError
+from roofline.files import too_large, unpacked_limit
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
@@ -89,7 +90,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with gzip.open(path) if packed else path.open("rb") as source:
+        with _Unpacked(path) if packed else path.open("rb") as source:
             scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
             for piece in scan.pieces():
                 found.take(piece)
@@ -129,6 +130,25 @@ def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
     if any(seen.get(c) for c in _CALLS):
         return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA
+
+
+class _Unpacked(gzip.GzipFile):
+    """A compressed trace, refused beyond what it may hold."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.packed = path, path.open("rb")
+        super().__init__(fileobj=self.packed)
+
+    def read1(self, size: int = -1) -> bytes:
+        """Read some bytes; ``InputError`` where they are too many."""
+        if self.tell() > (limit := unpacked_limit(self.packed.tell())):
+            raise too_large(self.path, limit)
+        return super().read1(size)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        super().close()
+        self.packed.close()
 
 
 # --- events in columns

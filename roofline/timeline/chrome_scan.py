@@ -20,6 +20,8 @@ HEAD_LIMIT = 64 << 20  # bytes of other keys tolerated before and after the even
 _START = re.compile(rb'^\s*\[|(?<!\\)"traceEvents"\s*:\s*\[')
 _BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
 _END = re.compile(rb"\}\s*(?:,\s*)?\]")
+_LONGEST = 16 << 20  # bytes of an event
+_LOOKS = 1 << 14  # braces looked at for a cut
 _TRIES = 8  # cuts tried before a piece counts as damaged
 _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts as damaged
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
@@ -161,7 +163,8 @@ class Scan:
     def _read(self) -> bytes:
         """The next piece; of a compressed file that ends early, all that can be unpacked."""
         parts: list[bytes] = []
-        wanted = self.piece_bytes
+        # As much again where nothing could be made of what there is.
+        wanted = max(self.piece_bytes, min(len(self._buffer), _LONGEST))
         try:
             while wanted > 0 and (part := self.stream.read1(wanted)):
                 parts.append(part)
@@ -200,6 +203,8 @@ class Scan:
                 return events
             if not tried and (events := self._up_to_end()) is not None:
                 return events
+        if not cuts and len(self._buffer) > _LONGEST:
+            self.dropped, self._buffer = self.dropped + 1, b""  # no event is that long
         if not cuts or len(self._buffer) < max(2 * self.piece_bytes, _PATIENCE):
             return None  # the cuts may lie in one event that is larger than what was read
         end, rest = cuts[0]
@@ -280,7 +285,9 @@ def _cuts(buffer: bytes) -> list[tuple[int, int]]:
     """Where an object ends and another begins, a few from the back: (end of one, start of next)."""
     found: list[tuple[int, int]] = []
     position = len(buffer)
-    while len(found) <= _TRIES and (position := buffer.rfind(b"{", 0, position)) > 0:
+    for _ in range(_LOOKS):
+        if len(found) > _TRIES or (position := buffer.rfind(b"{", 0, position)) <= 0:
+            break
         head = max(position - 256, 0)
         before = buffer[head:position].rstrip()
         if before.endswith(b",") and (before := before[:-1].rstrip()).endswith(b"}"):
