@@ -67,7 +67,7 @@ def unpacked_limit(packed: int) -> int:
     size = re.fullmatch(r"(\d{1,15})\s*([kMGT]?)B?", asked.strip())
     if size is None:
         raise UsageError(f"{UNPACKED}={asked!r} is not a size", hint=f"{UNPACKED}=8GB")
-    return int(size[1]) * 1000 ** " kMGT".index(size[2] or " ")
+    return int(float(size[1]) * 1000.0 ** " kMGT".index(size[2] or " "))
 
 
 def too_large(path: Path, limit: int) -> InputError:

@@ -90,7 +90,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with _Unpacked(path) if packed else path.open("rb") as source:
+        with _PackedTrace(path) if packed else path.open("rb") as source:
             scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
             for piece in scan.pieces():
                 found.take(piece)
@@ -132,7 +132,7 @@ def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
     return "only the CPU was recorded", _RECORD_CUDA
 
 
-class _Unpacked(gzip.GzipFile):
+class _PackedTrace(gzip.GzipFile):
     """A compressed trace, refused beyond what it may hold."""
 
     def __init__(self, path: Path) -> None:
