@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay, Version
+from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
 from roofline.errors import UsageError
 from roofline.kernel_names import NO_COLLECTIVE, is_collective
 from roofline.patterns import compiled
 
-# Options younger than the oldest ncu that we take, by NVIDIA's release notes.
-SINCE = {
-    "--config-file": (2023, 1),
-    "--graph-profiling": (2022, 4),
-    "--filter-mode": (2022, 4),
-    "app-range": (2023, 1),
-}
+# ncu's short spellings, in what a user passes on.
+SHORT = {"-k": "--kernel-name", "-c": "--launch-count", "-s": "--launch-skip", "-o": "--export"}
+# Options that may stand twice, so that the user's and ours add up.
+_REPEATED = frozenset(("--section", "--nvtx-include", "--nvtx-exclude"))
 NAMES_ONLY = ("gpu__time_duration.sum",)
 _FLAGS = re.compile(r"\(\?[imsx]+\)")  # Perl's right in the middle, Python's error
 _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
@@ -26,20 +23,20 @@ _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 def command(
     request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str], report: Path, log: Path
 ) -> tuple[str, ...]:
-    """The argument list that captures ``request`` into ``report`` (ncu adds the ending).
+    """The argument list that captures ``request`` into ``report``.
 
-    Every default is spelled out, so that neither a config file nor another version of ncu
-    changes what is measured. ``UsageError`` where this version of ncu lacks what is needed.
+    Every default that this ncu lists is spelled out, so that neither a config file nor another
+    version changes what is measured. ``UsageError`` where it does not list what is needed.
     """
     export = str(report).replace("%", "%%")  # % starts a macro there
     files = ("--log-file", str(log), "--export", export)
-    words = _options(request, ncu.version, metrics)
+    words = _options(request, ncu, metrics)
     return (str(ncu.path), *words, *files, *request.ncu_options, *request.program)
 
 
 def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
     """The options of ``command`` for ncu to read: it lists its chips and runs nothing."""
-    words = _options(request, ncu.version, metrics)
+    words = _options(request, ncu, metrics)
     return (str(ncu.path), *words, "--list-chips", *request.ncu_options)
 
 
@@ -51,26 +48,32 @@ def names_request(request: CaptureRequest) -> CaptureRequest:
         collectives=request.collectives,
         launch_count=200,
         devices=request.devices,
-        lock_clocks=False,
-        flush_caches=False,
+        clock_control="none",
+        cache_control="none",
     )
 
 
-def _options(request: CaptureRequest, version: Version, metrics: Iterable[str]) -> list[str]:
+def _options(request: CaptureRequest, ncu: Ncu, metrics: Iterable[str]) -> list[str]:
     """The words between ncu and the program, but for the files and what the user adds."""
-    has = {option for option, since in SINCE.items() if version.at_least(*since)}
-    _refuse(request, version, has)
+    _refuse(request, ncu)
     named = not request.by_range  # there is no kernel to choose in ranges
     count = request.launch_count
     chosen = "full" if request.level is CaptureLevel.FULL else request.section_set
+    if request.rules and chosen is None and not request.sections:
+        chosen = "basic"  # rules are about sections
+    rules = chosen is not None or request.sections
     rows: list[tuple[str | None, ...]] = [  # a row that holds None is left out
-        ("--config-file", "off" if "--config-file" in has else None),
-        ("--target-processes", "all", "--check-exit-code", "yes"),
+        ("--config-file", "off"),
+        ("--target-processes", "all"),
+        ("--check-exit-code", "yes"),
         ("--devices", request.devices),
         ("--replay-mode", request.replay),
-        ("--graph-profiling", request.graphs if "--graph-profiling" in has else None),
-        ("--cache-control", "all" if request.flush_caches else "none"),
-        ("--clock-control", "base" if request.lock_clocks else "none"),
+        ("--app-replay-mode", "strict" if request.replay is Replay.APPLICATION else None),
+        ("--graph-profiling", request.graphs),
+        ("--cache-control", request.cache_control),
+        ("--clock-control", request.clock_control),
+        ("--pipeline-boost-state", "stable"),
+        ("--rename-kernels", "off"),  # names as they are, in what is matched and what is kept
         ("--kernel-name-base", name_base(request) if named else None),
         ("--kernel-name", name_filter(request) if named else None),
         ("--filter-mode", "per-launch-config" if request.per_config else None),
@@ -78,18 +81,43 @@ def _options(request: CaptureRequest, version: Version, metrics: Iterable[str]) 
         ("--launch-count", None if count is None else str(count)),
         # Ranges begin at cudaProfilerStart by themselves; ncu does not take the option there.
         ("--profile-from-start", ("on" if request.from_start else "off") if named else None),
-        ("--nvtx" if request.nvtx else None,),
+        ("--nvtx",) if request.nvtx else (None,),
+        # A backward pass runs in another thread than the one that opened the range.
+        ("--nvtx-push-pop-scope", "process" if request.nvtx else None),
         *(("--nvtx-include", text) for name in request.nvtx for text in nvtx_filters(name)),
         ("--set", chosen),
         *(("--section", name) for name in request.sections),
-        ("--apply-rules", "yes" if chosen is not None or request.sections else "no"),
-        ("--import-source", "no", "--metrics", ",".join(metrics)),
+        ("--apply-rules", "yes" if rules else "no"),
+        ("--import-source", "yes" if request.source else "no"),
+        ("--metrics", ",".join(metrics)),
     ]
-    return [str(word) for row in rows if None not in row for word in row]
+    given = _given(request.ncu_options)
+    words: list[str] = []
+    for row in rows:
+        option = row[0]
+        if option is None or None in row or not ncu.takes(option):
+            continue
+        # ncu takes the beginning of an option for the option.
+        theirs = any(
+            name == option or (option.startswith(name) and not ncu.takes(name)) for name in given
+        )
+        if option in _REPEATED or not theirs:
+            words += map(str, row)
+    return words
 
 
-def _refuse(request: CaptureRequest, version: Version, has: Collection[str]) -> None:
-    """Raise where options exclude each other, or ncu is older than one that is needed."""
+def _given(words: Iterable[str]) -> frozenset[str]:
+    """The options among the user's own words for ncu, which replace ours."""
+    names = (word.partition("=")[0] if word[:2] == "--" else word[:2] for word in words)
+    given = frozenset(SHORT.get(name, name) for name in names if name[:1] == "-" and name != "--")
+    for option, ours in (("--export", "-o REPORT"), ("--log-file", "the log lies at REPORT.log")):
+        if any(option.startswith(name) and name[:2] == "--" for name in given):
+            raise UsageError(f"--ncu-arg: roofline passes {option} itself", hint=ours)
+    return frozenset(name for name in given if name[:2] == "--")
+
+
+def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
+    """Raise where options exclude each other, or ncu does not list one that is needed."""
     if request.by_range and (request.kernel_regex or request.kernels or request.per_config):
         raise UsageError(
             f"--replay {request.replay} profiles ranges, not kernels",
@@ -101,15 +129,18 @@ def _refuse(request: CaptureRequest, version: Version, has: Collection[str]) -> 
             f"--level full and --set {request.section_set} exclude each other",
             why="ncu takes one set, and --level full is its set full",
         )
-    for option, ours, needed in (
-        ("--filter-mode", "--per-config", request.per_config),
-        ("--graph-profiling", "--graphs graph", request.graphs == "graph"),
-        ("app-range", "--replay app-range", request.replay is Replay.APP_RANGE),
+    clocks = request.clock_control
+    for ours, needed, option, value in (
+        ("--per-config", request.per_config, "--filter-mode", "per-launch-config"),
+        ("--graphs graph", request.graphs == "graph", "--graph-profiling", "graph"),
+        (f"--replay {request.replay}", True, "--replay-mode", request.replay),
+        (f"--clock-control {clocks}", True, "--clock-control", clocks),
+        ("--source", request.source, "--import-source", ""),
     ):
-        if needed and option not in has:
-            what = "{} needs ncu {}.{} or newer".format(ours, *SINCE[option])
-            hint = "leave it out, or name a newer one with --ncu"
-            raise UsageError(what, why=f"this one is {version.text}", hint=hint)
+        if needed and not ncu.takes(option, value):
+            why = f"ncu {ncu.version.text} does not list {option} {value}".rstrip()
+            hint = "leave it out, or name a newer ncu with --ncu"
+            raise UsageError(f"{ours} needs another ncu", why=why, hint=hint)
 
 
 # --- which kernels ------------------------------------------------------------------------------

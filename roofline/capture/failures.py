@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,11 @@ class Failure:
     exit: int = 4
     where: str = "ncu"
     rank: str = "cause"
+
+    def means(self, line: str) -> bool:
+        """Whether a line holds one of the tokens; case does not count, "..." is any text."""
+        gaps = (".*".join(map(re.escape, token.split("..."))) for token in self.tokens)
+        return any(re.search(gap, line, re.IGNORECASE) for gap in gaps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +118,14 @@ def recognise(
     for lines, *kind in places:
         rows = [row for row in catalogue().values() if [row.where, row.rank] == kind]
         for line, failure in itertools.product(lines, rows):
-            if not any(token in line for token in failure.tokens):
+            if not failure.means(line):
                 continue
-            evidence, said = line.strip(), [text.strip() for text in own if text.strip()]
+            # A line that ends in a colon only announces the one that says what is wrong.
+            after = (text for text in lines[lines.index(line) :] if not text.rstrip().endswith(":"))
+            evidence, said = next(after, line).strip(), [text for text in own if text.strip()]
             # The last words of a program that failed say more than ncu does.
             if failure.rank == "consequence" and failure.exit == ProgramError.exit_code and said:
-                evidence += f" Its last line: {said[-1]}"
+                evidence += f" Its last line: {said[-1].strip()}"
             return refine(failure, machine), evidence
     if exit_code < 0:  # ncu's own end: what kills the program is in ncu's log
         return catalogue()["ncu_crashed"], f"ncu was ended by signal {-exit_code}"
@@ -129,7 +137,7 @@ def refine(failure: Failure, machine: Machine) -> Failure:
 
     ncu words a missing permission like counters that somebody else holds; the machine tells.
     """
-    doubtful = failure.code == "counters_taken" and machine.counters_closed
+    doubtful = failure.code in ("counters_taken", "counter_library") and machine.counters_closed
     if failure.code != "permission" and not doubtful:
         return failure
     places = {

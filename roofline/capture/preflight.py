@@ -27,8 +27,8 @@ INSTALLED = (
     "usr/local/NVIDIA-Nsight-Compute*/ncu",
     "opt/nvidia/hpc_sdk/*/*/compilers/bin/ncu",
 )
-# `-k regex:` with --kernel-name-base, and the metric names that the levels use.
-OLDEST = (2022, 1)
+# What an ncu must list: those before 2021 choose kernels by other options.
+_NEEDED = ("--kernel-name-base", "--metrics", "--export", "--log-file")
 _VERSION = re.compile(r"^Version (\d{4})\.(\d+)(?:\.(\d+))?", re.MULTILINE)
 
 
@@ -49,9 +49,9 @@ def find_ncu(
 ) -> Ncu:
     """The first ncu that answers ``--version``; a name on the path alone proves nothing.
 
-    ``CaptureError`` where there is none, the one asked for does not answer, or it is too old.
+    One that is too old does not end the search. ``CaptureError`` where none will do.
     """
-    tried = []
+    tried, too_old = [], []
     for path, how in candidates(asked, environment, root):
         located = shutil.which(path, path=environment.get("PATH"))
         if located is None:
@@ -61,12 +61,20 @@ def find_ncu(
         elif (version := parse_version(answer.stdout)) is None:
             said = (answer.stderr.strip() or answer.stdout.strip() or "nothing").splitlines()[-1]
             why = f"--version answered {answer.code}, {said!r}"
-        elif not version.at_least(*OLDEST):
-            raise failed("ncu_too_old", evidence=f"{located} is ncu {version.text}")
         else:
-            return Ncu(path=Path(located), version=version, how=how)
+            help_ = ask([located, "--help"])
+            ncu = Ncu(
+                path=Path(located), version=version, how=how, help=help_.stdout if help_ else ""
+            )
+            lacking = [option for option in _NEEDED if not ncu.takes(option)]
+            if not lacking:
+                return ncu
+            why = f"ncu {version.text}, whose --help does not list {', '.join(lacking)}"
+            too_old.append(located)
         tried.append(f"{path} ({how}): {why}")
-    raise failed("ncu_broken", "; ".join(tried)) if tried else failed("ncu_missing")
+    if not tried:
+        raise failed("ncu_missing")
+    raise failed("ncu_too_old" if too_old else "ncu_broken", "; ".join(tried))
 
 
 def candidates(
@@ -130,8 +138,8 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
         notes.append("the GPU is not known: only what every GPU counts is collected")
     if not request.patched:
         notes.append("operations by precision are not collected: ncu cannot for ranges and graphs")
-    if machine.mig and request.lock_clocks:
-        request = replace(request, lock_clocks=False)
+    if machine.mig and request.clock_control != "none":
+        request = replace(request, clock_control="none")
         notes.append("MIG: clocks cannot be locked, --clock-control none is used")
     return FittedRequest(request=request, metrics=metrics, notes=tuple(notes))
 
@@ -185,7 +193,7 @@ def check_command(
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
             raise UsageError(f"--device {request.devices}: ncu does not take it", why=why)
         for failure in (catalogue()["option_unknown"], catalogue()["section_unknown"]):
-            if any(token in line for token in failure.tokens) and "--list-chips" not in line:
+            if failure.means(line) and "--list-chips" not in line:
                 context = f"ncu {ncu.version.text}, before the program was started"
                 raise error_of(Diagnosis(failure=failure, evidence=line.strip(), context=context))
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,7 +48,9 @@ class CaptureRequest:
     empty means every kernel, collectives left out unless ``collectives``. ``launch_count`` of
     ``None`` means no limit; ``per_config`` counts for each grid and block by itself. ``nvtx``
     holds range names in ncu's syntax or plain. ``devices`` is ncu's comma-separated list.
-    ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level``.
+    ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level``; ``rules`` are
+    NVIDIA's, ``source`` puts the program's source into the report. Words of ``ncu_options`` replace
+    what would be passed for the same option.
     """
 
     program: tuple[str, ...]
@@ -63,9 +69,11 @@ class CaptureRequest:
     sections: tuple[str, ...] = ()
     section_set: str | None = None
     replay: Replay = Replay.KERNEL
-    lock_clocks: bool = True
-    flush_caches: bool = True
+    clock_control: str = "base"
+    cache_control: str = "all"
     graphs: str = "node"
+    rules: bool = False
+    source: bool = False
     ncu_options: tuple[str, ...] = ()
 
     @property
@@ -83,6 +91,15 @@ class CaptureRequest:
         """Whether kernels that wait for other GPUs are filtered away; ranges have no filter."""
         return not (self.collectives or self.kernels or self.by_range)
 
+    def users(self, option: str, otherwise: str) -> str:
+        """The value of an option among the user's own words for ncu, else ``otherwise``."""
+        words = (*self.ncu_options, "")
+        for word, following in pairwise(words):
+            name, _, value = word.partition("=")
+            if name == option:
+                return value or following
+        return otherwise
+
 
 class Version(NamedTuple):
     """A version of ncu, 2024.1.1 for instance; ``text`` is as ncu printed it."""
@@ -91,15 +108,37 @@ class Version(NamedTuple):
     minor: int
     text: str = ""
 
-    def at_least(self, year: int, minor: int) -> bool:
-        """Whether this is ``year.minor`` or newer."""
-        return self[:2] >= (year, minor)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ncu:
-    """An ncu that answered ``--version``; ``how`` says where it was found."""
+    """An ncu that answered ``--version``; ``how`` says where it was found.
+
+    ``help`` is what it prints for ``--help``, which decides what it is asked; ``None`` stands for
+    one that takes everything.
+    """
 
     path: Path
     version: Version
     how: str
+    help: str | None = None
+
+    def takes(self, option: str, value: str = "") -> bool:
+        """Whether ``option`` is listed, and ``value`` in the words about it."""
+        if self.help is None:
+            return True
+        said = listed(self.help).get(option)
+        return said is not None and re.search(rf"(?<![\w-]){value}(?![\w-])", said) is not None
+
+
+@cache
+def listed(text: str) -> Mapping[str, str]:
+    """The options of ``ncu --help``, and what it says about each."""
+
+    def rows() -> Iterator[tuple[str, str]]:
+        # "  -k [ --kernel-name ] arg   ..."; what is further in are words about an option.
+        marks = [*re.finditer(r"^ {1,4}(?:-\w\W+)?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)]
+        ends = [*(mark.start() for mark in marks[1:]), len(text)]
+        for mark, end in zip(marks, ends, strict=False):  # none, and no ends
+            yield mark[1], text[mark.end() : end]
+
+    return dict(rows())

@@ -26,6 +26,8 @@ from roofline.reports import read
 
 # Looking for kernel names runs the program a second time: only where that is quick.
 NAMES_WITHIN_S = 60.0
+# How the remedies of failures.toml write the command of the user.
+OURS = "roofline profile ..."
 # The first line of our logs: they may be written over, and nothing else.
 LOG_HEAD = "# log of roofline profile"
 
@@ -35,7 +37,8 @@ class CaptureSetup:
     """What a capture runs with, apart from the request.
 
     A run is ended after ``stall_s`` of silence during a replay and after ``limit_s`` altogether
-    (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has.
+    (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has. ``command`` is
+    what the user typed, for remedies that run it in another way.
     """
 
     ncu: Ncu
@@ -46,6 +49,7 @@ class CaptureSetup:
     grace_s: float = 10.0
     tell: Callable[[str], None] = lambda _: None
     stdout_to_stderr: bool = False
+    command: str = OURS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +81,16 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
     """
     check_output(report, force=force)
     with temporary_folder(report.parent.resolve(), report) as folder:
-        run = _run(request, setup, folder)
-        if run.launches:
-            report = move_report(folder / "report.ncu-rep", report, force=force)
+        run = _run(request, setup, folder, ending=report.suffix)
+        # One that ncu finished is kept, even where it cannot be read here.
+        if run.made is not None and (run.launches or run.unread):
+            report = move_report(run.made, report.with_suffix(run.made.suffix), force=force)
         log = keep_log(run.done, run.watch.text, log_path(report))
+        _hand_back(report, log)
     if not run.launches:
         diagnosis = replace(_diagnose(request, setup, run), log=None if log is None else str(log))
+        if run.unread:
+            diagnosis = replace(diagnosis, evidence=f"{report}: {run.problem}")
         raise error_of(_with_names(diagnosis, request, setup, run))
     counted = [name for name in setup.metrics if ":" not in name]
     found = [launch.metrics for launch in run.launches]
@@ -111,12 +119,21 @@ def kernel_names(request: CaptureRequest, setup: CaptureSetup) -> tuple[str, ...
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NcuRun:
-    """How ncu ended, its log, and the launches that it left or why they cannot be read."""
+    """How ncu ended, its log, and the launches that it left or why they cannot be read.
+
+    ``made`` is the report, in the folder of the run.
+    """
 
     done: Completed
     watch: Watch
+    made: Path | None
     launches: Sequence[Launch]
     problem: str | None
+
+    @property
+    def unread(self) -> bool:
+        """Whether ncu finished a report that cannot be read here."""
+        return self.problem is not None and _FINISHED.search(self.watch.text) is not None
 
     def recognised(self, machine: Machine) -> tuple[Failure, str | None]:
         """Why it failed, and the line that shows it."""
@@ -124,12 +141,12 @@ class _NcuRun:
         return recognise(log, stderr, machine, exit_code=self.done.code)
 
 
-def _run(request: CaptureRequest, setup: CaptureSetup, folder: Path) -> _NcuRun:
+def _run(
+    request: CaptureRequest, setup: CaptureSetup, folder: Path, ending: str = ".ncu-rep"
+) -> _NcuRun:
     """Run ncu, which writes ``report.ncu-rep`` and ``ncu.log`` into ``folder``."""
-    log, report = folder / "ncu.log", folder / "report.ncu-rep"
-    argv = command(
-        request, setup.ncu, metrics=setup.metrics, report=report.with_suffix(""), log=log
-    )
+    log, report = folder / "ncu.log", folder / f"report{ending}"
+    argv = command(request, setup.ncu, metrics=setup.metrics, report=report, log=log)
     watch = Watch(log, stall_s=setup.stall_s, limit_s=setup.limit_s, tell=setup.tell)
     done = run_through(
         argv,
@@ -141,12 +158,31 @@ def _run(request: CaptureRequest, setup: CaptureSetup, folder: Path) -> _NcuRun:
     if done is None:
         raise failed("ncu_broken", evidence=argv[0])
     watch()
-    launches, problem = [], None
+    made, launches, problem = _read(_made(folder, watch.text))
+    return _NcuRun(done=done, watch=watch, made=made, launches=launches, problem=problem)
+
+
+def _read(made: Path | None) -> tuple[Path | None, list[Launch], str | None]:
+    """A report, under the ending that fits, with its launches or why it cannot be read."""
     try:
-        launches = list(read(report)) if report.exists() else []
+        return made, [] if made is None else list(read(made)), None
     except InputError as error:
-        problem = error.why or error.what
-    return _NcuRun(done=done, watch=watch, launches=launches, problem=problem)
+        kind = getattr(error.__cause__, "code", None)
+        if kind == "renamed" and made is not None:  # this ncu compresses under any name
+            other = ".ncu-rep" if made.suffix == ".ncu-repz" else ".ncu-repz"
+            return _read(made.rename(made.with_suffix(other)))
+        return made, [], None if kind == "no results" else error.why or error.what
+
+
+# ==PROF== Report: /tmp/x/report.ncu-rep
+_FINISHED = re.compile(r"^==PROF== Report: *(\S.*?) *$", re.MULTILINE)
+
+
+def _made(folder: Path, log: str) -> Path | None:
+    """The report: what ncu's log says, else what looks like one."""
+    said = [Path(name) for name in _FINISHED.findall(log)]
+    found = [path for path in (*said, *sorted(folder.glob("report*rep*"))) if path.is_file()]
+    return next((path for path in found if path.parent.resolve() == folder.resolve()), None)
 
 
 def child_environment(environment: Mapping[str, str], request: CaptureRequest) -> dict[str, str]:
@@ -160,22 +196,25 @@ def child_environment(environment: Mapping[str, str], request: CaptureRequest) -
 # --- its progress -------------------------------------------------------------------------------
 
 # ==PROF== Profiling "sobel" - 0 (1/2): 0%....50%....100% - 9 passes      (counts vary by version)
-_PROFILING = re.compile(r'^==PROF== Profiling "([^"\n]*)"[^:\n]*:(.*)$', re.MULTILINE)
-_PASSES = re.compile(r"100% - (\d+) pass")
+# ==PROF== Profiling "sobel" - 0: Application replay pass 3           (a pass that is over)
+_PROFILING = re.compile(r'^==PROF== Profiling "([^"\n]*)"([^:\n]*):(.*)$', re.MULTILINE)
+_PASSES = re.compile(r"100% - (\d+) pass|replay pass (\d+)")
 
 
 def parse(text: str) -> tuple[tuple[tuple[str, int], ...], str | None]:
     """Kernels done as (name, passes) by a log, and the one under way: its passes are not told yet.
 
-    Names are as ncu prints them here: cut in the middle when long, good for people only.
+    Names are as ncu prints them here: cut in the middle when long, good for people only. In
+    application replay a kernel is done, for all that is known, with each of its passes.
     """
-    done, current = [], None
-    for name, rest in _PROFILING.findall(text):
-        passes = _PASSES.search(rest)
-        if passes:
-            done.append((name, int(passes[1])))
+    done: dict[object, tuple[str, int]] = {}
+    current = None
+    for number, (name, which, rest) in enumerate(_PROFILING.findall(text)):
+        if passes := _PASSES.search(rest):
+            # The passes of a replayed application come line by line; all else is one line.
+            done[number if passes[1] else (name, which)] = name, int(passes[1] or passes[2])
         current = None if passes else name
-    return tuple(done), current
+    return tuple(done.values()), current
 
 
 @dataclass(slots=True)
@@ -231,10 +270,13 @@ def _diagnose(request: CaptureRequest, setup: CaptureSetup, run: _NcuRun) -> Dia
         failure, current = table[stops.get(stopped, "interrupted")], run.watch.current
         evidence = f"{stopped} after {len(run.watch.done)} kernels"
         evidence += f", in kernel {current}" if current else ""
+    elif run.unread:
+        failure = table["report_unread"]
     elif run.problem is not None and weak:
         failure, evidence = table["report_unreadable"], run.problem
     elif failure.code == "nothing_launched" and wants_collectives_in_vain(request):
         failure, evidence = table["collectives_left_out"], f"--kernel {request.kernel_regex}"
+    failure = replace(failure, you=failure.you.replace(OURS, setup.command))
     context = f"ncu {setup.ncu.version.text}, {setup.machine.describe()}".rstrip(", ")
     return Diagnosis(failure=failure, evidence=evidence, context=context)
 
@@ -312,8 +354,8 @@ def log_path(report: Path) -> Path:
 
 def check_output(report: Path, *, force: bool) -> None:
     """Raise ``UsageError``, before anything runs, where report or log could not be written."""
-    if report.suffix != ".ncu-rep":
-        why = "a report's name ends in .ncu-rep"
+    if report.suffix not in (".ncu-rep", ".ncu-repz"):
+        why = "a report's name ends in .ncu-rep or .ncu-repz"
         raise UsageError(f"cannot write {report}", why=why, hint=f"{report}.ncu-rep")
     refuse_overwrite(report, force=force)
     log = log_path(report)
@@ -324,8 +366,19 @@ def check_output(report: Path, *, force: bool) -> None:
 def move_report(made: Path, report: Path, *, force: bool) -> Path:
     """Move a finished report to its place; to a free name beside it if that was taken meanwhile."""
     if report.exists() and not force:
-        (report,) = free_names([report.name.removesuffix(".ncu-rep")], 1, report.parent)
+        others = (report.with_stem(f"{report.stem}-{number}") for number in itertools.count(2))
+        report = next(other for other in others if not other.exists())
     return made.replace(report)
+
+
+def _hand_back(*paths: Path | None) -> None:
+    """Give files to the user behind sudo."""
+    user, group = (os.environ.get(name, "") for name in ("SUDO_UID", "SUDO_GID"))
+    if os.geteuid() == 0 and user.isdigit() and group.isdigit():
+        for path in paths:
+            with contextlib.suppress(OSError):  # it is not there
+                if path is not None:
+                    os.chown(path, int(user), int(group))
 
 
 def keep_log(done: Completed, text: str, log: Path) -> Path | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -88,6 +90,10 @@ class ProfileOptions:
             "step.",
         },
         step={"group": GROUPS[0]},
+        source={
+            "help": "Put the program's source files into the report (nvcc -lineinfo); with "
+            "--explain, show them.",
+        },
     )
     launch_skip: int | None = opt.amount(
         "-s --launch-skip COUNT", "Skip the first COUNT matching launches.  [default: 0]"
@@ -146,6 +152,9 @@ class ProfileOptions:
     )
     sections: tuple[str, ...] = opt.expert("--section NAME...", "One more section. Repeatable.")
     section_set: str | None = opt.expert("--set NAME", "One more set of sections.")
+    rules: bool = opt.expert(
+        "--rules", "Also NVIDIA's rules, with the set basic unless --set or --section is given."
+    )
     replay: str = opt.expert(
         f"--replay {'|'.join(Replay)}",
         "How metrics that need several passes are collected: by running the kernel again, or "
@@ -158,8 +167,8 @@ class ProfileOptions:
         default="node",
     )
     clock_control: str = opt.expert(
-        "--clock-control base|none",
-        "Lock the GPU's clocks at base, or leave them as they are.",
+        "--clock-control base|boost|force-boost|none",
+        "Lock the GPU's clocks at base or boost, or leave them as they are.",
         default="base",
     )
     cache_control: str = opt.expert(
@@ -268,7 +277,8 @@ def _check(options: ProfileOptions) -> None:
             why="the timeline says which launches to profile",
             hint="one of them; 'roofline select' prints commands that you can change",
         )
-    check(options.showing, options.answer)
+    # The source goes into the report, explained or not.
+    check(replace(options.showing, source=False), options.answer)
 
 
 def _request(options: ProfileOptions) -> CaptureRequest:
@@ -296,8 +306,10 @@ def _request(options: ProfileOptions) -> CaptureRequest:
         sections=options.sections,
         section_set=options.section_set,
         replay=Replay(options.replay),
-        lock_clocks=options.clock_control == "base",
-        flush_caches=options.cache_control == "all",
+        clock_control=options.clock_control,
+        cache_control=options.cache_control,
+        rules=options.rules,
+        source=options.showing.source,
         graphs=options.graphs,
         ncu_options=options.ncu_options,
     )
@@ -391,7 +403,16 @@ def _look_up(
         limit_s=options.timeout,
         tell=(lambda _text: None) if silent else say,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
+        command=_typed(),
     )
+
+
+def _typed() -> str:
+    """The command line of this process, for somebody else's shell."""
+    first, *words = sys.argv
+    module = Path(first).name == "__main__.py"
+    ours = [sys.executable, "-m", "roofline"] if module else [str(Path(first).absolute())]
+    return shlex.join([*ours, *words])
 
 
 def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:

@@ -40,7 +40,7 @@ _MANY = 5  # names that a message lists
 _SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
 _ELSE = "GH100"
 # Without an ncu the plan is for one that takes every option.
-_NEWEST = Ncu(path=Path("ncu"), version=Version(year=2100, minor=1, text="any"), how="none found")
+_NEWEST = Ncu(path=Path("ncu"), version=Version(year=0, minor=0, text="any"), how="none found")
 # Failures that are about the kernels of one run: the next run may well succeed.
 _NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
 _OF_ITS_KERNELS = _NOT_MET | {"replay_hang", "prepare_failed", "replay_memory"}
@@ -182,8 +182,9 @@ def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None) -> str:
     for number, run in enumerate(runs, 1):
         if run.about is not None:
             lines.append(f"# run {number} of {len(runs)}: {run.about}")
-        report, log = run.report.with_suffix(""), log_path(run.report)
-        words = ncu_command(run.request, ncu, metrics=metrics, report=report, log=log)
+        words = ncu_command(
+            run.request, ncu, metrics=metrics, report=run.report, log=log_path(run.report)
+        )
         lines.append(shell(words))
     return "\n".join([*lines, "", *render.costs(request, chips or _SHOWN)])
 

@@ -57,12 +57,14 @@ def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iter
     counts = [r.measurement.passes for r in analysis.results if r.measurement.passes]
     counts = counts or [float(n) for n in logged if n]
     low, high = min(counts, default=0), max(counts, default=0)
+    clocks = request.users("--clock-control", request.clock_control)
+    caches = request.users("--cache-control", request.cache_control)
     passes = f"{low:.0f} passes" if low == high else f"{low:.0f} to {high:.0f} passes"
     parts = [
         f"ncu {ncu.version.text}, level {request.level}",
         _REPLAYS[request.replay] + (f" ({passes})" if counts else ""),
-        "caches flushed before every pass" if request.flush_caches else "caches left warm",
-        "clocks locked to base" if request.lock_clocks else "clocks not locked",
+        "caches left warm" if caches == "none" else "caches flushed before every pass",
+        "clocks not locked" if clocks == "none" else f"clocks locked to {clocks}",
     ]
     if request.omits_collectives:
         parts.append("collectives left out (--collectives takes them)")

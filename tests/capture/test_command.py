@@ -22,18 +22,23 @@ from roofline.capture.command import (
 from roofline.capture.preflight import ask
 from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay, Version
 from roofline.errors import UsageError
+from tests.e2e import fake_ncu
 from tests.shared import NCU
 
-
-def ncu(year: int = 2024, minor: int = 1) -> Ncu:
-    version = Version(year=year, minor=minor, text=f"{year}.{minor}.0")
-    return Ncu(path=Path("/opt/ncu"), version=version, how="test")
+FACES = tuple(fake_ncu.FACES)
 
 
-def words(version: tuple[int, int] = (2024, 1), **request: object) -> tuple[str, ...]:
+def ncu(face: str | None = "2024.1") -> Ncu:
+    year, minor = (face or "9999.0").split(".")
+    version = Version(year=int(year), minor=int(minor), text=f"{face}.0")
+    help_ = fake_ncu.described(face) if face else None
+    return Ncu(path=Path("/opt/ncu"), version=version, how="test", help=help_)
+
+
+def words(face: str | None = "2024.1", **request: object) -> tuple[str, ...]:
     asked = CaptureRequest(program=("prog", "--kernel-name", "x"), **request)  # type: ignore[arg-type]
     return command(
-        asked, ncu(*version), metrics=("a__b.sum", "c__d.avg"), report=Path("r"), log=Path("l")
+        asked, ncu(face), metrics=("a__b.sum", "c__d.avg"), report=Path("r"), log=Path("l")
     )
 
 
@@ -73,23 +78,91 @@ def test_the_program_is_the_end_of_it_whatever_it_is(program: list[str]) -> None
     assert argv[-len(program) :] == tuple(program)
 
 
-def test_old_ncu_is_spared_options_that_it_lacks() -> None:
-    argv = words((2022, 2))
-    assert "--config-file" not in argv
-    assert "--graph-profiling" not in argv
+def test_what_help_does_not_list_is_not_passed() -> None:
+    old, new = words("2022.3", nvtx=("a",)), words("2025.1", nvtx=("a",))
+    younger = {
+        "--config-file": "off",
+        "--graph-profiling": "node",
+        "--rename-kernels": "off",
+        "--pipeline-boost-state": "stable",
+        "--nvtx-push-pop-scope": "process",
+    }
+    assert {option: value(new, option) for option in younger} == younger
+    assert not set(younger) & set(old)
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"kernel_regex": "x", "nvtx": ("a",), "devices": "0"},
+        {"replay": Replay.APPLICATION, "rules": True, "source": True},
+        {"level": CaptureLevel.FULL, "clock_control": "none", "cache_control": "none"},
+        {"sections": ("A", "B"), "section_set": "basic", "launch_count": None},
+        {"ncu_options": ("--clock-control=none", "-c", "3", "--set=basic")},
+    ],
+)
+def test_every_generation_takes_our_words(face: str, request_: dict[str, object]) -> None:
+    argv = words(face, **request_)
+    assert fake_ncu.fault(list(argv[1:]), face) is None
 
 
 @pytest.mark.parametrize(
     ("request_", "needed"),
     [
-        ({"per_config": True}, "2022.4"),
-        ({"graphs": "graph"}, "2022.4"),
-        ({"replay": Replay.APP_RANGE}, "2023.1"),
+        ({"per_config": True}, "--filter-mode per-launch-config"),
+        ({"graphs": "graph"}, "--graph-profiling graph"),
+        ({"replay": Replay.APP_RANGE}, "--replay-mode app-range"),
+        ({"clock_control": "boost"}, "--clock-control boost"),
     ],
 )
 def test_old_ncu_cannot_do_everything(request_: dict[str, object], needed: str) -> None:
-    with pytest.raises(UsageError, match=needed):
-        words((2022, 2), **request_)
+    with pytest.raises(UsageError, match=f"2022.3.0 does not list {needed}"):
+        words("2022.3", **request_)
+    words("2026.1", **request_)
+
+
+def test_what_help_says_about_an_option_is_its_own() -> None:
+    # "-c 2" of the examples and "--elsewhere" of the texts are no options.
+    taken = ncu("2025.4")
+    assert taken.takes("--launch-count")
+    assert taken.takes("--clock-control", "boost")
+    assert not taken.takes("--clock-control", "all")
+    assert not taken.takes("--elsewhere")
+    assert not taken.takes("--no-option")
+
+
+@pytest.mark.parametrize(
+    ("given", "option", "left"),
+    [
+        ("--clock-control=none", "--clock-control", []),
+        ("--clock-c=none", "--clock-control", []),
+        ("-c=3", "--launch-count", []),
+        ("-k", "--kernel-name", []),
+        ("--metrics=x", "--metrics", []),
+        ("--section=Mine", "--section", ["Occupancy"]),  # these add up
+        ("--nvtx", "--nvtx-include", ["a/", "a"]),
+    ],
+)
+def test_a_word_of_the_user_replaces_ours(given: str, option: str, left: list[str]) -> None:
+    argv = words("2025.1", ncu_options=(given,), sections=("Occupancy",), nvtx=("a",))
+    assert [argv[i + 1] for i, word in enumerate(argv[:-4]) if word == option] == left
+    assert value(argv, "--kernel-name-base") == "demangled"
+
+
+@pytest.mark.parametrize("given", ["-o", "--export=x", "--exp=x", "--log-file"])
+def test_where_files_lie_is_ours(given: str) -> None:
+    with pytest.raises(UsageError, match="roofline passes --"):
+        words(ncu_options=(given, "x"))
+
+
+def test_rules_bring_a_set_and_source_is_asked_for() -> None:
+    argv = words(rules=True, source=True)
+    assert value(argv, "--set") == "basic"
+    assert value(argv, "--apply-rules") == "yes"
+    assert value(argv, "--import-source") == "yes"
+    assert value(words(rules=True, sections=("Nvlink",)), "--set") is None
 
 
 def test_per_config() -> None:

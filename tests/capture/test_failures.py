@@ -85,6 +85,27 @@ SEEN: list[tuple[list[str], list[str], int, str]] = [
     ([EXIT.format(137), NONE], [], 1, "program_killed"),
     ([EXIT.format(3), NONE], ["KeyError: 'x'"], 1, "program_failed"),
     ([NONE], [], 0, "nothing_launched"),
+    ([ERROR + "An error was reported by the counter measurement library:",
+      ERROR + "Failed to initialize the profiler: LibraryNotLoaded. Check that a compatible driver"
+      " library is loaded."], [], 1, "counter_library"),
+    ([ERROR + "An Error Was Reported By The Counter Measurement Library:",
+      ERROR + "unknown error on device 0."], [], 1, "counter_error"),
+    ([ERROR + "LaunchFailed"], [], 1, "launch_failed"),
+    (["==WARNING== Target process 71 terminated before first instrumented API call."], [], 0,
+     "nothing_launched"),
+    ([ERROR + "Failed to access the following 6 metrics: ctc__rx_bytes_data_user.sum"], [], 1,
+     "metric_unknown"),
+    ([ERROR + "Failed to connect to process 71"], [], 1, "connect_failed"),
+    ([ERROR + "Could not create lock directory /tmp/nvidia/nsight_compute."], [], 1, "lock_file"),
+    ([ERROR + "Set the HOME environment variable to a writable directory."], [], 1, "home"),
+    ([ERROR + "Invalid configuration for nvtx-include 'a@'"], [], 1, "nvtx_invalid"),
+    ([ERROR + "Graph-based profiling is only supported with kernel replay."], [], 1,
+     "graph_replay"),
+    ([EXIT.format(1)], ["ERROR: ld.so: object 'x.so' from LD_PRELOAD cannot be preloaded"], 1,
+     "injection_refused"),
+    ([EXIT.format(1), NONE], ["CUPTI call cuptiSubscribe(&s) = 39"], 1, "cupti_client"),
+    ([NONE], ["[W] CUPTI initialization failed - CUDA profiler activities will be missing"], 0,
+     "cupti_client"),
     ([ERROR + "Something that nobody has seen"], [], 1, "unexplained"),
     ([], [], 0, "report_missing"),
     ([], [], -9, "ncu_crashed"),
@@ -107,6 +128,19 @@ def test_the_first_error_is_the_cause() -> None:
                                   exit_code=1)  # fmt: skip
     assert failure.code == "permission"
     assert evidence == COUNTERS
+
+
+def test_the_evidence_is_the_line_that_says_most() -> None:
+    lines = ["==ERROR== An error was reported by the counter measurement library:",
+             "==ERROR== UNKNOWN ERROR ON DEVICE 0."]  # fmt: skip
+    assert recognise(lines, [], BARE, exit_code=1)[1] == lines[1]
+    assert recognise(lines[:1], [], BARE, exit_code=1)[1] == lines[0]
+
+
+def test_closed_counters_hide_behind_the_counter_library() -> None:
+    closed = replace(BARE, admin_only=True, capabilities=0)
+    line = ERROR + "Failed to initialize the profiler: LibraryNotLoaded."
+    assert recognise([line], [], closed, exit_code=1)[0].code == "permission"
 
 
 def test_a_programs_words_are_not_ncus() -> None:

@@ -23,9 +23,13 @@ from roofline.capture.preflight import (
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Version
 from roofline.errors import UsageError
 from roofline.process import Completed
+from tests.e2e.fake_ncu import described
 from tests.shared import NCU as REAL_NCU
 
 REAL = "NVIDIA (R) Nsight Compute\nVersion 2024.1.1.0 (build 33998838) (public-release)\n"
+
+
+HELP = described("2024.1")
 
 
 def answer(text: str = "", code: int = 0) -> Completed:
@@ -78,20 +82,37 @@ def test_a_broken_wrapper_on_the_path_is_passed_over(tmp_path: Path) -> None:
         None,
         {"PATH": str(tmp_path / "bin")},
         root=tmp_path,
-        ask=lambda argv: answer("not found under", 1) if argv[0] == wrapper else answer(REAL),
+        ask=lambda argv: (
+            answer("not found under", 1)
+            if argv[0] == wrapper
+            else answer(REAL + described("2024.1"))
+        ),
     )
     assert (str(ncu.path), ncu.how) == (good, "install folder")
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("Version 2021.3.0.0", "ncu_too_old"), ("hello", "ncu_broken")],
+    [("Version 2020.3.0.0", "ncu_too_old"), ("hello", "ncu_broken")],
 )
 def test_one_that_does_not_do(tmp_path: Path, text: str, code: str) -> None:
     path = executable(tmp_path / "ncu")
     with pytest.raises(NcuFailedError) as caught:
         find_ncu(path, {}, root=tmp_path, ask=lambda _: answer(text))
     assert caught.value.diagnosis.failure.code == code
+
+
+def test_an_old_one_on_the_path_does_not_end_the_search(tmp_path: Path) -> None:
+    old = executable(tmp_path / "bin/ncu")
+    new = executable(tmp_path / "opt/nvidia/nsight-compute/2025.1.0/ncu")
+
+    def ask(argv: list[str]) -> Completed:
+        face = "2020.3" if argv[0] == old else "2025.1"
+        return answer(f"Version {face}.0.0" if argv[1] == "--version" else described(face))
+
+    found = find_ncu(None, {"PATH": str(tmp_path / "bin")}, root=tmp_path, ask=ask)
+    assert (str(found.path), found.version.text) == (new, "2025.1.0")
+    assert found.takes("--rename-kernels")
 
 
 def test_none(tmp_path: Path) -> None:
@@ -154,7 +175,7 @@ def test_what_is_changed_is_said() -> None:
     prepared = fit(request, NCU, machine(), lambda _: None)
     assert "not known" in prepared.notes[0]
     mig = Machine(gpus=(Gpu(index=0, name="H100", capability="9.0", mig=True),))
-    assert not fit(request, NCU, mig, lambda _: None).request.lock_clocks
+    assert fit(request, NCU, mig, lambda _: None).request.clock_control == "none"
 
 
 # --- the command line -----------------------------------------------------------------------------

@@ -32,6 +32,15 @@ def test_log_of_three_versions() -> None:
     assert current == "ncclKernel: x"
 
 
+def test_passes_of_a_replayed_application_are_finished() -> None:
+    text = "".join(
+        f'==PROF== Profiling "{name}" - {number}: Application replay pass {replay}\n'
+        for replay in (1, 2)
+        for number, name in enumerate(("sobel", "relu", "relu"))
+    )
+    assert parse(text) == ((("sobel", 2), ("relu", 2), ("relu", 2)), None)
+
+
 def test_log_without_anything() -> None:
     assert parse("") == ((), None)
 
@@ -116,6 +125,9 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
     report.write_text("of another run")
     assert move_report(made, report, force=False).name == "a-2.ncu-rep"
     assert report.read_text() == "of another run"
+    made.write_text("newer")
+    assert move_report(made, report, force=False).name == "a-3.ncu-rep"
+    assert (tmp_path / "a-2.ncu-rep").read_text() == "new"
     made.write_text("new")
     assert move_report(made, report, force=True) == report
     assert report.read_text() == "new"

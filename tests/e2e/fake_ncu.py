@@ -1,9 +1,9 @@
 """A stand-in for ncu: does what a scenario file says and notes what it was called with.
 
-The scenario (JSON, named by FAKE_NCU) has ``version``, ``query`` (what --query-metrics prints),
-``regex_error``, ``refuses`` (an error about the command line, which the real one prints to stdout
-before it opens its log) and ``captures``: what each profiling run in turn does (the last one
-repeats).
+The scenario (JSON, named by FAKE_NCU) has ``face`` (a generation of ncu), ``query`` (what
+--query-metrics prints), ``regex_error``, ``refuses`` (an error about the command line, which the
+real one prints to stdout before it opens its log) and ``captures``: what each profiling run in turn
+does (the last one repeats).
 """
 
 from __future__ import annotations
@@ -19,6 +19,47 @@ from pathlib import Path
 from typing import Any
 
 FLAGS = {"--nvtx"}  # options without a value
+# What each generation lists in --help, each on top of those before it. Words after the option are
+# the values that it takes.
+FACES = {
+    "2022.3": """
+        --target-processes all application-only
+        --check-exit-code
+        --devices
+        --replay-mode kernel application range
+        --app-replay-mode strict relaxed
+        --cache-control all none
+        --clock-control base none reset
+        --kernel-name-base function demangled mangled
+        --kernel-name
+        --launch-skip
+        --launch-count
+        --profile-from-start
+        --nvtx
+        --nvtx-include
+        --set
+        --section
+        --apply-rules
+        --import-source
+        --metrics
+        --log-file
+        --export
+        --kill""",
+    "2024.1": """
+        --replay-mode kernel application range app-range
+        --config-file
+        --graph-profiling node graph
+        --filter-mode global per-gpu per-launch-config""",
+    "2025.1": """
+        --rename-kernels on off
+        --pipeline-boost-state stable dynamic
+        --nvtx-push-pop-scope thread process
+        --communicator none shmem tcp""",
+    "2025.4": "--clock-control base boost force-boost none reset",
+    "2026.1": "--app-replay-mode strict balanced relaxed",
+    "2026.3": "",  # writes NAME.ncu-repz where NAME has no ending
+}
+SHORT = {"--kernel-name": "-k", "--launch-count": "-c", "--launch-skip": "-s", "--export": "-o"}
 
 
 def say(text: str) -> None:
@@ -29,10 +70,17 @@ def main() -> int:
     place = Path(os.environ["FAKE_NCU"])
     scenario = json.loads(place.read_text())
     argv = sys.argv[1:]
+    face = scenario.get("face", "2024.1")
     if "--version" in argv:
         say("NVIDIA (R) Nsight Compute Command Line Profiler")
-        say(scenario.get("version", "Version 2024.1.1.0 (build 33998838) (public-release)"))
+        say(f"Version {face}.0.0 (build 33998838) (public-release)")
         return 0
+    if argv == ["--help"]:
+        say(described(face))
+        return 0
+    if "--query-metrics" not in argv and (wrong := fault(argv, face)):
+        say(f"==ERROR== {wrong}. Use --help for further details.")
+        return 1
     if (refused := scenario.get("refuses")) and "--query-metrics" not in argv:
         say(refused)
         return 1
@@ -50,7 +98,48 @@ def main() -> int:
         file.write(json.dumps({"argv": argv, "env": dict(os.environ)}) + "\n")
     number = len(calls.read_text().splitlines()) - 1
     captures = scenario["captures"]
-    return capture(captures[min(number, len(captures) - 1)], argv)
+    step = captures[min(number, len(captures) - 1)]
+    return capture({"ending": ".ncu-repz" if face >= "2026.3" else ".ncu-rep"} | step, argv)
+
+
+def taken(face: str) -> dict[str, list[str]]:
+    """The options of a generation, with the values that each takes; none for any value."""
+    known: dict[str, list[str]] = {}
+    for generation, lines in FACES.items():
+        if generation <= face:
+            known |= {row.split()[0]: row.split()[1:] for row in lines.strip().splitlines()}
+    return known
+
+
+def described(face: str) -> str:
+    """As boost prints a help."""
+    lines = ["usage: ncu [options] [program] [program-arguments]", "", "Common Profile Options:"]
+    for option, values in taken(face).items():
+        name = f"{SHORT[option]} [ {option} ]" if option in SHORT else option
+        lines.append(f"  {name} arg".ljust(40) + "Set what it does, see also --elsewhere.")
+        lines += [f"{'':42}{value}" for value in values]
+    return "\n".join([*lines, "", "Profile first two launches:", "      ncu --no-option -c 2 app"])
+
+
+def fault(argv: list[str], face: str) -> str | None:
+    """What is wrong with the options, in the words of ncu."""
+    known, seen = taken(face), set[str]()
+    words = argv[: argv.index("--list-chips")] if "--list-chips" in argv else argv
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        option, _, value = words[at].partition("=")
+        option = {short: long for long, short in SHORT.items()}.get(option, option)
+        if option not in known:
+            return f"unrecognised option '{option}'"
+        if option in seen and option not in ("--section", "--nvtx-include"):
+            return f"option '{option}' cannot be specified more than once"
+        seen.add(option)
+        at += 1
+        if option not in FLAGS and not value:
+            value, at = words[at], at + 1
+        if known[option] and value not in known[option]:
+            return f"the argument ('{value}') for option '{option}' is invalid"
+    return None
 
 
 def capture(step: dict[str, Any], argv: list[str]) -> int:
@@ -58,7 +147,7 @@ def capture(step: dict[str, Any], argv: list[str]) -> int:
     heard = Path(os.environ["FAKE_NCU"]).with_name("signals")
     if step.get("ignore_signals"):
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: note(heard, signal.Signals(number).name))
+            signal.signal(number, lambda got, _: note(heard, signal.Signals(got).name))
     if step.get("gentle"):  # as ncu does: end the session, write what there is
         signal.signal(signal.SIGINT, lambda *_: finish(step, options))
     log = Path(options["--log-file"])
@@ -77,8 +166,8 @@ def capture(step: dict[str, Any], argv: list[str]) -> int:
         Path(child).write_text(str(process.pid))
     note(heard, "ready")
     time.sleep(step.get("delay", 0))
-    if number := step.get("signal"):
-        os.kill(os.getpid(), number)
+    if deadly := step.get("signal"):
+        os.kill(os.getpid(), deadly)
     return finish(step, options)
 
 
@@ -89,7 +178,13 @@ def note(file: Path, text: str) -> None:
 
 def finish(step: dict[str, Any], options: dict[str, str]) -> int:
     if report := step.get("report"):
-        shutil.copy(report, options["--export"].replace("%%", "%") + ".ncu-rep")
+        place = options["--export"].replace("%%", "%")
+        if not place.endswith((".ncu-rep", ".ncu-repz")):
+            place += step.get("ending", ".ncu-rep")
+        shutil.copy(report, place)
+        if step.get("finished", True):
+            with Path(options["--log-file"]).open("a") as file:
+                file.write(f"==PROF== Report: {place}\n")
     sys.stdout.flush()
     os._exit(step.get("exit", 0))
 

@@ -18,12 +18,24 @@ from tests.e2e.fake import PROFILED, Fake, launch
 @pytest.mark.parametrize("content", [b"", b"junk", b"NVR\0"], ids=["empty", "junk", "cut"])
 def test_a_report_that_does_not_load_is_no_result(fake: Fake, content: bytes) -> None:
     fake.report.write_bytes(content)
+    fake.scenario({"log": [PROFILED], "report": str(fake.report), "finished": False})
 
     done = fake.run("profile", "-o", "a.ncu-rep", "true")
 
     assert done.returncode == 4
     assert "[report_unreadable]" in done.stderr
     assert fake.files() == {"a.ncu-rep.log"}
+
+
+def test_a_finished_report_is_kept_even_if_it_cannot_be_read(fake: Fake) -> None:
+    fake.report.write_bytes(b"NVR\0 of a format to come")
+
+    done = fake.run("profile", "-o", "a.ncu-rep", "true")
+
+    assert done.returncode == 4
+    assert "[report_unread]" in done.stderr
+    assert "evidence: a.ncu-rep: " in done.stderr
+    assert (fake.folder / "a.ncu-rep").read_bytes() == b"NVR\0 of a format to come"
 
 
 @pytest.mark.slow

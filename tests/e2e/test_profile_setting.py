@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+
 import pytest
 
+from roofline.capture.failures import catalogue
+from roofline.capture.run import OURS
+from roofline.reports.container import save
 from tests.e2e.fake import PROFILED, Fake
+from tests.e2e.fake_ncu import FACES
+from tests.e2e.test_profile_causes import LINES
 
 
 def test_another_rank_runs_bare(fake: Fake) -> None:
@@ -218,9 +227,65 @@ def test_an_ncu_that_does_not_answer(fake: Fake) -> None:
 
 
 def test_an_ncu_that_is_too_old(fake: Fake) -> None:
-    fake.scenario(version="Version 2021.3.1.0 (build 1)")
+    fake.scenario(face="2020.3")
 
     done = fake.run("profile", "true")
 
     assert done.returncode == 4
     assert "[ncu_too_old]" in done.stderr
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_whole_run_with_each_generation_of_ncu(fake: Fake, face: str) -> None:
+    fake.scenario(face=face)
+
+    done = fake.run("profile", "--kernel", "gemm", "--nvtx", "step", "true")
+
+    assert done.returncode == 0, done.stderr
+    assert f"ncu {face}.0" in done.stdout
+    assert fake.files() == {"true.ncu-rep", "true.ncu-rep.log"}
+
+
+@pytest.mark.parametrize("given", [(), ("-o", "a.ncu-repz")])
+def test_a_compressed_report_is_found_kept_and_read(fake: Fake, given: tuple[str, ...]) -> None:
+    packed = fake.report.with_suffix(".ncu-repz")
+    save(packed, [fake.report.read_bytes()], force=False)
+    fake.scenario({"log": [PROFILED], "report": str(packed)}, face="2026.3")
+
+    done = fake.run("profile", *given, "true")
+
+    assert done.returncode == 0, done.stderr
+    name = "a.ncu-repz" if given else "true.ncu-repz"
+    assert f"Report: {name} (1 launches)" in done.stdout
+    assert (fake.folder / name).read_bytes() == packed.read_bytes()
+
+
+@pytest.mark.parametrize("cause", ["permission", "home"])
+def test_a_remedy_can_be_run_as_it_stands(fake: Fake, cause: str) -> None:
+    """The place decides which remedy closed counters have; the words are the same in each."""
+    fake.program("bench", "echo ran with $*")
+    fake.scenario({"log": [LINES["home"]], "exit": 1})
+    words = ("profile", "--quiet", "--kernel", "a b", "bench", "--n", "2")
+    refused = fake.run(*words)
+    (line,) = [line for line in refused.stderr.splitlines() if "HOME=" in line]
+    typed = line.partition("-d) ")[2]
+    assert typed == shlex.join(fake.argv(*words))
+    # As sudo does it: a path of its own, and no more of the environment than -E keeps.
+    fake.program(
+        "sudo",
+        '[ "$1" = -E ] && shift; PATH=/usr/bin:/bin; unset LD_LIBRARY_PATH; '
+        'export SUDO_UID=12 SUDO_GID=34; exec "$@"',
+    )
+    fake.scenario()
+    remedy = catalogue()[cause].you.replace(OURS, typed).partition("if you may: ")
+
+    again = subprocess.run(
+        ["sh", "-c", remedy[2] or remedy[0]],
+        cwd=fake.folder, env=fake.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert again.returncode == 0, again.stderr
+    assert "ran with --n 2" in again.stdout
+    if os.geteuid() == 0 and cause == "permission":
+        made = (fake.folder / "bench.ncu-rep").stat()
+        assert (made.st_uid, made.st_gid) == (12, 34)

@@ -374,7 +374,7 @@ def test_the_plan_names_every_report(fake: Fake) -> None:
 
     commands = [line for line in done.stdout.splitlines() if " --export " in line]
     exports = [option(shlex.split(line), "--export") for line in commands]
-    assert exports == ["x-1", "x-2"]
+    assert exports == ["x-1.ncu-rep", "x-2.ncu-rep"]
 
 
 # --- pure parts -------------------------------------------------------------------------------
