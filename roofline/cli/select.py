@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -94,6 +95,14 @@ class SelectOptions:
         "launch of the process it saw.",
         default=2,
     )
+    idle_causes: Path | None = opt.judged(
+        "--idle-causes FILE",
+        "A TOML file with more classes of idle time, or more names for those known.",
+        type=Path,
+    )
+    own_names: bool = opt.judged(
+        "--own-names", "Show names of your own ranges and operators too: on a terminal alone."
+    )
     stream: bool = opt.expert(
         "--stream", "Read JSON in small pieces, without the host's operators, to save memory."
     )
@@ -124,12 +133,18 @@ def command(options: SelectOptions) -> int:
     from roofline.render import selection as render
     from roofline.render import selection_json
     from roofline.timeline import select_ranks
+    from roofline.timeline.idle import load_classes
     from roofline.timeline.load import timeline_files
 
     output = options.output
     output.check(FORMATS)
     if options.step is not None and (options.start is not None or options.end is not None):
         raise UsageError("--step and --start/--end exclude each other", hint="one of them")
+    local = output.format == "table" and output.file is None and sys.stdout.isatty()
+    if options.own_names and not local:
+        why = "names of your own ranges may be private, so no file or pipe gets them"
+        raise UsageError("--own-names is for a table on a terminal", why=why, hint="leave it out")
+    classes = None if options.idle_causes is None else load_classes(options.idle_causes)
     files = timeline_files(options.timelines)
     if options.device is not None and len(files) > 1:
         raise UsageError("--device is one of one file", hint="select from that rank's file alone")
@@ -148,8 +163,9 @@ def command(options: SelectOptions) -> int:
         by_name=options.by == "name",
         warmup_steps=options.warmup_steps,
         communication=options.communication,
+        own_names=options.own_names,
     )
-    selection = select_ranks(chain([first], timelines), criteria)
+    selection = select_ranks(chain([first], timelines), criteria, classes)
     if output.format == "json":
         output.write(selection_json.render(selection))
     elif output.format == "markdown":

@@ -32,8 +32,7 @@ from roofline.timeline.model import (
 )
 
 _FILLED = 0.25  # of a gap: less is not worth naming what the host did
-_WAITED = 0.1  # of a gap: a launch that was done by then left the rest to the GPU
-_GAPS = 3
+_WORTH = 0.05  # of the step: idle time for which a hypothesis is said
 _HUGE = 1000  # a bound beyond it says no more than that there is next to no limit
 _NARROW = 100  # columns: below that, grid and block go under the name
 _FIGURES = 60  # columns that the figures take
@@ -45,10 +44,15 @@ LEFT_OUT: dict[LeftOut, str] = {
     "not_asked": "not asked for",
 }
 _FIRST = {
-    First.GAPS: "Gaps come first: no kernel is your main problem.",
-    First.KERNELS: "Kernels come first.",
-    First.COMMUNICATION: "Communication comes first: no kernel is your main problem.",
-    First.COPIES: "Copies come first: no kernel is your main problem.",
+    First.GAPS: "Gaps come first",
+    First.KERNELS: "Kernels come first",
+    First.COMMUNICATION: "Communication comes first",
+    First.COPIES: "Copies come first",
+}
+_PARTS = {
+    First.KERNELS: "compute",
+    First.COMMUNICATION: "exposed communication",
+    First.COPIES: "exposed copies",
 }
 _WHY_APART = {
     Apart.COMMUNICATION: "it waits for other GPUs, and ncu would make them wait for it",
@@ -61,8 +65,15 @@ _BASIS = {
     Basis.ESTIMATED: "estimated, see notes",
     Basis.UNKNOWN: "the first of each grid and block",
 }
+_BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
+_WHERE = ("where the step goes", "-a step", "-share", "detail")
+_SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _SKIPPED = "Skipped (ncu cannot help)"
-_LARGEST = "Largest gaps"
+_HYPOTHESES = "Hypotheses, and what would confirm them"
+_NOT_YET = (
+    "No commands: the kernels are not what the step waits for. roofline profile --timeline FILE -- "
+    "PROGRAM profiles them all the same."
+)
 
 
 def render(selection: Selection, *, width: int = 120, color: bool = False) -> str:
@@ -80,6 +91,8 @@ def markdown(selection: Selection) -> str:
     """``selection`` as Markdown for GitHub: kernels, numbers and commands only."""
     device = selection.selected
     lines = [f"{escaped(line)}  " for line in head(selection)]
+    if device.judged is not None:
+        lines += ["", *table(_WHERE, ([escaped(cell) for cell in row] for row in where(device)))]
     if selection.chosen:
         titles = [f"-{' '.join(title.split())}" for title in _titles(selection)]
         rows = (
@@ -90,11 +103,11 @@ def markdown(selection: Selection) -> str:
     if others := _others(device):
         lines += ["", escaped(others)]
     ranks = () if selection.job is None else job.lines(selection.job)
-    listing = ("Ranks", ranks), (_SKIPPED, _apart(device)), (_LARGEST, gaps(device))
+    listing = ("Ranks", ranks), (_SKIPPED, _apart(device)), (_HYPOTHESES, hypotheses(device))
     for title, found in listing:
         if listed := bullets(found):
             lines += ["", f"**{title}**", *listed]
-    for request in selection.requests:
+    for request in selection.requests if _worth_profiling(selection) else ():
         lines += ["", f"{escaped(launches(request))}:", "", "```sh", command(request), "```"]
     lines += bullets(notes(selection))
     return "\n".join(lines) + "\n"
@@ -107,15 +120,22 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
     if len(selection.devices) > 1:
         listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
         yield from console.section("Devices (never added up):", map(bullet, listed))
+    if device.judged is not None:
+        made = console.table(*_WHERE[:-1], Column(overflow="fold"))
+        for row in where(device):
+            made.add_row(*row)
+        yield from (Text(), made)
+    yield from console.section(f"{_HYPOTHESES}:", map(bullet, hypotheses(device)))
     if selection.job is not None:
         yield from console.section("Ranks:", map(bullet, job.lines(selection.job)))
     yield Text()
     if selection.chosen:
+        if not _worth_profiling(selection):
+            yield Text("Kernels, for later", style="bold")
         yield _table(selection, width)
     if others := _others(device):
         yield Text(others, style="dim")
-    for title, found in ((_SKIPPED, _apart(device)), (_LARGEST, gaps(device))):
-        yield from console.section(f"{title}:", map(bullet, found))
+    yield from console.section(f"{_SKIPPED}:", map(bullet, _apart(device)))
 
 
 def _table(selection: Selection, width: int) -> Table:
@@ -145,12 +165,15 @@ def _rows(selection: Selection, room: int) -> Iterator[tuple[str, str, str, list
         if device.use is not None:
             gain = speedups(share.speedup_at_most)
             figures += [numbers.share(share.exposed_share), gain]
-        yield str(rank), name, f"{names.dims(share.grid)} / {names.dims(share.block)}", figures
+        sizes = f"{names.dims(share.grid)} / {names.dims(share.block)}"
+        yield str(rank), name, sizes + _SMALL * ((share.sm_coverage or 1) < 1), figures
 
 
 def _commands(selection: Selection, width: int) -> str:
     """Each command on one line, however long: it is there to be copied."""
     indent = "    "
+    if selection.requests and not _worth_profiling(selection):
+        return f"\n{fill(_NOT_YET, width)}\n"
     lines = [
         f"  {command(request)}\n"
         f"{fill(launches(request), width, initial_indent=indent, subsequent_indent=indent)}\n"
@@ -175,26 +198,112 @@ def head(selection: Selection) -> Iterator[str]:
     if device.use is None:
         yield "A summary: shares of kernel time; no wall time, so no bounds."
         return
-    if device.first is not None:
-        yield _FIRST[device.first]
-    yield bounds(device.use)
+    if device.first is not None and device.judged is not None:
+        yield _answer(device, device.first, device.judged)
+        yield bounds(device.judged)
     yield f"{source}: {_steps(selection, device.use)}"
-    yield _spent(device)
+    yield from _remarks(device)
 
 
 def warning(selection: Selection) -> tuple[str, ...]:
     """The first lines of ``head`` where no kernel comes first or events lack; else nothing."""
-    if not selection.truncated and selection.selected.first in (None, First.KERNELS):
+    if not selection.truncated and _worth_profiling(selection):
         return ()
     return tuple(islice(head(selection), 2))
 
 
+def _answer(device: TimelineDevice, first: First, use: Use) -> str:
+    """What to look at first, and the time that says so."""
+    taken = numbers.duration(use.parts[first])
+    part = f"of {numbers.duration(use.wall_s)} ({numbers.share(use.parts[first] / use.wall_s)})"
+    what = {
+        First.GAPS: f"the GPU is idle for {taken} {part}",
+        First.KERNELS: f"compute kernels run for {taken} {part}",
+        First.COMMUNICATION: f"nothing else runs for {taken} {part}",
+        First.COPIES: f"nothing else runs for {taken} {part}",
+    }[first]
+    if device.host_paced:
+        waits = numbers.duration((device.host_wait_s or 0) / max(device.counted, 1))
+        what = (
+            f"the CPU sets the pace. {what[0].upper()}{what[1:]}; the CPU waits for it for {waits}"
+        )
+    return f"{_FIRST[first]}: {what}."
+
+
 def bounds(use: Use) -> str:
-    """The two bounds by name: they are different numbers. And which kernels the second is of."""
-    kernels = f"making all kernels free at most {speedup(use.without_kernels_at_most)}"
+    """What removing the gaps buys, kernels that buy as much, and what free kernels would buy."""
+    text = f"Removing the gaps buys up to {speedup(use.without_gaps_at_most)}"
+    even = use.break_even()
+    if use.idle_s and even is not None:
+        text += f"; kernels would need {speedup(even)} to buy as much"
+    text += f". Kernels that cost nothing buy up to {speedup(use.without_kernels_at_most)}"
     if use.communication_s:
-        kernels += f", all but communication {speedup(use.without_compute_at_most)}"
-    return f"Removing all gaps buys at most {speedup(use.without_gaps_at_most)}; {kernels}."
+        text += f", without communication {speedup(use.without_compute_at_most)}"
+    return f"{text}."
+
+
+def _remarks(device: TimelineDevice) -> Iterator[str]:
+    """Whether launches are what binds, and how long the gaps are."""
+    idle_s = sum(band.total_s for band in device.gap_bands)
+    if device.launch_bound:
+        yield (
+            "Launch-bound: most idle time is in gaps under 100 µs between launches. CUDA graphs, "
+            "torch.compile and fused kernels make fewer launches."
+        )
+    if idle_s:
+        listed = (
+            f"{numbers.share(band.total_s / idle_s)} {_BANDS[i]}"
+            for i, band in enumerate(device.gap_bands)
+            if band.total_s
+        )
+        number = numbers.plural(sum(band.gaps for band in device.gap_bands), "gap")
+        yield f"Idle time by length of {number}: {', '.join(listed)}."
+
+
+def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
+    """The parts of the judged step, which add up to it: name, time, share and a remark."""
+    use = device.judged
+    if use is None:
+        return
+    for part, title in _PARTS.items():
+        if use.parts[part]:
+            remark = _coverage(device) if part is First.KERNELS else ""
+            yield title, *_amount(use.parts[part], use), remark
+    for cause in device.idle:
+        gap = cause.longest
+        of = "" if cause.gaps == 1 else f"{cause.gaps:,} gaps, longest "
+        remark = f"{of}{numbers.duration(gap.duration_s)}{_meanwhile(gap)}"
+        yield f"idle: {names.printable(cause.title)}", *_amount(cause.total_s, use), remark
+    yield "step", *_amount(use.wall_s, use), ""
+
+
+def _amount(part_s: float, use: Use) -> tuple[str, str]:
+    return numbers.duration(part_s), numbers.share(part_s / use.wall_s)
+
+
+def _coverage(device: TimelineDevice) -> str:
+    if device.sm_coverage is None or not device.small_grid_share:
+        return ""
+    small = numbers.share(device.small_grid_share)
+    return (
+        f"at most {numbers.share(device.sm_coverage)} of the SMs have a block: {small} of the time "
+        f"is in grids smaller than the GPU ({_SMALL.strip()})"
+    )
+
+
+def hypotheses(device: TimelineDevice) -> Iterator[str]:
+    """For each large class of idle time what may be the reason, its test, and a remedy."""
+    for cause in device.idle:
+        if cause.share >= _WORTH and cause.hypothesis:
+            gain = speedup(cause.without_at_most)
+            yield (
+                f"{cause.title} (up to {gain}): perhaps {cause.hypothesis}. Check: {cause.check}. "
+                f"Try: {cause.remedy}."
+            )
+
+
+def _worth_profiling(selection: Selection) -> bool:
+    return selection.selected.first in (None, First.KERNELS)
 
 
 def _steps(selection: Selection, use: Use) -> str:
@@ -234,23 +343,11 @@ def _spent(device: TimelineDevice) -> str:
     return f"Of the wall time: {', '.join([*parts, idle])}."
 
 
-def gaps(device: TimelineDevice) -> Iterator[str]:
-    """The largest gaps and what the launching thread did meanwhile."""
-    for gap in device.gaps[:_GAPS]:
-        at = numbers.duration(gap.start_s)
-        yield f"{numbers.duration(gap.duration_s)} at {at}: {_meanwhile(gap)}"
-
-
 def _meanwhile(gap: IdleGap) -> str:
-    if gap.host_late_s is None:
-        return "no work follows whose launch is known"
-    late = gap.host_late_s / gap.duration_s
-    if late < _WAITED:
-        return "the next work had been launched and waited"
-    where = "busy outside CUDA (Python, data loading)"
-    if gap.doing is not None and gap.doing_s > _FILLED * gap.duration_s:
-        where = f"in {gap.doing} for {numbers.share(gap.doing_s / gap.duration_s)} of it"
-    return f"CPU was late ({numbers.share(late)} of the gap): {where}"
+    """What the launching thread was in during a gap, from the outside in."""
+    found = ((gap.inside, gap.inside_s), (gap.doing, gap.doing_s))
+    named = [names.printable(name) for name, s in found if name and s > _FILLED * gap.duration_s]
+    return f", in {' > '.join(named)}" if named else ""
 
 
 def _apart(device: TimelineDevice) -> Iterator[str]:

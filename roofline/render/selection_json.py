@@ -27,6 +27,7 @@ from roofline.timeline.model import (
     Bounds,
     First,
     Format,
+    GapBand,
     IdleGap,
     Job,
     ProfileRequest,
@@ -58,6 +59,7 @@ class ShareDocument:
     block: Dim3 | None
     instances: int
     instances_per_step: Number
+    sm_coverage: Annotated[Number, about("SMs that can have a block: min(1, blocks / SMs)")]
     total_s: Annotated[float, about("in the steps that count")]
     kernel_share: Annotated[Number, about("of the sum of all kernels' times")]
     exposed_share: Annotated[Number, about("of the wall time: it ran and nothing else did")]
@@ -103,6 +105,22 @@ class StepDocument(UseDocument, _StepHead):
 
 
 @dataclass(frozen=True, kw_only=True)
+class IdleDocument:
+    """Idle time of one class in the step that is judged."""
+
+    code: Annotated[str, about("stable, or the key of a class of one's own")]
+    title: str
+    total_s: float
+    share: Annotated[float, about("of the step")]
+    gaps: int
+    longest: IdleGap
+    without_at_most: Annotated[Number, about("bound: all of it removed; null is no limit")]
+    hypothesis: Annotated[str, about("what may be the reason; for people")]
+    check: Annotated[str, about("what would confirm it")]
+    remedy: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class TimelineDeviceDocument:
     """How one GPU was used."""
 
@@ -110,7 +128,15 @@ class TimelineDeviceDocument:
     name: Text
     compute_capability: Text
     sm_count: int | None
-    first: Annotated[First | None, about("what takes most of the wall time")]
+    first: Annotated[First | None, about("what is worth most, of the judged step")]
+    judged: Annotated[int | None, about("number of the step of median length, or of --step-at")]
+    host_paced: Annotated[bool | None, about("the GPU waits for the host, never the host for it")]
+    launch_bound: Annotated[bool | None, about("idle in short gaps without another cause")]
+    host_wait_s: Annotated[Number, about("in synchronising calls and blocking copies")]
+    sm_coverage: Annotated[Number, about("of compute kernels, weighted with their time")]
+    small_grid_share: Annotated[Number, about("of kernel time in grids of fewer blocks than SMs")]
+    idle: Annotated[list[IdleDocument], about("of the judged step, by cause, largest first")]
+    gap_bands: Annotated[list[GapBand], about("idle stretches of the counted steps by length")]
     steady: Annotated[bool | None, about("all counted steps launched the same kernels")]
     use: UseDocument | None
     host_late_s: Annotated[Number, about("idle time before launches that came too late")]
@@ -198,6 +224,7 @@ def _device(device: TimelineDevice) -> TimelineDeviceDocument:
         name=gpu.name,
         compute_capability=gpu.compute_capability,
         sm_count=gpu.sm_count,
+        judged=None if device.judged is None else device.judged.number,
         steps=[_step(step) for step in device.steps],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console, RenderableType
@@ -24,6 +25,7 @@ BOUND_STYLES = {
     Bound.UNKNOWN: "dim",
 }
 CONFIDENCE_STYLES = {Confidence.HIGH: "", Confidence.MEDIUM: "", Confidence.LOW: "dim"}
+_TAIL = re.compile(r"(?: |\x1b\[[\d;]*m)+$")  # blanks and colours at the end of a line
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -43,7 +45,8 @@ def to_text(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
     )
     for part in parts:
         console.print(part)
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    lines = out.getvalue().splitlines()
+    return "".join(f"{_TAIL.sub(lambda tail: tail[0].replace(' ', ''), line)}\n" for line in lines)
 
 
 def bar(percent: float, width: int) -> str:

@@ -168,8 +168,6 @@ SENTENCES: dict[str, Sentence] = {
     "no_common_collective": "The {files} files have no collective in common: they are shown as if "
     "they were jobs of their own, the one with the longest step.",
     "several_processes": "{processes} processes ran on device {device}.",
-    "host_late": "{late_share:share} of the idle time passes before the host has launched what "
-    "runs next: there, faster kernels only make the gaps longer.",
     "not_kernels": "Most of the time is not in kernels that ncu can help with.",
     "none_chosen": "No kernel takes {min_share:share} of the wall time: --min-share lowers that "
     "bar.",

@@ -24,6 +24,7 @@ from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
 from roofline.timeline.chrome_scan import Args, Event, Scan
 from roofline.timeline.events import (
+    LONG_NS,
     STEP,
     UNKNOWN,
     Calls,
@@ -34,10 +35,10 @@ from roofline.timeline.events import (
     Range,
     Timeline,
     Work,
-    harmless,
     identity,
     no_such_step,
 )
+from roofline.timeline.idle import known_classes
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
@@ -55,7 +56,7 @@ _HIP = re.compile(r"hip[A-Z]")
 _GPU = re.compile(r"/device:GPU:(\d+)")
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 _DIGITS = re.compile(r"\d+")
-_WORTH_US = 10.0  # shorter operators fill no gap that is worth a word, and are most of a trace
+_PYTHON = "python_function"
 _LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
 _LARGEST = (1 << 63) - 1
 # Bytes of an element, by what PyTorch calls its type.
@@ -83,6 +84,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         is_step=_Matches(compiled(step or STEP, option="--step")),
         operators=not stream,
         any_step=step is None,
+        is_framework=_Matches(known_classes().any_name),
     )
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
@@ -207,6 +209,7 @@ class _Collected:
     is_step: _Matches
     operators: bool
     any_step: bool
+    is_framework: _Matches
     dispatched: bool = False
     seen: Counter[str] = field(default_factory=Counter)
     first_us: float = float("inf")
@@ -240,8 +243,11 @@ class _Collected:
         for category in _RANGES:
             events = found.get(category, [])
             self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
-        for category in _OPERATORS if self.operators else ():
-            events = [e for e in found.get(category, ()) if e.dur >= _WORTH_US]
+        for category in (*_RANGES, _PYTHON) if self.operators else _RANGES[:1]:
+            events = [e for e in found.get(category, ()) if e.dur * 1000 >= LONG_NS]
+            events = [e for e in events if not is_step[e.name]]
+            if category == _PYTHON:  # names of the user's own files, and every call of them
+                events = [e for e in events if self.is_framework[e.name]]
             self._calls(events, [UNKNOWN] * len(events))
         self._uncategorised(found.get("", ()))
 
@@ -348,7 +354,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         ),
         events=events,
         calls=calls,
-        call_names={number: harmless(str(name)) for name, number in found.names.items()},
+        call_names={number: printable(str(name)) for name, number in found.names.items()},
         ranges=tuple(
             Range(
                 name=printable(name),

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roofline.timeline.events import Events, Identity, Integers, Interner, Mask, Timeline
+from roofline.timeline.events import (
+    Events,
+    Identity,
+    Integers,
+    Interner,
+    Mask,
+    Timeline,
+    harmless,
+)
+from roofline.timeline.idle import Stretches
 from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
-from roofline.timeline.occupancy import COMPUTE, Kinds, Occupancy, sweep
+from roofline.timeline.occupancy import COMPUTE, COPY, Clock, Kinds, Occupancy, sweep, union
 from roofline.timeline.steps import (
     Window,
     leave_out,
@@ -22,6 +32,7 @@ from roofline.timeline.steps import (
 
 _LARGEST = 5
 _MOST = 0.5  # of a gap: what took more of it is said to have filled it
+_WAITS = re.compile(r"cu(?:da)?(?:(?:Stream|Device|Event|Ctx)Synchronize|Memcpy(?:DtoH)?)\b(?!A)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +78,9 @@ class DeviceEvents:
     windows: tuple[Window, ...]
     ranged: bool
     group: Integers
+    is_copy: Mask
     occupancy: Occupancy
+    own_names: bool = False
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -137,29 +150,58 @@ class DeviceEvents:
 
     def host_late_s(self) -> float | None:
         """The idle time that ended only because the host had not launched yet."""
-        late, known, _ = self._late(self.occupancy.gaps)
-        return int(late[known].sum()) / 1e9 if known.any() else None
+        gaps = self.stretches(self.occupancy.gaps)
+        return int(gaps.late[gaps.known].sum()) / 1e9 if gaps.known.any() else None
+
+    def host_wait_s(self) -> float | None:
+        """The time that launching threads spent in synchronising calls and blocking copies.
+
+        ``None`` where no CUDA call was recorded.
+        """
+        calls, events = self.timeline.calls, self.events
+        if not len(calls.name) or not (events.launch >= 0).any():
+            return None
+        waiting = [k for k, name in self.timeline.call_names.items() if _WAITS.match(name)]
+        own = np.isin(calls.name, waiting) & np.isin(calls.thread, np.unique(events.thread))
+        # A call that copies to or from pageable memory does not return before the copy has run; one
+        # that copies to the host has waited for all that was to run before.
+        held = (events.launch >= 0) & (events.start < events.launched) & self.is_copy
+        to_host = np.array(["DtoH" in i.name for i in self.timeline.identities])
+        since = np.where(to_host[events.identity], events.launch, events.start)
+        start = np.concatenate([calls.start[own], since[held]])
+        end = np.concatenate([calls.end[own], events.launched[held]])
+        order = np.argsort(start, kind="stable")
+        counting = Clock.of([self.windows[i] for i in self.kept])
+        return union(counting.inside(start[order]), counting.inside(end[order])) / 1e9
 
     def largest_gaps(self) -> tuple[IdleGap, ...]:
         """The longest idle stretches, longest first."""
         gaps = self.occupancy.gaps
-        gaps = gaps[np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:_LARGEST]]
-        late, known, threads = (column.tolist() for column in self._late(gaps))
-        found = []
-        for i, (start, end) in enumerate(gaps.tolist()):
-            doing, doing_ns = _doing(self.timeline, threads[i], start, end)
+        return self.named(gaps[np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:_LARGEST]])
+
+    def named(self, gaps: Integers) -> tuple[IdleGap, ...]:
+        """Rows of start and end, with what the host did in each."""
+        found = self.stretches(gaps)
+        columns = (
+            c.tolist() for c in (found.start, found.end, found.late, found.known, found.thread)
+        )
+        named = []
+        for start, end, late, known, thread in zip(*columns, strict=True):
+            inside, doing = _doing(self.timeline, thread, start, end, own_names=self.own_names)
             gap = IdleGap(
                 start_s=(start - self.timeline.origin) / 1e9,
                 duration_s=(end - start) / 1e9,
-                host_late_s=late[i] / 1e9 if known[i] else None,
-                doing=doing,
-                doing_s=doing_ns / 1e9,
+                host_late_s=late / 1e9 if known else None,
+                doing=doing[0],
+                doing_s=doing[1] / 1e9,
+                inside=inside[0],
+                inside_s=inside[1] / 1e9,
             )
-            found.append(gap)
-        return tuple(found)
+            named.append(gap)
+        return tuple(named)
 
-    def _late(self, gaps: Integers) -> tuple[Integers, Mask, Integers]:
-        """How much of each gap passed before the launch of what runs next, if known, its thread.
+    def stretches(self, gaps: Integers) -> Stretches:
+        """Idle stretches (start, end): how much passed before the launch of what runs next.
 
         A call can take longer than the gap: it loads the kernel's code, or copies to staging
         memory. So a launch is what returned.
@@ -171,24 +213,39 @@ class DeviceEvents:
         # The first kernel of a CUDA graph ran, so the others had been launched by the same call.
         runs = (following > 0) & (events.launch[following - 1] == launch)
         late = np.clip(np.where(runs, launch, done), gaps[:, 0], end) - gaps[:, 0]
-        return late, known, events.thread[following]
+        thread = events.thread[following]
+        return Stretches(start=gaps[:, 0], end=end, late=late, known=known, thread=thread)
 
 
-def _doing(timeline: Timeline, thread: int, start: int, end: int) -> tuple[str | None, int]:
-    """The innermost named call that takes most of the stretch, else the one that takes longest."""
+_Named = tuple[str | None, int]
+
+
+def _doing(
+    timeline: Timeline, thread: int, start: int, end: int, *, own_names: bool
+) -> tuple[_Named, _Named]:
+    """The outermost named range that takes most of the stretch, and the innermost or longest call.
+
+    Each with its time in ns. Names that may be private are passed over, unless ``own_names``.
+    """
     calls = timeline.calls
     there = (calls.thread == thread) & (calls.start < end) & (calls.end > start)
     shared = np.minimum(calls.end[there], end) - np.maximum(calls.start[there], start)
     names: Counter[str] = Counter()
     for key, amount in zip(calls.name[there].tolist(), shared.tolist(), strict=True):
-        if name := timeline.call_names.get(key):
+        name = timeline.call_names.get(key, "")
+        if name := name if own_names else harmless(name):
             names[name] += amount
     if not names:
-        return None, 0
+        return (None, 0), (None, 0)
     filling = [name for name, amount in names.items() if amount > _MOST * (end - start)]
-    # Calls are in order of start, so the last that fills the gap is the innermost.
-    name = filling[-1] if filling else max(names, key=lambda n: names[n])
-    return name, min(names[name], end - start)
+    # Calls are in order of start: the first that fills the gap is the outermost.
+    innermost = filling[-1] if filling else max(names, key=lambda n: names[n])
+    outermost = filling[0] if len(filling) > 1 else None
+    inside, doing = (
+        (name, 0 if name is None else min(names[name], end - start))
+        for name in (outermost, innermost)
+    )
+    return inside, doing
 
 
 def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> DeviceEvents:
@@ -213,5 +270,7 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
         windows=tuple(windows),
         ranged=bool(ranges),
         group=group,
+        is_copy=kind == COPY,
+        own_names=criteria.own_names,
         occupancy=sweep(events.start, events.end, group, kind, windows),
     )

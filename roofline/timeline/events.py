@@ -20,10 +20,20 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
+LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
 
-# Names that cannot hold anything private: CUDA calls and library operators.
-_HARMLESS = re.compile(r"^(?:cuda?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?")
+# What cannot be private in a name: CUDA calls, operators of libraries, and what frameworks write
+# around them; of a name that goes on with a class of the user's own, the beginning.
+_HARMLESS = re.compile(
+    r"(?:cu(?:da)?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?$|nccl:\w+$|ProfilerStep#\d+$"
+    r"|enumerate\(DataLoader\)(?:#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__$)?"
+    r"|Optimizer\.[a-z_]+(?:#(?:SGD|ASGD|LBFGS|RMSprop|Rprop|Adagrad|Adadelta|Adafactor|Adamax|"
+    r"(?:Sparse|N|R)?AdamW?)\.\w+$)?|autograd::engine::evaluate_function: \w+Backward\d+$"
+    r"|torch(?:\._|/_)(?:dynamo|inductor|functorch)\b"
+    r"|TorchDynamo Cache Lookup|Torch-Compiled Region"
+    r"|DistributedDataParallel\.forward$|FSDP::[a-z_]+"
+)
 
 
 class Work(StrEnum):
@@ -133,12 +143,28 @@ class Events(Columns):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calls(Columns):
-    """What host threads did. ``name`` is a key of ``call_names``."""
+    """What host threads did: CUDA calls, operators and named ranges but for those that are steps.
+
+    ``name`` is a key of ``call_names``, which has names as they are: ``harmless`` before output.
+    """
 
     start: Integers
     end: Integers
     thread: Integers
     name: Integers
+
+    def and_ranges(
+        self, ranges: Iterable[tuple[int, int, int, str]], names: dict[int, str]
+    ) -> Calls:
+        """These and ``ranges``: start, end, thread, name; ``names`` gets what those are called."""
+        rows = list(ranges)
+        if not rows:
+            return self
+        keys = {name: -2 - i for i, name in enumerate(dict.fromkeys(r[3] for r in rows))}
+        names |= {key: name for name, key in keys.items()}
+        more = np.array([(*r[:3], keys[r[3]]) for r in rows], dtype=np.int64).T
+        own = (self.start, self.end, self.thread, self.name)
+        return Calls.of(*(np.concatenate([a, b]) for a, b in zip(own, more, strict=True)))
 
     def launches(self, wanted: Integers, keys: Integers) -> list[Integers]:
         """``launch``, ``launched`` and ``thread`` of each GPU event; -1 where the call is missing.
@@ -221,8 +247,9 @@ class Interner(dict[Any, int]):
 
 
 def harmless(name: str) -> str:
-    """``name`` where it is a CUDA call or a library's operator, else an empty text."""
-    return name if _HARMLESS.fullmatch(name) else ""
+    """What of ``name`` cannot be private: CUDA calls, operators and ranges of frameworks."""
+    found = _HARMLESS.match(name)
+    return found[0] if found else ""
 
 
 def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:

@@ -30,7 +30,7 @@ class Apart(StrEnum):
 
 
 class First(StrEnum):
-    """What takes most of the wall time, and so is to be looked at first."""
+    """What is to be looked at first: kernels, unless another part of the step is worth more."""
 
     GAPS = "gaps"
     KERNELS = "kernels"
@@ -55,7 +55,9 @@ class Criteria:
     but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
     a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
     expression for kernels that wait for other ranks, beside those known by name. ``warmup_steps``
-    are skipped where it is not known which launch of the process the timeline saw.
+    are skipped where it is not known which launch of the process the timeline saw. ``step_at`` is
+    the percentile of the step that is judged. ``own_names`` lets names that may be private into
+    the answer: for a terminal alone.
 
     Raises:
         UsageError: ``min_share`` is not from 0 to 1.
@@ -71,6 +73,8 @@ class Criteria:
     by_name: bool = False
     communication: str | None = None
     warmup_steps: int = 2
+    step_at: float = 50.0
+    own_names: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_share <= 1:
@@ -93,7 +97,8 @@ class KernelShare:
 
     ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
     ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
-    overlaps other work. ``kernel_share`` is of the sum of all kernels' times.
+    overlaps other work. ``kernel_share`` is of the sum of all kernels' times. ``sm_coverage`` is
+    the part of the SMs that can have a block: min(1, blocks / SMs).
     """
 
     name: str
@@ -106,6 +111,7 @@ class KernelShare:
     kernel_share: float | None
     mangled: str | None = None
     instances_per_step: float | None = None
+    sm_coverage: float | None = None
     exposed_share: float | None = None
     wall_share: float | None = None
     apart: Apart | None = None
@@ -146,6 +152,24 @@ class Use:
         return self.kernel_s / self.wall_s
 
     @property
+    def parts(self) -> dict[First, float]:
+        """Seconds that add up to the wall time; what overlaps counts as the first of these."""
+        return {
+            First.KERNELS: self.compute_s,
+            First.COMMUNICATION: self.kernel_s - self.compute_s,
+            First.COPIES: self.busy_s - self.kernel_s,
+            First.GAPS: self.idle_s,
+        }
+
+    def break_even(self, part: First = First.GAPS) -> float | None:
+        """How many times faster compute kernels must run to save as much as ``part`` takes.
+
+        ``None`` where not even kernels that cost nothing would.
+        """
+        taken = self.parts[part]
+        return self.compute_s / (self.compute_s - taken) if taken < self.compute_s else None
+
+    @property
     def without_gaps_at_most(self) -> float | None:
         """Bound: all gaps removed."""
         return 1 / self.busy_share if self.busy_s else None
@@ -175,7 +199,8 @@ class StepUse(Use):
 class IdleGap:
     """An idle stretch: when, how long, and how much of it came before the host launched.
 
-    ``doing`` is the CUDA call or operator that the launching thread was in for most of it.
+    ``doing`` is the innermost CUDA call or operator that the launching thread was in for most of
+    it, ``inside`` the outermost range around it that also takes most of it.
     """
 
     start_s: float
@@ -183,6 +208,42 @@ class IdleGap:
     host_late_s: float | None = None
     doing: str | None = None
     doing_s: float = 0.0
+    inside: str | None = None
+    inside_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleCause:
+    """Idle time of one class in the step that is judged.
+
+    ``code`` and the texts are those of the table of classes: a ``hypothesis``, the ``check`` that
+    would confirm it, a ``remedy``. ``share`` is of the step's time.
+    """
+
+    code: str
+    title: str
+    hypothesis: str
+    check: str
+    remedy: str
+    total_s: float
+    share: float
+    gaps: int
+    longest: IdleGap
+
+    @property
+    def without_at_most(self) -> float | None:
+        """Bound: all idle time of this class removed."""
+        return speedup_bound(self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapBand:
+    """Idle stretches of the counted steps from one length (included) to another (``None``: any)."""
+
+    from_s: float
+    to_s: float | None
+    gaps: int
+    total_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +253,14 @@ class TimelineDevice:
     ``use`` sums the steps that count; ``span_s`` is from their first event to their last, as
     Holistic Trace Analysis counts, and ``span_idle_s`` the idle time within. ``steady`` says
     whether every counted step launched the same kernels; ``None`` where fewer than two were
-    counted. ``host_late_s`` is the idle time before a launch that came too late.
+    counted. ``host_late_s`` is the idle time before a launch that came too late, ``host_wait_s``
+    the time for which launching threads were in synchronising calls and blocking copies.
+
+    ``judged`` is the step of median length, or the one asked for: the verdict ``first`` and
+    ``idle`` (largest first) are of it. ``host_paced``: the GPU waits for the host, not the
+    host for the GPU. ``launch_bound``: most idle time is in short gaps without another cause.
+    ``sm_coverage`` is the time of compute kernels weighted with their own, over that time;
+    ``small_grid_share`` the part of that time in grids of fewer blocks than the GPU has SMs.
     """
 
     index: int
@@ -205,8 +273,16 @@ class TimelineDevice:
     span_s: float | None = None
     span_idle_s: float | None = None
     host_late_s: float | None = None
+    host_wait_s: float | None = None
     steady: bool | None = None
     first: First | None = None
+    judged: StepUse | None = None
+    host_paced: bool | None = None
+    launch_bound: bool | None = None
+    idle: tuple[IdleCause, ...] = ()
+    gap_bands: tuple[GapBand, ...] = ()
+    sm_coverage: float | None = None
+    small_grid_share: float | None = None
 
     @property
     def counted(self) -> int:

@@ -27,6 +27,7 @@ from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.process import run_quietly
 from roofline.timeline.events import (
+    LONG_NS,
     STEP,
     UNKNOWN,
     Calls,
@@ -36,7 +37,6 @@ from roofline.timeline.events import (
     Range,
     Timeline,
     Work,
-    harmless,
     identity,
     no_such_step,
 )
@@ -143,7 +143,8 @@ class _Export:
         calls, keys = self._calls()
         identities, events, untimed = self._events(calls, keys)
         texts = self._strings(np.unique(calls.name).tolist())
-        names = {i: harmless(_VERSION.sub("", name or "")) for i, name in texts.items()}
+        names = {i: printable(_VERSION.sub("", name or "")) for i, name in texts.items()}
+        calls = calls.and_ranges(self._named({(r.start, r.end) for r in ranges}), names)
         said = self._ask("DIAGNOSTIC_EVENT", "1", "WHERE text LIKE 'Not all CUDA events%' LIMIT 1")
         lost = [Note(code="events_lost") for _ in said]
         return Timeline(
@@ -308,6 +309,14 @@ class _Export:
                     thread=UNKNOWN if thread is None else thread,
                     nvtx=_name_for_ncu(match, domains.get(where) if where else None),
                 )
+
+    def _named(self, steps: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
+        """Start, end, thread and name of long ranges that are no steps: what fills gaps."""
+        what = f"start, end, globalTid, {self._text} AS name"
+        more = f"WHERE {_IS_RANGE} AND end - start >= ? AND name IS NOT NULL"
+        for start, end, thread, name in self._ask(RANGES, what, more, (LONG_NS,)):
+            if (start, end) not in steps:
+                yield start, end, thread or 0, printable(name)
 
     @property
     def _text(self) -> str:

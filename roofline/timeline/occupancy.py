@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.timeline.events import Integers
+from roofline.timeline.events import Integers, Mask
 from roofline.timeline.model import Use
 from roofline.timeline.steps import Window
 
@@ -28,7 +28,8 @@ class Occupancy:
 
     Columns are indexed by group, in ns: ``sole`` is the time in which a group ran and nothing else
     did, ``union`` in which it ran at all, ``total`` the sum over its events. ``gaps`` are
-    (start, end) of idle stretches, ``wall_ns`` is the length of the windows.
+    (start, end) of idle stretches, ``idle`` the same of all windows and cut where these meet:
+    (window, start, end). ``wall_ns`` is the length of the windows.
     """
 
     windows: tuple[Use, ...]
@@ -38,6 +39,7 @@ class Occupancy:
     union: Integers
     total: Integers
     gaps: Integers
+    idle: Integers
 
 
 def sweep(
@@ -50,13 +52,12 @@ def sweep(
     """
     groups = int(group.max()) + 1 if len(group) else 0
     kept = np.array([w.left_out is None for w in windows])
-    unions, totals = _by_group(
-        start, end, group, groups, _Clock([w for w in windows if w.left_out is None])
-    )
-    clock = _Clock(windows)
+    counting = Clock.of([w for w in windows if w.left_out is None])
+    unions, totals = _by_group(start, end, group, groups, counting)
+    clock = Clock.of(windows)
     sole = np.zeros(groups, dtype=np.int64)
     times = np.zeros((len(windows), _STATES), dtype=np.int64)
-    idle = [np.empty((0, 2), dtype=np.int64)]
+    idle = [np.empty((0, 3), dtype=np.int64)]
     for edges, active, alone in _stretches(start, end, group, kind, clock):
         length = np.diff(edges)
         place = np.searchsorted(clock.edges, edges[:-1], side="right") - 1
@@ -66,8 +67,9 @@ def sweep(
         counted = kept[place]
         mine = counted & (alone >= 0)
         sole += _sums(alone[mine], length[mine], groups)
-        free = counted & (state == 0) & (length > 0)
-        idle.append(np.stack([edges[:-1][free], edges[1:][free]], axis=1))
+        free = (state == 0) & (length > 0)
+        idle.append(np.stack([place[free], edges[:-1][free], edges[1:][free]], axis=1))
+    pieces = clock.real(np.concatenate(idle))
     return Occupancy(
         windows=tuple(_use(row) for row in times.tolist()),
         use=_use(times[kept].sum(axis=0).tolist()),
@@ -75,17 +77,35 @@ def sweep(
         sole=sole,
         union=unions,
         total=totals,
-        gaps=clock.gaps(np.concatenate(idle)),
+        gaps=_joined(pieces[kept[pieces[:, 0]], 1:]),
+        idle=pieces,
     )
 
 
-class _Clock:
-    """Time that stands still outside of the windows."""
+class Clock:
+    """Time that stands still outside of intervals, which are sorted and disjoint."""
 
-    def __init__(self, windows: Sequence[Window]) -> None:
-        self.start = np.array([w.start for w in windows], dtype=np.int64)
-        self.length = np.array([w.end for w in windows], dtype=np.int64) - self.start
+    def __init__(self, start: Integers, end: Integers) -> None:
+        self.start, self.length = start, end - start
         self.edges = np.concatenate([[0], np.cumsum(self.length)])
+
+    @classmethod
+    def of(cls, windows: Sequence[Window]) -> Clock:
+        """A clock of windows."""
+        edges = np.array([(w.start, w.end) for w in windows], dtype=np.int64).reshape(-1, 2)
+        return cls(edges[:, 0], edges[:, 1])
+
+    @classmethod
+    def union(cls, start: Integers, end: Integers) -> Clock:
+        """A clock of intervals that may overlap, in order of start."""
+        both = _joined(np.stack([start, np.maximum.accumulate(end)], axis=1), overlap=True)
+        return cls(both[:, 0], both[:, 1])
+
+    def covers(self, times: Integers) -> Mask:
+        """Of each time whether it is within an interval, after its start."""
+        index = np.searchsorted(self.start, times, side="left") - 1
+        found: Mask = (index >= 0) & (times <= self.start[index] + self.length[index])
+        return found
 
     def inside(self, times: Integers) -> Integers:
         """How much window time precedes each time."""
@@ -104,19 +124,31 @@ class _Clock:
         real: Integers = self.start[index] + times - self.edges[index]
         return real
 
-    def gaps(self, idle: Integers) -> Integers:
-        """Idle stretches in real time; one that spans the edge of adjoining windows is one."""
+    def real(self, idle: Integers) -> Integers:
+        """Stretches (window, start, end) in real time; those that adjoin in a window are one."""
         if not len(idle):
             return idle
-        start = self.outside(idle[:, 0], ends=False)
-        end = self.outside(idle[:, 1], ends=True)
-        first = np.flatnonzero(np.concatenate([[True], start[1:] != end[:-1]]))
-        last = np.concatenate([first[1:] - 1, [len(start) - 1]])
-        return np.stack([start[first], end[last]], axis=1)
+        idle[:, 1] = self.outside(idle[:, 1], ends=False)
+        idle[:, 2] = self.outside(idle[:, 2], ends=True)
+        return _joined(idle)
+
+
+def _joined(rows: Integers, *, overlap: bool = False) -> Integers:
+    """Rows that end with start and end; those of one kind that meet (or overlap) are one."""
+    if not len(rows):
+        return rows
+    start, end, kind = rows[:, -2], rows[:, -1], rows[:, :-2]
+    apart = start[1:] > end[:-1] if overlap else start[1:] != end[:-1]
+    apart |= (kind[1:] != kind[:-1]).any(axis=1)
+    first = np.flatnonzero(np.concatenate([[True], apart]))
+    if len(first) == len(rows):
+        return rows
+    last = np.concatenate([first[1:] - 1, [len(rows) - 1]])
+    return np.concatenate([rows[first, :-1], rows[last, -1:]], axis=1)
 
 
 def _stretches(
-    start: Integers, end: Integers, group: Integers, kind: Kinds, clock: _Clock
+    start: Integers, end: Integers, group: Integers, kind: Kinds, clock: Clock
 ) -> Iterator[tuple[Integers, Integers, Integers]]:
     """All stretches in which nothing changes, a block at a time: edges, active, alone.
 
@@ -170,7 +202,7 @@ def _sums(index: Integers, amount: Integers, size: int) -> Integers:
 
 
 def _by_group(
-    start: Integers, end: Integers, group: Integers, groups: int, clock: _Clock
+    start: Integers, end: Integers, group: Integers, groups: int, clock: Clock
 ) -> tuple[Integers, Integers]:
     """The union and the sum of each group's events."""
     order = np.argsort(start, kind="stable")  # quick: readers give events in order of start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work
+from roofline.timeline.idle import IdleClasses, known_classes
 from roofline.timeline.model import (
     Apart,
     Criteria,
@@ -24,43 +26,49 @@ from roofline.timeline.model import (
     Selection,
     Steps,
     TimelineDevice,
-    Use,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
+from roofline.timeline.pace import first_of, idle_time, judged_step
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.requests import profile_requests
 
 _APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
-_MOST = 0.5  # of the idle time
-_MUCH = 0.05  # of the wall time
 _MANY = 1000  # steps: so many ranges are more likely operators
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
 DEFAULT = Criteria()
 
 
-def select(timeline: Timeline, criteria: Criteria = DEFAULT) -> Selection:
+def select(
+    timeline: Timeline, criteria: Criteria = DEFAULT, classes: IdleClasses | None = None
+) -> Selection:
     """Choose the kernels of ``timeline`` that deserve ncu.
 
     Args:
         timeline: what ``load_timeline`` gives.
         criteria: thresholds, device, steps.
+        classes: of idle time; those known by default.
 
     Raises:
         InputError: nothing ran on the device or in the window asked for.
         UsageError: no step is left, or an expression is wrong.
 
     """
-    return select_ranks([timeline], criteria)
+    return select_ranks([timeline], criteria, classes)
 
 
-def select_ranks(timelines: Iterable[Timeline], criteria: Criteria = DEFAULT) -> Selection:
+def select_ranks(
+    timelines: Iterable[Timeline],
+    criteria: Criteria = DEFAULT,
+    classes: IdleClasses | None = None,
+) -> Selection:
     """The same for the ranks of one job, each read when the one before it is done with.
 
     The kernels are those of the rank that the others wait for most often; without collectives in
     common, of the one with the longest steps.
     """
-    found = [_select(t, criteria, source) for source, t in enumerate(timelines)]
+    classes = classes or known_classes()
+    found = [_select(t, criteria, classes, source) for source, t in enumerate(timelines)]
     tracks = [t for _, own in found for t in own]
     made = job(tracks) if len(tracks) > 1 else None
     spent = [
@@ -77,7 +85,9 @@ def select_ranks(timelines: Iterable[Timeline], criteria: Criteria = DEFAULT) ->
     return replace(selection, job=made, notes=notes)
 
 
-def _select(timeline: Timeline, criteria: Criteria, source: int) -> tuple[Selection, list[Track]]:
+def _select(
+    timeline: Timeline, criteria: Criteria, classes: IdleClasses, source: int
+) -> tuple[Selection, list[Track]]:
     """The answer about one file, and the collectives of its devices."""
     added = None
     if criteria.communication is not None:
@@ -89,7 +99,7 @@ def _select(timeline: Timeline, criteria: Criteria, source: int) -> tuple[Select
         devices = {d.index: d for d in _sums(timeline, groups, criteria)}
     else:
         parts = _parts(timeline, groups, criteria)
-        devices = {i: _measured(part, groups, criteria) for i, part in parts.items()}
+        devices = {i: _measured(part, groups, criteria, classes) for i, part in parts.items()}
     index = _device(devices, criteria.device)
     part = parts.get(index)
     steps: Steps = "window" if criteria.window else "recording"
@@ -148,9 +158,16 @@ def _device(devices: dict[int, TimelineDevice], asked: int | None) -> int:
     return asked
 
 
-def _measured(part: DeviceEvents, groups: Groups, criteria: Criteria) -> TimelineDevice:
+def _measured(
+    part: DeviceEvents, groups: Groups, criteria: Criteria, classes: IdleClasses
+) -> TimelineDevice:
     """All figures of one device."""
     found = part.occupancy
+    steps = part.steps()
+    idle = idle_time(part, classes)
+    at = judged_step(part, criteria.step_at)
+    judged, host_wait_s = steps[at], part.host_wait_s()
+    host_paced = idle.host_paced(at, judged, host_wait_s)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
     kernels, apart = _shares(part.index, groups, criteria, instances, found.total, part=part)
     span_s, span_idle_s = part.span_s()
@@ -158,7 +175,7 @@ def _measured(part: DeviceEvents, groups: Groups, criteria: Criteria) -> Timelin
         index=part.index,
         device=part.timeline.devices.get(part.index, Device(index=part.index)),
         use=found.use,
-        steps=part.steps(),
+        steps=steps,
         kernels=kernels,
         apart=apart,
         gaps=part.largest_gaps(),
@@ -166,19 +183,32 @@ def _measured(part: DeviceEvents, groups: Groups, criteria: Criteria) -> Timelin
         span_idle_s=span_idle_s,
         host_late_s=part.host_late_s(),
         steady=part.steady,
-        first=_first(found.use),
+        host_wait_s=host_wait_s,
+        first=first_of(judged, host_paced=host_paced),
+        judged=judged,
+        host_paced=host_paced,
+        launch_bound=idle.launch_bound(at, judged),
+        idle=idle.causes(at, judged.wall_s),
+        gap_bands=idle.bands(),
+        **_coverage(kernels, apart),
     )
 
 
-def _first(use: Use) -> First:
-    """What to look at first: what takes most of the wall time, of kernels those ncu can help."""
-    amounts = {
-        First.KERNELS: use.compute_s,
-        First.GAPS: use.idle_s,
-        First.COMMUNICATION: use.exposed_communication_s,
-        First.COPIES: use.exposed_copy_s,
+def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, float]:
+    """What of the GPU compute kernels can use at most, where all their grids are known."""
+    compute = [
+        (k.total_s, k.sm_coverage)
+        for kernels in listed
+        for k in kernels
+        if k.apart in (None, Apart.SHORT)
+    ]
+    total_s = sum(s for s, _ in compute)
+    if not total_s or any(part is None for _, part in compute):
+        return {}
+    return {
+        "sm_coverage": sum(s * (part or 0) for s, part in compute) / total_s,
+        "small_grid_share": sum(s for s, part in compute if (part or 0) < 1) / total_s,
     }
-    return max(amounts, key=lambda first: amounts[first])
 
 
 def _shares(
@@ -195,6 +225,8 @@ def _shares(
     ``instances`` and ``total`` (ns) are indexed by group. Without a ``part`` there are only sums:
     kernels are ranked by those, and chosen by their share of kernel time.
     """
+    known = None if part is None else part.timeline.devices.get(device)
+    sm_count = None if known is None else known.sm_count
     kernels_ns = total[groups.kind[: len(total)] != COPY].sum().item() or 1
     steps = len(part.kept) if part is not None and part.ranged else None
     shares = []
@@ -218,6 +250,7 @@ def _shares(
                 instances=number,
                 instances_per_step=None if steps is None else number / steps,
                 total_s=total_ns / 1e9,
+                sm_coverage=_sm_coverage(identity, sm_count),
                 kernel_share=None if groups.kind[g] == COPY else total_ns / kernels_ns,
                 exposed_share=exposed,
                 wall_share=wall,
@@ -232,6 +265,12 @@ def _shares(
         left -= chosen
         kernels.append(replace(share, chosen=chosen))
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
+
+
+def _sm_coverage(identity: Identity, sm_count: int | None) -> float | None:
+    if identity.work is not Work.KERNEL or identity.grid is None or not sm_count:
+        return None
+    return min(math.prod(identity.grid) / sm_count, 1.0)
 
 
 def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[TimelineDevice]:
@@ -282,9 +321,6 @@ def _notes(
     if (number := int((processes >= 0).sum())) > 1:
         facts = {"processes": number, "device": part.index}
         yield Note(code="several_processes", facts=facts)
-    use, late = part.occupancy.use, device.host_late_s
-    if late is not None and use.idle_s > _MUCH * use.wall_s and late > _MOST * use.idle_s:
-        yield Note(code="host_late", facts={"late_share": late / use.idle_s})
     if device.first in (First.COMMUNICATION, First.COPIES):
         yield Note(code="not_kernels")
     if not device.chosen:

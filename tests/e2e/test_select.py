@@ -29,7 +29,8 @@ def test_the_answer_is_on_stdout_alone(timeline: Path):
     found = run(timeline)
     assert found.exit_code == 0
     assert found.stderr == ""
-    assert "roofline profile --kernel-name gemm" in found.stdout
+    assert found.stdout.startswith("Gaps come first: ")
+    assert "No commands: " in found.stdout  # 700 us of each 1000 are idle
 
 
 def test_json(timeline: Path):
@@ -145,3 +146,21 @@ def test_a_folder_is_a_job_and_one_bad_file_does_not_hide_the_others(tmp_path: P
     assert "settings.json" in found.stderr
     assert "rank 1 is last in 1 of 1: load balance, not network" in " ".join(found.stdout.split())
     assert run(tmp_path, "--device", 0).exit_code == 2
+
+
+def test_classes_of_idle_time_of_ones_own(timeline: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[waits]\nnames = ["^cudaLaunchKernel"]\ntitle = "my waits"\n')
+    found = run(timeline, "--idle-causes", own)
+    assert found.exit_code == 0
+    own.write_text("[waits]\nnmaes = []\n")
+    found = run(timeline, "--idle-causes", own)
+    assert found.exit_code == 3
+    assert "own.toml cannot be read" in found.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("-o", "a.txt"), ("--format", "markdown")])
+def test_names_of_ones_own_are_for_a_terminal(timeline: Path, words: tuple[str, ...]) -> None:
+    found = run(timeline, "--own-names", *words)
+    assert found.exit_code == 2
+    assert "--own-names is for a table on a terminal" in found.stderr

@@ -82,11 +82,35 @@ def test_an_all_reduce_that_hardly_shows():
 def test_a_step_that_is_mostly_gaps():
     selection = found("tracelens_h100_vit")
     assert used(selection).kernel_share == pytest.approx(0.16, abs=0.01)
-    assert selection.selected.first is First.GAPS
+    device = selection.selected
+    assert (device.first, device.host_paced, device.launch_bound) == (First.GAPS, True, True)
+    assert device.small_grid_share == pytest.approx(0.78, abs=0.01)
 
 
 def test_a_step_that_is_mostly_kernels():
-    assert used(found("tracelens_h100_qwen")).kernel_share == pytest.approx(0.92, abs=0.01)
+    selection = found("tracelens_h100_qwen")
+    assert used(selection).kernel_share == pytest.approx(0.92, abs=0.01)
+    assert (selection.selected.first, selection.selected.host_paced) == (First.KERNELS, False)
+
+
+def test_a_loader_that_the_step_waits_for():
+    # A step of 141 to 168 ms: the host waits 2.2 to 2.7 ms for the GPU, and the GPU for batches.
+    device = found("kineto_2021_v100_resnet50").selected
+    assert (device.first, device.host_paced) == (First.GAPS, True)
+    assert (device.host_wait_s or 0) / device.counted == pytest.approx(2.3e-3, abs=0.2e-3)
+    loading, optimizer, *_ = device.idle
+    assert (loading.code, optimizer.code) == ("data_loading", "optimizer")
+    assert loading.longest.inside == "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+def test_launches_bind_where_gaps_are_short_and_many():
+    # Three gaps listed would be 2 % of it: half of the idle time is in gaps of 10 to 100 us.
+    device = found("hta_v100_2gpu_ddp", keep="all").selected
+    assert (device.host_paced, device.launch_bound) == (True, True)
+    idle_s = sum(band.total_s for band in device.gap_bands)
+    shares = [band.total_s / idle_s for band in device.gap_bands]
+    assert shares[:3] == [pytest.approx(s, abs=0.03) for s in (0.03, 0.50, 0.38)]
+    assert sum(band.gaps for band in device.gap_bands) == pytest.approx(22_049, rel=0.01)
 
 
 def test_two_processes_on_two_gpus_are_kept_apart():
