@@ -15,7 +15,7 @@ from typing import Any
 from roofline.counters.instructions import details
 from roofline.counters.measure import measure
 from roofline.errors import InputError
-from roofline.fold import fold, key_of
+from roofline.fold import fold, key_of, quantities_of, shares
 from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, read_all
 from roofline.reports.decode import launches
@@ -51,6 +51,7 @@ def analyze(
     specs: Path | None = None,
     achieved: Sequence[Ceilings] = (),
     rule: Rule | None = None,
+    merge: bool = False,
     jobs: int | None = None,
     reader: Reader = "protobuf",
     on_error: OnError | None = None,
@@ -64,6 +65,7 @@ def analyze(
         achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
             launch takes those of its own device.
         rule: the numbers to judge by; without it NVIDIA's own.
+        merge: sum a kernel over files; without it two captures of one kernel are two.
         jobs: processes that may read at once where there are many files; without it as many as
             there are CPUs, at most eight.
         reader: what decodes the reports: "protobuf", or "ncu-report", NVIDIA's own package.
@@ -106,8 +108,9 @@ def analyze(
     return Analysis(
         sources=tuple(sources.values()),
         results=tuple(results),
-        groups=group(results, judge),
+        groups=group(results, judge, merge=merge),
         rule=judge.rule,
+        merged=merge,
     )
 
 
@@ -171,17 +174,19 @@ def _source(event: LaunchRead[Result], labels: Counter[str]) -> Source:
     return Source(path=label, launches=0, notes=notes, file=str(event.path))
 
 
-def group(results: Sequence[Result], judge: Judge) -> tuple[Group, ...]:
-    """Group launches by kernel, most time first; a group without a duration comes last."""
+def group(results: Sequence[Result], judge: Judge, *, merge: bool = False) -> tuple[Group, ...]:
+    """Group launches by kernel and file, most time first; one without a duration comes last.
+
+    With ``merge`` the launches of a kernel in all files are one group.
+    """
     members: dict[Hashable, list[int]] = {}
     for position, result in enumerate(results):
-        members.setdefault(key_of(result.measurement), []).append(position)
+        file = None if merge else result.measurement.source
+        members.setdefault((file, key_of(result.measurement)), []).append(position)
     groups = [_group(results, positions, judge) for positions in members.values()]
-    total = sum(g.total_s or 0.0 for g in groups)
-    shared = [
-        replace(g, share=None if g.total_s is None or not total else g.total_s / total)
-        for g in groups
-    ]
+    measured = [g.result.measurement for g in groups]
+    parts = shares(measured, [g.total_s for g in groups], merged=merge)
+    shared = [replace(g, share=part) for g, part in zip(groups, parts, strict=True)]
     return tuple(sorted(shared, key=lambda g: -(g.total_s or 0.0)))
 
 
@@ -201,14 +206,23 @@ def _group(results: Sequence[Result], positions: list[int], judge: Judge) -> Gro
 
 
 def _whole(members: Sequence[Result], bounds: dict[str, int]) -> Measurement:
-    """The sum of the launches that were measured, with a note where some failed or differ."""
+    """The sum of the launches of which most was measured, with a note where some differ."""
     everything = [r.measurement for r in members]
-    measured = [m for m in everything if m.duration_s is not None]
-    notes = []
+    timed = [m for m in everything if m.duration_s is not None] or everything
+    # What a launch lacks it must not take from the others, whose numbers stay sums over sums.
+    known = [quantities_of(m) for m in timed]
+    most = max(known, key=len)
+    measured = [m for m, quantities in zip(timed, known, strict=True) if quantities >= most]
+    notes: list[Note] = []
     if len(bounds) > 1:
         notes.append(Note(code="mixed_verdicts", facts={"bounds": bounds}))
-    if measured and len(measured) < len(everything):
-        facts = {"launches": len(everything) - len(measured), "of": len(everything)}
+    if len(timed) < len(everything):
+        facts = {"launches": len(everything) - len(timed), "of": len(everything)}
         notes.append(Note(code="launches_without_duration", facts=facts))
-    folded = fold(measured or everything)
+    if len(measured) < len(timed):
+        lacking = most - frozenset.intersection(*known)
+        counts = {"launches": len(measured), "of": len(everything)}
+        which = {"quantities": tuple(sorted(lacking))}
+        notes.append(Note(code="launches_measured_less", facts=counts | which))
+    folded = fold(measured)
     return replace(folded, notes=(*folded.notes, *notes))

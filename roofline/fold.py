@@ -9,16 +9,44 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from roofline.model import FOLDS, Fold, Measurement, Stall, UnitUse
+from roofline.model import FOLDS, QUANTITIES, Fold, Measurement, Stall, UnitUse
 from roofline.units import ranked
 
 Weights = Sequence[float]
 
 
 def key_of(m: Measurement) -> Hashable:
-    """What makes launches the same kernel: kind, name, grid, block and device."""
+    """What makes launches of a file the same kernel: kind, name, grid, block and device."""
     keys = (getattr(m, name) for name in _KEYS if name != "device")
     return (*keys, m.device.name, m.device.index)
+
+
+def quantities_of(m: Measurement) -> frozenset[str]:
+    """What is known of a launch: numbers, units, and operations if all that ran were counted."""
+    numbers = (name for name in QUANTITIES if name in _FIELDS and getattr(m, name) is not None)
+    counted = ("operations",) if m.operations and not m.unmeasured else ()
+    return frozenset((*numbers, *counted, *(use.unit for use in m.units)))
+
+
+def shares(
+    launches: Sequence[Measurement], times_s: Sequence[float | None], *, merged: bool
+) -> list[float | None]:
+    """What part each time is (0 to 1) of all in its file and on its device.
+
+    Where files are ``merged``, of all on its device.
+    """
+    whole: dict[Hashable, float] = {}
+    wheres = [_where(m, merged=merged) for m in launches]
+    for where, time_s in zip(wheres, times_s, strict=True):
+        whole[where] = whole.get(where, 0.0) + (time_s or 0.0)
+    return [
+        None if time_s is None or not whole[where] else time_s / whole[where]
+        for where, time_s in zip(wheres, times_s, strict=True)
+    ]
+
+
+def _where(m: Measurement, *, merged: bool) -> tuple[str | None, str | None, int | None]:
+    return None if merged else m.source, m.device.name, m.device.index
 
 
 def fold(launches: Sequence[Measurement]) -> Measurement:
@@ -110,10 +138,12 @@ def _units(launches: Sequence[Measurement], weights: Weights) -> tuple[UnitUse, 
 
 
 def _stalls(launches: Sequence[Measurement], weights: Weights) -> tuple[Stall, ...]:
-    """Time-weighted shares, where every launch has any; a reason that one lacks is 0 there."""
-    if not all(m.stalls for m in launches):
+    """Time-weighted shares of the launches that have any; a reason that one lacks is 0 there."""
+    sampled = [(m.stalls, weight) for m, weight in zip(launches, weights, strict=True) if m.stalls]
+    if not sampled:
         return ()
-    shares = [{stall.reason: stall.share for stall in m.stalls} for m in launches]
+    weights = [weight for _, weight in sampled]
+    shares = [{stall.reason: stall.share for stall in stalls} for stalls, _ in sampled]
     reasons = {reason for launch in shares for reason in launch}
     folded = {r: _over_time([s.get(r, 0.0) for s in shares], weights) for r in reasons}
     stalls = (Stall(reason=reason, share=share) for reason, share in folded.items())
@@ -125,4 +155,5 @@ OWN: Mapping[str, Callable[[Sequence[Measurement], Weights], Any]] = {
     "units": _units,
     "stalls": _stalls,
 }
+_FIELDS = FOLDS[Measurement]
 _KEYS = tuple(name for name, policy in FOLDS[Measurement].items() if policy is Fold.KEY)

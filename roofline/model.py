@@ -374,11 +374,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The launches of one kernel: same name, grid, block and device.
+    """The launches of one kernel: same file, name, grid, block and device.
 
-    ``result`` is computed from sums over the launches that have a duration, ``launches`` are the
-    positions of all in ``Analysis.results``, ``share`` is of all profiled time, ``bounds`` counts
-    the launches' own verdicts.
+    ``result`` is computed from sums over the launches of which most was measured, ``launches`` are
+    the positions of all in ``Analysis.results``, ``share`` is of the profiled time of its file and
+    device, ``bounds`` counts the launches' own verdicts.
     """
 
     result: Result
@@ -404,13 +404,15 @@ class Source:
 class Analysis:
     """Everything that was found in one set of reports; ``results`` are in file order.
 
-    ``rule`` is what the verdicts were made by.
+    ``rule`` is what the verdicts were made by. Where files are ``merged``, a kernel is summed over
+    all of them, and shares are of the time of a device in all.
     """
 
     sources: tuple[Source, ...]
     results: tuple[Result, ...]
     groups: tuple[Group, ...]
     rule: Rule = field(default_factory=Rule)
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
+from roofline.fold import shares
 from roofline.kernel_names import comparable
 from roofline.model import Analysis, Device, Group, Measurement, Missing, Result, UnitUse
 from roofline.patterns import select
@@ -59,6 +60,17 @@ class Chosen:
     total_groups: int
     total_s: float | None
     filters: tuple[str, ...] = ()
+
+    @property
+    def many_files(self) -> bool:
+        """Whether kernels of several files stand beside each other."""
+        return len(self.analysis.sources) > 1 and not self.analysis.merged
+
+    @property
+    def many_gpus(self) -> bool:
+        """Whether they ran on several GPUs."""
+        devices = (r.measurement.device for r in self.analysis.results)
+        return len({(d.name, d.index) for d in devices}) > 1
 
     def rows(self, *, launches: bool) -> Iterator[Row]:
         """The launches in the order asked for, or the kernels."""
@@ -122,7 +134,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
     durations = [r.measurement.duration_s for r in results]
     known = [d for d in durations if d is not None]
     total_s = sum(known) if known else None
-    shares = [d / total_s if d is not None and total_s else None for d in durations]
+    parts = shares([r.measurement for r in results], durations, merged=analysis.merged)
 
     def enough(share: float | None) -> bool:
         return not choice.min_share or (share is not None and share >= choice.min_share)
@@ -133,7 +145,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
     positions = sorted(p for g in groups for p in g.launches)
     positions.sort(key=lambda p: key(results[p], durations[p], 1))
     if choice.launches:
-        positions = [p for p in positions if enough(shares[p])][: choice.top]
+        positions = [p for p in positions if enough(parts[p])][: choice.top]
         wanted = set(positions)
         groups = [g for g in groups if wanted.intersection(g.launches)]
     else:
@@ -152,7 +164,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
             ),
         ),
         order=tuple(moved[p] for p in positions),
-        shares=tuple(shares[p] for p in kept),
+        shares=tuple(parts[p] for p in kept),
         total_launches=len(results),
         total_groups=len(analysis.groups),
         total_s=total_s,

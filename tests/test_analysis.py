@@ -45,6 +45,37 @@ def test_sources_are_last_parts_of_paths_and_told_apart(tmp_path):
     assert [source.path for source in analysis.sources] == ["range.ncu-rep", "range.ncu-rep (2)"]
 
 
+def test_two_captures_of_a_kernel_are_two_unless_they_are_merged(tmp_path):
+    for name in ("before", "after"):
+        strange.write(tmp_path, "two launches").rename(tmp_path / f"{name}.ncu-rep")
+
+    apart = roofline.analyze(tmp_path)
+    merged = roofline.analyze(tmp_path, merge=True)
+
+    assert len(apart.groups) == 2 * len(merged.groups)
+    for source in ("before.ncu-rep", "after.ncu-rep"):
+        shares = [g.share for g in apart.groups if g.result.measurement.source == source]
+        assert sum(shares) == pytest.approx(1.0)
+    assert sum(g.share for g in merged.groups) == pytest.approx(1.0)
+    assert (apart.merged, merged.merged) == (False, True)
+
+
+def test_a_launch_of_which_less_was_measured_takes_nothing_from_the_others(tmp_path):
+    lacking = strange.launch(metrics={"dram__bytes_read.sum": None})
+    path = tmp_path / "uneven.ncu-rep"
+    path.write_bytes(strange.report(strange.launch(), lacking))
+
+    (group,) = roofline.analyze(path).groups
+
+    measured = group.result.measurement
+    assert (measured.count, measured.dram_bytes) == (1, 1.5e9)
+    assert group.total_s == pytest.approx(2e-3)
+    (said_of_it,) = (note for note in measured.notes if note.code == "launches_measured_less")
+    assert note_text(said_of_it) == (
+        "measured of 1 of 2 launches: the others lack dram_bytes, dram_read_bytes"
+    )
+
+
 def test_nothing_readable_is_an_error(tmp_path):
     path = strange.write(tmp_path, "empty")
 

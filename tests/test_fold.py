@@ -164,10 +164,10 @@ def test_no_field_is_without_a_policy(kind):
         assert {name for name, policy in policies.items() if policy is Fold.OWN} == set(OWN)
 
 
-def test_stalls_are_those_of_launches_that_all_have_some():
+def test_a_launch_without_samples_leaves_the_stalls_of_the_others():
     folded = fold([measurement(stalls=(Stall(reason="wait", share=1.0),)), measurement()])
 
-    assert folded.stalls == ()
+    assert folded.stalls == (Stall(reason="wait", share=1.0),)
 
 
 def test_launches_weigh_the_same_where_one_has_no_duration():

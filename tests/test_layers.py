@@ -41,7 +41,7 @@ ARROWS = {
     "verdict": ("model", "units"),
     "fold": ("model", "units"),
     "analysis": ("errors", "model", "reports", "counters", "specs", "verdict", "fold"),
-    "view": ("errors", "model", "units", "kernel_names", "patterns"),
+    "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "wall_time": ("errors", "files", "process", "text"),
     "timeline": ("errors", "model", "kernel_names", "patterns", "files", "process"),
     "capture": (

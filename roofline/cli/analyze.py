@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from roofline.cli import options as opt
 from roofline.cli.errors import say
-from roofline.cli.options import REPORTS, Choosing, Judging
+from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
@@ -59,6 +59,7 @@ class AnalyzeOptions:
 
     reports: tuple[Path, ...] = opt.argument("REPORT...", **REPORTS)
     choosing: Choosing = opt.shared(Choosing)
+    merge: bool = opt.which(*MERGE)
     showing: Showing = opt.shared(Showing)
     judging: Judging = opt.shared(Judging)
     output: Output = opt.shared(Output)
@@ -80,11 +81,11 @@ def command(options: AnalyzeOptions) -> int:
       roofline analyze report.ncu-rep --timeline trace.json.gz
 
     REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. Launches of the
-    same kernel, grid, block and GPU are one row; times are measured under ncu. If a file cannot
-    be read, stderr names it, the others are shown, and the exit code is 3.
+    same kernel, grid, block, file and GPU are one row; times are measured under ncu. If a file
+    cannot be read, stderr names it, the others are shown, and the exit code is 3.
     """
     check(options.showing, options.output)
-    analysis, failures = analyze_reports(options.reports, options.judging)
+    analysis, failures = analyze_reports(options.reports, options.judging, merge=options.merge)
     if analysis is not None:
         answer(
             analysis,
@@ -96,7 +97,9 @@ def command(options: AnalyzeOptions) -> int:
     return InputError.exit_code if failures else 0
 
 
-def analyze_reports(reports: Iterable[Path], judging: Judging) -> tuple[Analysis | None, int]:
+def analyze_reports(
+    reports: Iterable[Path], judging: Judging, *, merge: bool = False
+) -> tuple[Analysis | None, int]:
     """Analyse what can be read, name on stderr what cannot, and count the latter.
 
     The analysis is ``None`` where nothing could be read.
@@ -118,6 +121,7 @@ def analyze_reports(reports: Iterable[Path], judging: Judging) -> tuple[Analysis
                 specs=judging.specs,
                 achieved=achieved,
                 rule=judging.rule,
+                merge=merge,
                 jobs=judging.jobs,
                 reader=judging.reader,
                 on_error=failures.append,

@@ -209,7 +209,7 @@ def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
     """One side (report, folder, glob pattern, baseline) and how many files were unreadable."""
     if path.suffix == ".json":
         return load_baseline(path), 0
-    analysis, failures = analyze_reports((path,), judging)
+    analysis, failures = analyze_reports((path,), judging, merge=True)
     if analysis is None:  # what failed has been told
         raise click.exceptions.Exit(InputError.exit_code)
     return analysis, failures

@@ -262,6 +262,7 @@ def typed_command(
 # --- what several commands share --------------------------------------------------------------
 
 REPORTS: Any = {"nargs": -1, "required": True, "type": File()}
+MERGE = ("--merge", "Sum a kernel over all files; without it, two captures are two rows.")
 PROGRAM: Any = {"nargs": -1, "required": True, "type": click.UNPROCESSED}
 
 

@@ -10,7 +10,7 @@ import click
 from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports, chosen
 from roofline.cli.errors import say
-from roofline.cli.options import REPORTS, Choosing, Judging, Number, Target
+from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Target
 from roofline.errors import InputError
 
 
@@ -20,6 +20,7 @@ class PlotOptions:
 
     reports: tuple[Path, ...] = opt.argument("REPORT...", **REPORTS)
     choosing: Choosing = opt.shared(Choosing)
+    merge: bool = opt.which(*MERGE)
     judging: Judging = opt.shared(Judging)
     target: Target = opt.shared(
         Target,
@@ -75,7 +76,7 @@ def command(options: PlotOptions) -> int:
 
     target, force = options.target.path, options.target.force
     check_path(target, force=force, option="-o")
-    analysis, failures = analyze_reports(options.reports, options.judging)
+    analysis, failures = analyze_reports(options.reports, options.judging, merge=options.merge)
     if analysis is not None:
         part = chosen(analysis, options.choosing)
         drawing = Options(

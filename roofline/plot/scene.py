@@ -123,7 +123,7 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
     part = chosen(view)
     panels = panels_of(part.rows(launches=options.launches), options, part.analysis.rule)
     scope = overview.scope(part)
-    notes = [overview.UNDER_PROFILER, *([f"{scope}."] if scope else ())]
+    notes = [overview.under_profiler(part), *([f"{scope}."] if scope else ())]
     return Scene(
         title=names.printable(options.title or _title(part.analysis, panels)),
         panels=panels,

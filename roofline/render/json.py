@@ -178,7 +178,7 @@ class ResultDocument(Struct, kw_only=True):
         about("entry of the hardware registry that the datasheet peaks come from"),
     ]
     missing: Annotated[tuple[Missing, ...], about("flag is the ncu option that collects it")]
-    share: Annotated[Number, about("of the time of all that was profiled, 0 to 1")]
+    share: Annotated[Number, about("of the profiled time of its file and device, 0 to 1")]
 
 
 class LaunchDocument(ResultDocument, kw_only=True):
@@ -214,8 +214,9 @@ class AnalysisDocument(Struct, kw_only=True):
     version: Annotated[str, about("of roofline")]
     profiled: Annotated[
         ProfiledDocument,
-        about("all that was read, before any filter; shares refer to it"),
+        about("all that was read, before any filter"),
     ]
+    merged: Annotated[bool, about("whether kernels are summed over files")]
     filters: Annotated[tuple[str, ...], about("options that left something out, as they are typed")]
     sources: list[SourceDocument]
     timeline: Annotated[
@@ -228,7 +229,8 @@ class AnalysisDocument(Struct, kw_only=True):
     groups: Annotated[
         list[GroupDocument],
         about(
-            "launches of one kernel (same name, grid, block, device) summed, in the order asked for"
+            "launches of one kernel (same file, name, grid, block, device) summed, in the order "
+            "asked for; where files are merged, of all files"
         ),
     ]
 
@@ -256,6 +258,7 @@ def chunks(
         profiled=ProfiledDocument(
             launches=part.total_launches, groups=part.total_groups, duration_s=part.total_s
         ),
+        merged=part.analysis.merged,
         filters=part.filters,
         sources=[
             SourceDocument(

@@ -58,7 +58,7 @@ def render(
         more = numbers.plural(left_out, "launch" if launches else "kernel")
         lines += ["", f"... and {more} more"]
     lines += ["", *_hints(shown[:hints])] if shown else []
-    lines += ["", f"<sub>{overview.UNDER_PROFILER}</sub>"]
+    lines += ["", f"<sub>{overview.under_profiler(part)}</sub>"]
     lines += bullets(overview.footnotes(part, [row.result for row in shown]))
     return "\n".join(lines) + "\n"
 

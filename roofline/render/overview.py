@@ -10,7 +10,8 @@ from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 from roofline.view import Chosen, DeviceClocks, devices, missing_of
 
-UNDER_PROFILER = "Times measured under ncu; share = share of the profiled time, not of a step."
+_OF = "share of the profiled time"
+UNDER_PROFILER = f"Times measured under ncu; share = {_OF}, not of a step."
 _LISTED = 4  # more results than that are counted, not listed
 
 
@@ -30,6 +31,13 @@ def head(part: Chosen) -> Iterator[str]:
     yield f"{read}, {spent}, in {where}"
     if shown := scope(part):
         yield shown
+
+
+def under_profiler(part: Chosen) -> str:
+    """What times and shares are, and of what."""
+    one = [*(["file"] if part.many_files else []), *(["GPU"] if part.many_gpus else [])]
+    of = f" of its {' and '.join(one)}" if one else ""
+    return UNDER_PROFILER.replace(_OF, _OF + of)
 
 
 def device(gpu: DeviceClocks, *, counted: bool = False) -> str:

@@ -36,7 +36,7 @@ class _Layout:
     gap: int  # between columns
     confidence: int  # its column; 0 where it stands below the intensity
     rates: bool  # achieved bytes and operations per second
-    many_sources: bool
+    part: Chosen
     launches: bool
 
 
@@ -89,8 +89,7 @@ def _parts(
     if not shown:
         yield Text("Nothing matches.")
         return
-    many_sources = len(part.analysis.sources) > 1
-    layout = _layout(width, len(shown), many_sources=many_sources, launches=launches)
+    layout = _layout(width, len(shown), part, launches=launches)
     called = [row.name for row in shown]
     texts, longer = (names.short_all(called, letters) for letters in (layout.kernel, _SENTENCE))
     lines = [_Line(i + 1, texts[i], longer[i], row) for i, row in enumerate(shown)]
@@ -109,7 +108,7 @@ def _parts(
     yield Text()
     if any(row.result.verdict.co_limited for row in shown):
         yield hanging("* ", "co-limited: memory and compute are about equally near")
-    yield Text(overview.UNDER_PROFILER, style="dim")
+    yield Text(overview.under_profiler(part), style="dim")
     for footnote in overview.footnotes(part, [row.result for row in shown]):
         yield hanging("- ", footnote)
 
@@ -117,7 +116,7 @@ def _parts(
 # --- columns ----------------------------------------------------------------------------------
 
 
-def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) -> _Layout:
+def _layout(width: int, rows_shown: int, part: Chosen, *, launches: bool) -> _Layout:
     """The widest layout that leaves enough for kernel names."""
     wide, broad, narrow = width >= 96, width >= 140, width < 78
     layout = _Layout(
@@ -131,7 +130,7 @@ def _layout(width: int, rows_shown: int, *, many_sources: bool, launches: bool) 
         gap=1 if narrow else 2,
         confidence=(10 if width >= 110 else 6) if wide else 0,
         rates=broad,
-        many_sources=many_sources,
+        part=part,
         launches=launches,
     )
     columns = _columns(layout)  # of which the one for the name takes nothing yet
@@ -171,7 +170,9 @@ def _kernel(line: _Line, layout: _Layout) -> Text:
     second += f"  {names.geometry(m)}"
     if len(second) > layout.kernel:
         second = second.replace(" / ", "/")
-    if layout.launches and layout.many_sources:
+    if layout.part.many_gpus and m.device.index is not None:
+        second += f"  GPU {m.device.index}"
+    if layout.part.many_files or (layout.launches and len(layout.part.analysis.sources) > 1):
         second += f"  {names.last_part(m.source)}"
     return Text(line.name) + Text(f"\n{names.cut(second, layout.kernel)}", style="dim")
 

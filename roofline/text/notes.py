@@ -141,6 +141,11 @@ SENTENCES: dict[str, Sentence] = {
     "launches_without_duration": (
         "{launches} of {of} launches have no duration; the sums are without"
     ),
+    "launches_measured_less": lambda f: (
+        f"measured of {f['launches']} of {f['of']} launches: the others lack "
+        + ", ".join(f["quantities"][:4])
+        + (" and more" if len(f["quantities"]) > 4 else "")
+    ),
     # --- timeline
     "truncated": "The file ends in the middle. Its events are in no order of time, so any step may "
     "lack some: wall time, idle time and bounds are not given.",
