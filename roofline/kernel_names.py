@@ -86,6 +86,11 @@ LIBRARIES = {
     "numba": "cudapy::",
 }
 
+# What fills memory before the work that is meant: generators of random numbers, fills.
+INITIALISATION = (
+    r"distribution_elementwise|FillFunctor|fill_functor|(?:^|::)curand|gen_sequenced|generate_seed"
+)
+
 # Templates whose arguments say what they do: PyTorch's and CUTLASS's frames, Kokkos's launches.
 _FRAME = re.compile(
     r"^(?:device_kernel|kernel2?|\w*elementwise_kernel(?:_with_index)?|cuda_parallel_launch\w*"
@@ -97,6 +102,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 def is_collective(name: str) -> bool:
     """Whether a kernel waits for other GPUs, by its name without template arguments."""
     return re.search(_COLLECTIVE, qualified_name(name)) is not None
+
+
+def is_initialisation(name: str) -> bool:
+    """Whether a signature, template arguments and all, is of a library's random numbers or fill."""
+    return re.search(INITIALISATION, name[:_LONGEST]) is not None
 
 
 def family(name: str) -> str | None:

@@ -41,6 +41,14 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
+class Action(StrEnum):
+    """Whose work helps a kernel."""
+
+    FIX = "fix"  # that of who wrote it
+    CALLER = "caller"  # that of who calls it: it is a library's
+    LEAVE = "leave"  # nobody's
+
+
 class Kind(StrEnum):
     """What one result of a report covers."""
 
@@ -337,8 +345,10 @@ class Verdict:
     ``next_floor_s`` what the unit that limits next would leave. All times are under the profiler.
     ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
     operations per byte for ``dominant``, the operation key that takes most time at peak.
-    ``doubts`` are the reasons not to be sure, ``context`` is where the classic roofline would say
-    something else, ``advice`` the entry of ``text/advice.toml``, ``rule`` what it was judged by.
+    ``action`` is whose work helps, ``action_reason`` why it is not the author's: "near_ceiling",
+    "library", "initialisation". ``doubts`` are the reasons not to be sure, ``context`` is where the
+    classic roofline would say something else, ``advice`` the entry of ``text/advice.toml``,
+    ``rule`` what it was judged by.
     """
 
     bound: Bound
@@ -359,6 +369,8 @@ class Verdict:
     roof_percent: Mapping[str, float] = field(default_factory=dict)
     context: Note | None = None
     advice: str | None = None
+    action: Action = Action.FIX
+    action_reason: str = ""
     missing: tuple[Missing, ...] = ()
     rule: Rule = field(default_factory=Rule)
 

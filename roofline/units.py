@@ -29,6 +29,7 @@ class Unit:
         prefixes: beginnings of the names of its metrics; the longest that fits decides.
         members: metrics to look for where a report does not list them, the usual ones first.
         level: whether it is a level of memory whose bytes are counted.
+        ceiling: % of peak that the best kernels reach; ``None`` where that is not known.
         generic: whether it stands for several units; named only where no single one is as busy.
         needed: whether its family is measured in full only where it is.
         link: whether it is outside of both throughputs; its members are sums.
@@ -45,6 +46,7 @@ class Unit:
     prefixes: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     level: bool = False
+    ceiling: float | None = None
     generic: bool = False
     needed: bool = False
     link: bool = False
@@ -55,12 +57,13 @@ _B, _C = Family.BANDWIDTH, Family.COMPUTE
 _TABLE = (
     Unit(
         key="dram", name="DRAM", article="", family=_B, clock="dram", level=True, needed=True,
+        ceiling=85,
         prefixes=("dram__", "fbpa__", "gpu__dram_throughput"),
         members=("dram__cycles_active", "dram__throughput", "gpu__dram_throughput",
                  "fbpa__dram_sectors"),
     ),
     Unit(
-        key="l2", name="L2", article="", family=_B, level=True, needed=True,
+        key="l2", name="L2", article="", family=_B, ceiling=88, level=True, needed=True,
         # l1tex__m_ is the port through which L1 reads from L2 and writes to it.
         prefixes=("lts__", "ltc__", "l1tex__m_"),
         members=("lts__t_sectors", "lts__t_tag_requests", "lts__d_sectors",
@@ -71,13 +74,14 @@ _TABLE = (
     ),
     Unit(
         key="l1", name="L1/shared", article="", family=_B, clock="sm", level=True, needed=True,
+        ceiling=95,
         prefixes=("l1tex__", "l1tex__m_xbar2l1tex_read_sectors_mem_dshared"),
         members=("l1tex__data_pipe_lsu_wavefronts", "l1tex__data_bank_reads",
                  "l1tex__data_bank_writes", "l1tex__f_wavefronts", "l1tex__lsu_writeback_active",
                  "l1tex__m_xbar2l1tex_read_sectors_mem_dshared"),
     ),
     Unit(
-        key="lsu", name="LSU path", family=_B, clock="sm",
+        key="lsu", name="LSU path", family=_B, ceiling=95, clock="sm",
         prefixes=("l1tex__lsuin_requests", "sm__mio", "sm__inst_executed_pipe_lsu",
                   "sm__inst_executed_pipe_adu", "sm__memory_throughput"),
         members=("l1tex__lsuin_requests", "sm__inst_executed_pipe_adu",
@@ -125,25 +129,25 @@ _TABLE = (
         prefixes=("gpu__compute_memory_",),
     ),
     Unit(
-        key="issue", name="issue slots", family=_C, clock="sm", needed=True,
+        key="issue", name="issue slots", family=_C, ceiling=80, clock="sm", needed=True,
         prefixes=("sm__inst_executed", "sm__inst_issued", "sm__issue_active"),
         members=("sm__inst_executed", "sm__issue_active"),
     ),
     Unit(
-        key="fma", name="FMA pipe", family=_C, clock="sm", needed=True,
+        key="fma", name="FMA pipe", family=_C, ceiling=93, clock="sm", needed=True,
         precisions=("fp32", "bf16"),
         prefixes=("sm__pipe_fma", "sm__inst_executed_pipe_fma"),
         members=("sm__pipe_fma_cycles_active", "sm__pipe_fmaheavy_cycles_active"),
     ),
     Unit(
-        key="alu", name="ALU pipe", family=_C, clock="sm", needed=True,
+        key="alu", name="ALU pipe", family=_C, ceiling=82, clock="sm", needed=True,
         prefixes=("sm__pipe_alu", "sm__pipe_fmaheavy_subpipe_alulite",
                   "sm__inst_executed_pipe_alu",
                   "sm__inst_executed_pipe_fmaheavy_subpipe_alulite"),
         members=("sm__pipe_alu_cycles_active", "sm__pipe_aluheavy_cycles_active"),
     ),
     Unit(
-        key="fp64", name="FP64 pipe", family=_C, clock="sm", needed=True,
+        key="fp64", name="FP64 pipe", family=_C, ceiling=82, clock="sm", needed=True,
         precisions=("fp64",), parts=("tensor_fp64",),
         prefixes=("sm__pipe_fp64", "sm__inst_executed_pipe_fp64"),
         members=("sm__pipe_fp64_cycles_active",),
@@ -154,12 +158,12 @@ _TABLE = (
         members=("sm__inst_executed_pipe_fp16",),
     ),
     Unit(
-        key="xu", name="XU pipe", family=_C, clock="sm",
+        key="xu", name="XU pipe", family=_C, ceiling=70, clock="sm",
         prefixes=("sm__pipe_xu", "sm__inst_executed_pipe_xu"),
         members=("sm__inst_executed_pipe_xu",),
     ),
     Unit(
-        key="tensor", name="tensor pipe", family=_C, clock="sm", needed=True,
+        key="tensor", name="tensor pipe", family=_C, ceiling=80, clock="sm", needed=True,
         precisions=tuple(key for key in TENSOR_PRECISIONS if key != "tensor_fp64"),
         parts=("tensor_fp64",),
         prefixes=("sm__pipe_tensor", "sm__pipe_tc_", "sm__inst_executed_pipe_tensor",

@@ -12,6 +12,7 @@ from roofline.text import console, instructions, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import NARROWEST, bullet, grid, indented, lines
 from roofline.text.notes import noted
+from roofline.text.outlook import leave
 from roofline.units import ELAPSED, LEVELS
 from roofline.view import missing_of
 
@@ -36,7 +37,7 @@ def render(
     result, found = group.result, details or Details(index=0)
     v, m = result.verdict, result.measurement
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
-        ("Claim", lines(_headline(v), said.claim(result), said.context(result))),
+        ("Claim", lines(_headline(v), said.claim(result), said.context(result), leave(result))),
         ("Rule", lines(_rule(v, m))),
         (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
         ("Numbers", _numbers(m)),

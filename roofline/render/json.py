@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from roofline import __version__
 from roofline.model import (
+    Action,
     Analysis,
     Bound,
     Confidence,
@@ -25,6 +26,7 @@ from roofline.model import (
     Stall,
     Verdict,
 )
+from roofline.outlook import outlook
 from roofline.render.documents import (
     NoteDocument,
     Number,
@@ -165,6 +167,8 @@ class ResultDocument(Struct, kw_only=True):
     roof_percent: Annotated[
         Mapping[str, float], about("operation key -> % of its peak rate reached")
     ]
+    action: Annotated[Action, about("whose work helps: fix, caller of a library, or leave")]
+    action_reason: Annotated[str, about("near_ceiling, library, initialisation or empty")]
     context: Annotated[Text, about("why intensity and verdict disagree, where they do")]
     claim: str
     hint: str
@@ -219,6 +223,10 @@ class AnalysisDocument(Struct, kw_only=True):
     merged: Annotated[bool, about("whether kernels are summed over files")]
     filters: Annotated[tuple[str, ...], about("options that left something out, as they are typed")]
     sources: list[SourceDocument]
+    answer: Annotated[
+        list[NoteDocument],
+        about("the answer in a sentence or two: where the time is, what to gain"),
+    ]
     timeline: Annotated[
         JoinedDocument | UnsetType,
         about(
@@ -268,6 +276,7 @@ def chunks(
             )
             for s in part.analysis.sources
         ],
+        answer=note_documents(outlook(part)),
         timeline=UNSET if joined is None else joined_document(joined),
         launches=[],
         groups=[],

@@ -52,7 +52,9 @@ def render(
     shown = rows[:limit]
     called = names.short_all((row.name for row in shown), NAME)
     cells = map(_cells, range(1, len(shown) + 1), called, shown)
-    lines = [f"{escaped(line)}  " for line in overview.head(part)]
+    answer = overview.answer(part)
+    lines = [f"**{escaped(answer)}**", ""] if answer else []
+    lines += [f"{escaped(line)}  " for line in overview.head(part)]
     lines += ["", *(table(_TITLES, cells) if shown else ["Nothing matches."])]
     if left_out := len(rows) - len(shown):
         more = numbers.plural(left_out, "launch" if launches else "kernel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from roofline.model import Result
+from roofline.outlook import outlook
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
@@ -38,6 +39,11 @@ def under_profiler(part: Chosen) -> str:
     one = [*(["file"] if part.many_files else []), *(["GPU"] if part.many_gpus else [])]
     of = f" of its {' and '.join(one)}" if one else ""
     return UNDER_PROFILER.replace(_OF, _OF + of)
+
+
+def answer(part: Chosen) -> str:
+    """The answer in a sentence or two."""
+    return names.printable(" ".join(map(note_text, outlook(part))))
 
 
 def device(gpu: DeviceClocks, *, counted: bool = False) -> str:

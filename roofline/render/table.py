@@ -86,6 +86,9 @@ def _parts(
     for i, sentence in enumerate(overview.head(part)):
         yield Text(sentence, style="bold" if i == 0 else "")
     yield Text()
+    if answer := overview.answer(part):
+        yield Text(answer, style="bold")
+        yield Text()
     if not shown:
         yield Text("Nothing matches.")
         return

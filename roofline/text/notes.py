@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any
 
 from roofline.model import Note
-from roofline.text import comparison, names, numbers
+from roofline.text import comparison, names, numbers, outlook
 
 # How a fact is written: "{peak_bytes_per_s:bandwidth}" is numbers.bandwidth of it, "{why:note}"
 # the sentence of a note.
@@ -186,6 +186,8 @@ SENTENCES: dict[str, Sentence] = {
     "exact.",
     # --- compare
     **comparison.SENTENCES,
+    # --- the answer in a sentence
+    **outlook.SENTENCES,
     # --- capture
 }
 

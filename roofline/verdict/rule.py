@@ -19,6 +19,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.units import SM_THROUGHPUT, UNITS, same_pipe
+from roofline.verdict.action import action_of
 from roofline.verdict.bounds import Sides, all_uses, disagreement, roofs_of
 from roofline.verdict.causes import Cause, latency_cause
 
@@ -65,6 +66,7 @@ def judge(
     # Never the pipe that the first one is, by another name.
     following = next((u for u in uses if u.unit != top.unit and not same_pipe(u, top)), None)
     co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
+    action, action_reason = action_of(measurement, bound, top.unit, top.percent)
     doubts = _doubts(measurement, uses, sides, rule, co_limited=co_limited)
     return replace(
         verdict,
@@ -80,6 +82,8 @@ def judge(
         next_floor_s=None if following is None else _floor_s(measurement, following),
         context=disagreement(bound, top, roofs),
         advice=_advice(measurement, bound, top, cause),
+        action=action,
+        action_reason=action_reason,
     )
 
 

@@ -1,0 +1,112 @@
+"""The answer in a sentence or two: where the time is, what can be left alone, what is to gain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from roofline.kernel_names import family, library
+from roofline.model import Action, Bound, Group, Note
+from roofline.view import Chosen, gain_s
+
+# Shares of the time: of what is most of it, and under which a kernel or a saving is too small.
+_MOST, _SMALL = 0.5, 0.01
+_NO_BOUND = 33.0  # % of peak of the busiest unit, under which nothing bounds a kernel that waits
+
+
+def outlook(part: Chosen) -> tuple[Note, ...]:
+    """What is worth doing about the kernels that are shown, of all that was profiled."""
+    groups = [g for g in part.analysis.groups if g.total_s]
+    total_s = part.total_s
+    if not groups or not total_s:
+        return (Note(code="no_times"),) if part.analysis.groups else ()
+    groups.sort(key=lambda g: -(g.total_s or 0.0))
+    alike = _groups_of(groups, "initialisation")
+    if _time_s(alike) >= _MOST * total_s:
+        facts = {"share": _time_s(alike) / total_s, "kernel": _name(alike[0])}
+        return (Note(code="initialisation", facts=facts),)
+    near = _groups_of(groups, "near_ceiling")
+    # The kernels of one library's kind, where they are most of the time.
+    kinds = Counter[tuple[bool, str | None]]()
+    for group in near:
+        kinds[_kind(group)] += round(1e12 * (group.total_s or 0.0))
+    some = [g for g in near if _kind(g) == kinds.most_common(1)[0][0]]
+    near = some if _time_s(some) >= _MOST * total_s else near
+    if _time_s(near) >= _MOST * total_s:
+        lead = Note(code="near_ceilings", facts=_alike(near) | {"share": _time_s(near) / total_s})
+    else:
+        lead = _longest(groups, total_s)
+    return (lead, *_saving(groups, total_s))
+
+
+def _longest(groups: Sequence[Group], total_s: float) -> Note:
+    """The kernel with most time, and what limits it."""
+    longest = groups[0]
+    v = longest.result.verdict
+    facts = {
+        "kernel": _name(longest),
+        "share": (longest.total_s or 0.0) / total_s,
+        "kernels": len(groups),
+        "unit": v.nearest,
+        "percent": v.limiter_percent,
+    }
+    known = {Bound.LATENCY: "waits", Bound.UNKNOWN: "not_judged"}
+    return Note(code=f"longest_{known.get(v.bound, 'limited')}", facts=facts)
+
+
+def _alike(groups: Sequence[Group]) -> dict[str, Any]:
+    """What kernels have in common: a library, a kind of work, the unit that limits them."""
+    units, kinds = Counter[str](), {_kind(g) for g in groups}
+    for group in groups:
+        units[group.result.verdict.nearest or ""] += round(1e12 * (group.total_s or 0.0))
+    percents = [g.result.verdict.limiter_percent or 0.0 for g in groups]
+    return {
+        "library": all(_kind(g)[0] for g in groups),
+        "family": kinds.pop()[1] if len(kinds) == 1 else None,
+        "kernels": len(groups),
+        "kernel": _name(groups[0]),
+        "units": [unit for unit, _ in units.most_common()],
+        "low": min(percents),
+        "high": max(percents),
+    }
+
+
+def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
+    """The largest saving that a bound promises, where work can go before all others."""
+    open_ = [g for g in groups if g.result.verdict.action is not Action.LEAVE]
+    promised = [(saved, g) for g in open_ if (saved := _saved_s(g))]
+    large = [(saved, g) for saved, g in promised if saved >= _SMALL * total_s]
+    if large:
+        saved, best = max(large, key=lambda one: one[0])
+        facts = {"kernel": _name(best), "saved_s": saved, "share": saved / total_s}
+        of = "saving_by_callers" if best.result.verdict.action is Action.CALLER else "saving"
+        yield Note(code=of, facts=facts | {"only": len(groups) == 1})
+    elif promised:
+        yield Note(code="no_saving")
+    elif any(g.result.verdict.bound is Bound.LATENCY for g in open_):
+        yield Note(code="saving_not_known")
+
+
+def _saved_s(group: Group) -> float | None:
+    """What all launches of a kernel could save; ``None`` where nothing predicts it."""
+    v, saved = group.result.verdict, gain_s(group.result)
+    far = v.bound is Bound.LATENCY and (v.limiter_percent or 0.0) < _NO_BOUND
+    return None if v.bound is Bound.UNKNOWN or far else saved
+
+
+def _groups_of(groups: Sequence[Group], reason: str) -> list[Group]:
+    return [g for g in groups if g.result.verdict.action_reason == reason]
+
+
+def _time_s(groups: Sequence[Group]) -> float:
+    return sum(g.total_s or 0.0 for g in groups)
+
+
+def _kind(group: Group) -> tuple[bool, str | None]:
+    """Whether it is a library's, and the kind of work."""
+    return library(_name(group)) is not None, family(_name(group))
+
+
+def _name(group: Group) -> str:
+    return group.result.measurement.demangled or group.result.measurement.name

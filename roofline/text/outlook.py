@@ -1,0 +1,94 @@
+"""The sentences of ``roofline.outlook`` and of what to do about a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from roofline.kernel_names import short
+from roofline.model import Result
+from roofline.text.numbers import duration, percent
+from roofline.units import UNITS, the_unit, unit_name
+
+_NAME = 40  # letters of a kernel's name in a sentence
+# Kind of work -> kernels of it, and what the callers of a library's give them less of.
+_KINDS = {
+    "gemm": ("GEMMs", "a narrower type such as FP8, a fused epilogue, fewer or larger calls"),
+    "attention": ("attention", "a narrower type, masks that skip blocks, fewer tokens"),
+    "conv": ("convolutions", "channels-last layout, a narrower type, a fused epilogue"),
+}
+_ANY = ("kernels", "fusion, a narrower type, fewer calls")
+
+
+def _part(fraction: float) -> str:
+    return "all" if fraction > 0.995 else percent(100 * fraction)
+
+
+def _near_ceilings(f: Mapping[str, Any]) -> str:
+    what, less = _KINDS.get(f["family"] or "", _ANY)
+    what = f"library {what}" if f["library"] else what
+    if f["kernels"] == 1:
+        what = short(f["kernel"], _NAME)
+    low, high, units = round(f["low"]), round(f["high"]), f["units"]
+    if len(units) > 1:
+        at = f"near their ceilings ({', '.join(map(unit_name, units[:3]))})"
+    else:
+        span = percent(f["low"]) if low == high else f"{low} to {percent(f['high'])}"
+        at = f"at {span} of the {unit_name(units[0])}'s peak".replace("the DRAM", "DRAM")
+    said = f"{_part(f['share'])} of the time is in {what} {at}: little left there"
+    them = "it" if f["kernels"] == 1 else "them"
+    return f"{said}, but to give {them} less work ({less})." if f["library"] else f"{said}."
+
+
+def _longest(f: Mapping[str, Any]) -> str:
+    name = short(f["kernel"], _NAME)
+    if f["kernels"] == 1:
+        return name
+    return f"{name} takes {percent(100 * f['share'])} of the time and"
+
+
+def _saving(f: Mapping[str, Any]) -> str:
+    saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
+    return (
+        f"Largest saving left: {saved if f['only'] else short(f['kernel'], _NAME) + ', ' + saved}"
+    )
+
+
+SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
+    "no_times": "No launch has a duration, so shares and savings are not known.",
+    "initialisation": lambda f: (
+        f"{_part(f['share'])} of the time is random initialisation or fill "
+        f"({short(f['kernel'], _NAME)}), hardly what was meant: choose with --kernel-regex or "
+        "--launch-skip, and profile again."
+    ),
+    "near_ceilings": lambda f: _capital(_near_ceilings(f)),
+    "longest_limited": lambda f: (
+        f"{_longest(f)} is limited by {the_unit(f['unit'])}, {percent(f['percent'])} busy."
+    ),
+    "longest_waits": lambda f: (
+        f"{_longest(f)} waits: the busiest unit, {the_unit(f['unit'])}, is at "
+        f"{percent(f['percent'])}."
+    ),
+    "longest_not_judged": lambda f: f"{_longest(f)} cannot be judged: too little was measured.",
+    "saving": lambda f: f"{_saving(f)}.",
+    "saving_by_callers": lambda f: f"{_saving(f)}, by what calls it: it is a library's kernel.",
+    "no_saving": "Nothing promises 1 % or more of the time.",
+    "saving_not_known": "What hiding latency would save, no counter predicts.",
+}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def leave(result: Result) -> str:
+    """Why a kernel is left alone, or left to its callers; empty where it is to be fixed."""
+    v = result.verdict
+    unit = UNITS.get(v.nearest or "")
+    if v.action_reason == "near_ceiling" and unit is not None:
+        reach = f"{percent(unit.ceiling)} of {the_unit(unit.key)}"
+        return f"near its ceiling: the best kernels reach {reach}"
+    return {
+        "initialisation": "random initialisation or fill: hardly what was meant to be profiled",
+        "library": "a library's kernel: what calls it can change, not the kernel",
+    }.get(v.action_reason, "")

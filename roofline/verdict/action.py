@@ -1,0 +1,40 @@
+"""Whose work helps a kernel: nobody's, its callers', or that of who wrote it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from roofline.kernel_names import family, is_initialisation, library
+from roofline.model import Action, Bound, Measurement
+from roofline.units import UNITS
+
+# The best versions of a library are as near as this to what others reach, and no fix is theirs.
+_NEAR = 1.05
+_FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.3", "11.0", "12.0", "12.1"})
+# What makes kernels of the user's own source: not somebody else's.
+_OWN = frozenset({"triton", "kokkos", "numba"})
+
+
+def action_of(m: Measurement, bound: Bound, limiter: str, percent: float) -> tuple[Action, str]:
+    """What to do about a kernel and why: "initialisation", "near_ceiling", "library" or "".
+
+    ``limiter`` at ``percent`` is the busiest unit; ``Unit.ceiling`` is what the best reach.
+    """
+    initial, foreign = _kind(m.demangled or m.name)
+    if initial:
+        return Action.LEAVE, "initialisation"
+    unit = UNITS.get(limiter)
+    ceiling = None if unit is None else unit.ceiling
+    limits = bound in (Bound.BANDWIDTH, Bound.COMPUTE)
+    # A pipe of which there is almost none is full of what another one does.
+    scarce = limiter == "fp64" and m.device.compute_capability in _FEW_FP64
+    if limits and not scarce and ceiling and percent * (_NEAR if foreign else 1) >= ceiling:
+        return Action.LEAVE, "near_ceiling"
+    return (Action.CALLER, "library") if foreign else (Action.FIX, "")
+
+
+@lru_cache(4096)
+def _kind(name: str) -> tuple[bool, bool]:
+    made_by = library(name)
+    foreign = made_by is not None and made_by not in _OWN
+    return is_initialisation(name), foreign or family(name) == "communication"

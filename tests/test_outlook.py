@@ -1,0 +1,131 @@
+"""The answer in a sentence or two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from roofline.analysis import analyze
+from roofline.model import Action, Analysis, Bound, Note, Result
+from roofline.outlook import outlook
+from roofline.text.notes import note_text
+from roofline.text.outlook import leave
+from roofline.view import Choice, choose
+from tests.makers import analysis, measurement, result, verdict
+from tests.shared import REPORTS
+
+GEMM = "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT"
+
+
+def kernel(
+    name: str, seconds: float, percent: float = 90.0, unit: str = "dram", **v: Any
+) -> Result:
+    """One kernel that could be as fast as ``unit`` allows."""
+    measured = measurement(name, demangled=name, duration_s=seconds)
+    judged = verdict(
+        nearest=unit, limiter=unit, limiter_percent=percent, floor_s=seconds * percent / 100, **v
+    )
+    return result(measured, judged)
+
+
+def near(name: str, seconds: float, percent: float = 90.0, unit: str = "dram") -> Result:
+    return kernel(name, seconds, percent, unit, action=Action.LEAVE, action_reason="near_ceiling")
+
+
+def said(whole: Analysis) -> str:
+    return " ".join(note_text(note) for note in outlook(choose(whole, Choice())))
+
+
+def test_library_kernels_near_their_ceiling_come_first_and_the_rest_is_to_win() -> None:
+    one, two = near(GEMM, 6e-3, 82.0, "tensor"), near(f"{GEMM}_2", 2e-3, 79.0, "tensor")
+    text = said(analysis(one, two, kernel("mine", 2e-3, 70.0, "l1")))
+
+    assert text == (
+        "80 % of the time is in library GEMMs at 79 to 82 % of the tensor pipe's peak: little left "
+        "there, but to give them less work (a narrower type such as FP8, a fused epilogue, fewer "
+        "or larger calls). Largest saving left: mine, up to 600 µs (6 %)."
+    )
+
+
+def test_kernels_of_several_units_near_their_ceilings() -> None:
+    text = said(analysis(near("a", 5e-3), near("b", 5e-3, 93.0, "fma")))
+
+    assert text == (
+        "All of the time is in kernels near their ceilings (DRAM, FMA pipe): little left there."
+    )
+
+
+def test_one_kernel_that_is_limited() -> None:
+    assert said(analysis(kernel("mine", 1e-3, 70.0, "l1"))) == (
+        "mine is limited by L1/shared, 70 % busy. Largest saving left: up to 300 µs (30 %)."
+    )
+
+
+def test_the_longest_of_several_and_the_largest_saving() -> None:
+    text = said(analysis(kernel("long", 6e-3, 80.0), kernel("short", 4e-3, 61.0, "l1")))
+
+    assert text == (
+        "long takes 60 % of the time and is limited by DRAM, 80 % busy. "
+        "Largest saving left: short, up to 1.56 ms (16 %)."
+    )
+
+
+def test_a_library_s_kernel_is_for_its_callers() -> None:
+    mine = kernel("flash_fwd_kernel", 1e-3, 61.0, "tensor", action=Action.CALLER)
+    assert said(analysis(mine)).endswith("(39 %), by what calls it: it is a library's kernel.")
+
+
+@pytest.mark.parametrize(
+    ("percent", "end"),
+    [
+        (50.0, "Largest saving left: up to 500 µs (50 %)."),
+        # too far from every ceiling for a bound to say anything
+        (20.0, "What hiding latency would save, no counter predicts."),
+    ],
+)
+def test_a_kernel_that_waits(percent: float, end: str) -> None:
+    text = said(analysis(kernel("mine", 1e-3, percent, bound=Bound.LATENCY)))
+
+    assert text == f"mine waits: the busiest unit, DRAM, is at {percent:.0f} %. {end}"
+
+
+def test_savings_too_small_to_matter() -> None:
+    text = said(analysis(kernel("a", 1e-3, 99.5), kernel("b", 1e-3, 99.6)))
+    assert text.endswith("Nothing promises 1 % or more of the time.")
+
+
+def test_initialisation_profiled_by_accident() -> None:
+    name = "void at::native::distribution_elementwise_grid_stride_kernel<float, 4>(int)"
+    made = kernel(name, 6e-3, action=Action.LEAVE, action_reason="initialisation")
+    text = said(analysis(made, kernel("mine", 4e-3)))
+
+    assert text.startswith("60 % of the time is random initialisation or fill (distribution_")
+    assert said(analysis(replace(made), kernel("mine", 7e-3))).startswith("mine takes 54 %")
+
+
+def test_nothing_to_say_of_times_that_are_not_there() -> None:
+    assert outlook(choose(analysis(result(measurement(duration_s=None))), Choice())) == (
+        Note(code="no_times"),
+    )
+    unknown = kernel("mine", 1e-3, bound=Bound.UNKNOWN)
+    assert said(analysis(unknown)) == "mine cannot be judged: too little was measured."
+
+
+def test_why_a_kernel_is_left_alone() -> None:
+    assert leave(near("a", 1e-3)) == "near its ceiling: the best kernels reach 85 % of DRAM"
+    caller = kernel("a", 1e-3, action=Action.CALLER, action_reason="library")
+    assert leave(caller) == "a library's kernel: what calls it can change, not the kernel"
+    assert leave(kernel("a", 1e-3)) == ""
+
+
+@pytest.mark.skipif(not REPORTS, reason="no public reports beside the repository")
+def test_four_public_reports_hold_nothing_but_random_numbers() -> None:
+    found = []
+    for path in REPORTS:
+        if "AlpriElse" in path.name:
+            codes = [note.code for note in outlook(choose(analyze(path), Choice()))]
+            if codes == ["initialisation"]:
+                found.append(path.name)
+    assert len(found) == 4

@@ -1,0 +1,63 @@
+"""Whose work helps a kernel: its author's, its callers', nobody's."""
+
+from __future__ import annotations
+
+import pytest
+
+from roofline.model import Action, Bound
+from roofline.verdict.action import action_of
+from roofline.verdict.rule import judge
+from tests.makers import TOY_DEVICE, measurement, result, unit, with_rest
+
+ATEN = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)"
+FILL = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "percent", "expected"),
+    [
+        ("mine", "dram", 85.0, (Action.LEAVE, "near_ceiling")),
+        ("mine", "dram", 84.9, (Action.FIX, "")),
+        ("mine", "l1", 91.0, (Action.FIX, "")),
+        ("mine", "issue", 80.0, (Action.LEAVE, "near_ceiling")),
+        ("mine", "xu", 71.0, (Action.LEAVE, "near_ceiling")),
+        ("mine", "branch", 99.0, (Action.FIX, "")),  # nobody knows what the best reach
+        # a library's is as good as there as it will be a little before that
+        (
+            "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT",
+            "tensor",
+            78.0,
+            (Action.LEAVE, "near_ceiling"),
+        ),
+        ("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", "tensor", 70.0, (Action.CALLER, "library")),
+        (ATEN, "dram", 60.0, (Action.CALLER, "library")),
+        (FILL, "dram", 60.0, (Action.LEAVE, "initialisation")),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "dram", 61.0, (Action.CALLER, "library")),
+        # generated or framed, yet the user's own
+        ("triton_poi_fused_add_0", "dram", 60.0, (Action.FIX, "")),
+        ("fill_matrix", "dram", 60.0, (Action.FIX, "")),
+    ],
+)
+def test_what_to_do(name: str, unit: str, percent: float, expected: tuple[Action, str]) -> None:
+    bound = Bound.BANDWIDTH if unit in ("dram", "l1") else Bound.COMPUTE
+    measured = measurement(name, demangled=name)
+    assert action_of(measured, bound, unit, percent) == expected
+
+
+def test_a_kernel_that_waits_is_near_no_ceiling() -> None:
+    found = action_of(measurement(), Bound.LATENCY, "issue", 90.0)
+    assert found == (Action.FIX, "")
+
+
+@pytest.mark.parametrize(("capability", "action"), [("8.0", Action.LEAVE), ("8.6", Action.FIX)])
+def test_fp64_where_there_is_almost_none_is_to_be_fixed(capability: str, action: Action) -> None:
+    from dataclasses import replace
+
+    device = replace(TOY_DEVICE, compute_capability=capability)
+    assert action_of(measurement(device=device), Bound.COMPUTE, "fp64", 85.0)[0] is action
+
+
+def test_the_verdict_has_it() -> None:
+    measured = measurement(units=with_rest(unit("dram", 92.0)))
+    judged = judge(measured, result(measured).peaks)
+    assert (judged.action, judged.action_reason) == (Action.LEAVE, "near_ceiling")
