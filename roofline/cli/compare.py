@@ -18,17 +18,19 @@ from roofline.cli.output import Output, answer_in
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
+from roofline.compare.instructions import moved
 from roofline.compare.judge import compare, judge_program
-from roofline.compare.model import Comparison
+from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import Statement, add_record, check_record, run_check
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
-from roofline.model import Analysis
+from roofline.model import Analysis, Details
 from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
+_LOOKED_AT = 3  # pairs whose samples are read by instruction
 DRAWN = 20  # more arrows than that nobody tells apart
 
 
@@ -78,8 +80,8 @@ class Comparing:
     )
 
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
-        """The comparison that they ask for."""
-        return compare(
+        """The comparison that they ask for, and which instructions' samples moved."""
+        comparison = compare(
             before,
             after,
             maps=self.maps,
@@ -88,6 +90,8 @@ class Comparing:
             expectations=(*self.expect, *self.because),
             shares=None if self.timeline is None else _shares_of(before, self.timeline),
         )
+        pairs = [_with_instructions(pair, before, after) for pair in comparison.pairs[:_LOOKED_AT]]
+        return replace(comparison, pairs=(*pairs, *comparison.pairs[_LOOKED_AT:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +236,32 @@ def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float
             hint="a timeline of the same program, recorded before the change",
         )
     return shares
+
+
+def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> KernelPair:
+    """The pair with a note of the wait whose time went, where both sides have samples."""
+    from roofline.analysis import details_of
+
+    found: list[Details] = []
+    for side, analysis in ((pair.before, before), (pair.after, after)):
+        m = side.measured
+        files = {source.path: source.file for source in analysis.sources}
+        place = next(
+            (
+                position
+                for position, result in enumerate(analysis.results)
+                if (result.measurement.source, result.measurement.index) == (m.source, m.index)
+            ),
+            None,
+        )
+        if not pair.changed or pair.work.differs or place is None or not files.get(m.source):
+            return pair
+        try:
+            found.append(details_of(analysis, (place,)))
+        except InputError:  # it was there to be analysed: nothing is lost but this note
+            return pair
+    said = moved(pair, *found)
+    return pair if said is None else replace(pair, notes=(*pair.notes, said))
 
 
 def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:

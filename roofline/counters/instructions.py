@@ -64,8 +64,9 @@ def details(launch: Launch, *, source: bool = False) -> Details:
         ranked = sorted(by_address, key=lambda at: (-by_address[at], int(at)))
         some = [at for at in ranked if by_address[at] >= _FEW * total]
         sampled = [_sampled(code, int(at), by_address[at], total, tables) for at in some]
-    lines: Counter[str] = Counter()
+    lines, waits = Counter[str](), Counter[str]()
     for one in sampled:
+        waits[_wait(one)] += one.share  # type: ignore[assignment]
         if one.file is not None:
             lines[f"{one.file}:{one.line}"] += one.share  # type: ignore[assignment]
     warps = sum(one.share for one in sampled if one.for_warps)
@@ -82,6 +83,7 @@ def details(launch: Launch, *, source: bool = False) -> Details:
         samples=total,
         sampled=tuple(sampled[:MOST]),
         lines=dict(lines.most_common(MOST)),
+        waits=dict(waits.most_common()),
         warps_share=warps,
         sectors=sectors,
         wavefronts=wavefronts,
@@ -257,6 +259,14 @@ def _sampled(
         producer=producer,
         for_warps="LDGSTS" not in opcodes and bool(opcodes & _FOR_WARPS),
     )
+
+
+def _wait(one: Instruction) -> str:
+    """An instruction and what it waits for, without registers: the same in two versions."""
+    opcode = _parts(one.sass or "")[0] or f"{one.file}:{one.line}"
+    if one.producer is not None:
+        return f"{opcode} for {_parts(one.producer.sass or '')[0]}"
+    return f"{opcode}, {one.reason}" if one.reason else opcode
 
 
 def _free(metrics: Metrics) -> bool:

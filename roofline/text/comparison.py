@@ -62,6 +62,11 @@ def _program(facts: Mapping[str, Any]) -> str:
 
 
 SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
+    "wait_moved": lambda f: (
+        f"{names.words(names.printable(f['wait']))}: {numbers.share(f['before'])} of the samples "
+        f"({numbers.duration(f['before_s'])}) before, {numbers.share(f['after'])} "
+        f"({numbers.duration(f['after_s'])}) after"
+    ),
     # --- compare: by what kernels were paired
     "by_map": "--map",
     "by_name_and_launch": "name, grid and block",

@@ -132,6 +132,14 @@ def test_shares_and_the_instruction_s_own_reason() -> None:
     assert second.reason_share == pytest.approx(1 / 3)
 
 
+def test_waits_are_summed_by_opcode_and_what_it_waits_for() -> None:
+    code = ["LDG.E R2, [R8.64]", "FADD R4, R2, R3", "LDG.E R5, [R8.64]", "FADD R6, R5, R3"]
+    reasons = {1: "long_scoreboard", 2: "lg_throttle", 3: "long_scoreboard"}
+    found = sampled(code, {1: 600.0, 2: 100.0, 3: 300.0}, reasons)
+
+    assert found.waits == {"FADD for LDG.E": pytest.approx(0.9), "LDG.E, lg_throttle": 0.1}
+
+
 def test_few_or_spread_samples_name_nobody() -> None:
     few = sampled(["FADD R2, R3, R4"], {0: 999.0}, {0: "wait"})
     code = [f"FADD R{n}, R3, R4" for n in range(11)]
