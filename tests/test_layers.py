@@ -44,7 +44,7 @@ ARROWS = {
     "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "outlook": ("model", "kernel_names", "view"),
     "wall_time": ("errors", "files", "process", "text"),
-    "timeline": ("errors", "model", "kernel_names", "patterns", "files", "process"),
+    "timeline": ("errors", "model", "kernel_names", "patterns", "files", "process", "specs"),
     "capture": (
         "errors",
         "model",

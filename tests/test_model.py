@@ -84,6 +84,7 @@ def real_values() -> dict[type, Any]:
         judge_program(times, times),
         run_check("true")[0],
         selection,
+        uses.Useful(**dict.fromkeys((f.name for f in dataclasses.fields(uses.Useful)), 1.0)),
         tuple(QUANTITIES.values()),
     )
     return {type(part): part for part in parts(made)}

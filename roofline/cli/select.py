@@ -15,7 +15,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
-from roofline.timeline.model import Criteria, Keep
+from roofline.timeline.model import By, Criteria, Keep
 
 if TYPE_CHECKING:
     from roofline.timeline.events import Timeline
@@ -80,8 +80,9 @@ class SelectOptions:
         default=1.0,
     )
     by: str = opt.judged(
-        "--by config|name",
-        "Tell kernels apart by name, grid and block, or by name alone.",
+        "--by config|name|op|module|nvtx",
+        "Tell kernels apart by name, grid and block; by name alone; or rank the operators, modules "
+        "or NVTX ranges that launched them.",
         default="config",
     )
     communication: str | None = opt.judged(
@@ -160,10 +161,10 @@ def command(options: SelectOptions) -> int:
         keep=options.keep,
         start=options.start,
         end=options.end,
-        by_name=options.by == "name",
+        by=cast(By, options.by),
         warmup_steps=options.warmup_steps,
         communication=options.communication,
-        own_names=options.own_names,
+        own_names=options.own_names or (local and options.by in ("module", "nvtx")),
     )
     selection = select_ranks(chain([first], timelines), criteria, classes)
     if output.format == "json":

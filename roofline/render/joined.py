@@ -73,6 +73,16 @@ def _rows(joined: Joined, limit: int, room: int) -> Iterator[tuple[str, str, lis
 def _remarks(joined: Joined) -> Iterator[str]:
     """What was not profiled, not found, or could not be told apart."""
     wall = joined.selection.selected.use is not None
+    for kernel in joined.kernels:
+        executed, moved = kernel.executed_of_useful, kernel.moved_of_compulsory
+        ratios = [
+            f"{ratio:.3g} times the {what}"
+            for ratio, what in ((executed, "operations asked for"), (moved, "compulsory bytes"))
+            if ratio is not None
+        ]
+        if ratios:
+            verb = "executes" if executed is not None else "moves"
+            yield f"{names.printable(kernel.share.base_name)} {verb} {' and moves '.join(ratios)}"
     for said, chosen in (("asked for and not in the report", True), ("not profiled", False)):
         if found := [k for k in joined.unprofiled if k.chosen is chosen]:
             yield f"{said}: {_shares(found, wall=wall)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from textwrap import fill
 
@@ -37,6 +37,7 @@ _HUGE = 1000  # a bound beyond it says no more than that there is next to no lim
 _NARROW = 100  # columns: below that, grid and block go under the name
 _FIGURES = 60  # columns that the figures take
 _SIZES = 18  # and that grid and block take
+_OPERATOR = 20  # and the operator behind them at most
 
 LEFT_OUT: dict[LeftOut, str] = {
     "first": "first: warm-up",
@@ -68,6 +69,8 @@ _BASIS = {
 _BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
 _WHERE = ("where the step goes", "-a step", "-share", "detail")
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
+_LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
+_USEFUL = "Useful operations, by the shapes of operators"
 _SKIPPED = "Skipped (ncu cannot help)"
 _HYPOTHESES = "Hypotheses, and what would confirm them"
 _NOT_YET = (
@@ -103,7 +106,12 @@ def markdown(selection: Selection) -> str:
     if others := _others(device):
         lines += ["", escaped(others)]
     ranks = () if selection.job is None else job.lines(selection.job)
-    listing = ("Ranks", ranks), (_SKIPPED, _apart(device)), (_HYPOTHESES, hypotheses(device))
+    listing: Sequence[tuple[str, Iterable[str]]] = (
+        ("Ranks", ranks),
+        (_USEFUL, useful(device)),
+        (_SKIPPED, _apart(device)),
+        (_HYPOTHESES, hypotheses(device)),
+    )
     for title, found in listing:
         if listed := bullets(found):
             lines += ["", f"**{title}**", *listed]
@@ -135,6 +143,7 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         yield _table(selection, width)
     if others := _others(device):
         yield Text(others, style="dim")
+    yield from console.section(f"{_USEFUL}:", map(bullet, useful(device)))
     yield from console.section(f"{_SKIPPED}:", map(bullet, _apart(device)))
 
 
@@ -143,7 +152,8 @@ def _table(selection: Selection, width: int) -> Table:
     figures = (Column(t, justify="right", no_wrap=True) for t in _titles(selection))
     names_ = ("+kernel", "+grid / block") if wide else ("+kernel\ngrid / block",)
     made = console.table("-#", *names_, *figures)
-    room = max(width - _FIGURES - (_SIZES if wide else 0), 20)
+    beside = _SIZES + _OPERATOR * any(k.source for k in selection.chosen)
+    room = max(width - _FIGURES - (beside if wide else 0), 20)
     for rank, name, sizes, cells in _rows(selection, room):
         made.add_row(rank, *([name, sizes] if wide else [f"{name}\n{sizes}"]), *cells)
     return made
@@ -157,7 +167,7 @@ def _titles(selection: Selection) -> Iterator[str]:
 
 
 def _rows(selection: Selection, room: int) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Rank, name in ``room`` columns, grid and block, and the figures of each chosen kernel."""
+    """Rank, name in ``room`` columns, grid, block and operator, figures of each chosen kernel."""
     device, chosen = selection.selected, selection.chosen
     shown = zip(chosen, names.short_all((k.name for k in chosen), room), strict=True)
     for rank, (share, name) in enumerate(shown, 1):
@@ -166,7 +176,11 @@ def _rows(selection: Selection, room: int) -> Iterator[tuple[str, str, str, list
             gain = speedups(share.speedup_at_most)
             figures += [numbers.share(share.exposed_share), gain]
         sizes = f"{names.dims(share.grid)} / {names.dims(share.block)}"
-        yield str(rank), name, sizes + _SMALL * ((share.sm_coverage or 1) < 1), figures
+        sizes += _SMALL * ((share.sm_coverage or 1) < 1)
+        if share.source is not None:
+            operator = names.middle(share.source.rpartition("::")[2], _OPERATOR)
+            sizes = operator if share.grid is None else f"{sizes}, {operator}"
+        yield str(rank), name, sizes, figures
 
 
 def _commands(selection: Selection, width: int) -> str:
@@ -370,6 +384,18 @@ def _exposed(reason: Apart, found: Sequence[KernelShare], use: Use | None) -> st
         Apart.SHORT: sum(k.exposed_share or 0 for k in found),
     }[reason]
     return f", exposed for {numbers.share(share)} of the wall time"
+
+
+def useful(device: TimelineDevice) -> Iterator[str]:
+    """What operators asked for and got, by kind of work, before any counter is read."""
+    for work in device.useful:
+        if work.flop_per_s >= _LEAST_FLOP_PER_S:
+            of = work.peak_share
+            peak = "" if of is None else f", {numbers.share(of)} of the peak"
+            yield (
+                f"{work.kind}: {work.flop_per_s / 1e12:.4g} TFLOP/s{peak} ({work.precision}); "
+                f"{plural(work.calls, 'call')}, {numbers.duration(work.time_s)} of kernels"
+            )
 
 
 def _others(device: TimelineDevice) -> str:

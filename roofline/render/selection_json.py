@@ -35,6 +35,7 @@ from roofline.timeline.model import (
     Steps,
     StepUse,
     TimelineDevice,
+    Useful,
 )
 
 SCHEMA = "roofline.selection/1"
@@ -67,6 +68,8 @@ class ShareDocument:
     speedup_at_most: Annotated[Bounds, about("by exposed_share, wall_share; null is no limit")]
     apart: Annotated[Apart | None, about("why ncu cannot help with it")]
     chosen: bool
+    source: Annotated[Text, about("the operator that launched it most often")]
+    useful: Annotated[Useful | None, about("work of its operators, where all are known")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +147,7 @@ class TimelineDeviceDocument:
     span_idle_s: Annotated[Number, about("idle time within the span")]
     steps: list[StepDocument]
     gaps: list[IdleGap]
+    useful: Annotated[list[Useful], about("work of operators by their shapes, most time first")]
     kernels: Annotated[list[ShareDocument], about("largest exposed share first")]
     apart: Annotated[list[ShareDocument], about("what ncu cannot help with")]
 
@@ -249,6 +253,8 @@ class JoinedShareDocument(ShareDocument):
     launches: Annotated[tuple[int, ...], about("positions in this document")]
     saved_at_most: Annotated[Bounds, about("of the step's time: by exposed_share, wall_share")]
     step_speedup_at_most: Annotated[Bounds, about("how many times faster the step gets")]
+    executed_of_useful: Annotated[Number, about("operations counted over those asked for")]
+    moved_of_compulsory: Annotated[Number, about("DRAM bytes over arguments and results once")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,6 +283,8 @@ def joined_document(joined: Joined) -> JoinedDocument:
                 launches=kernel.group.launches,
                 saved_at_most=kernel.saved_at_most,
                 step_speedup_at_most=kernel.step_speedup_at_most,
+                executed_of_useful=kernel.executed_of_useful,
+                moved_of_compulsory=kernel.moved_of_compulsory,
             )
             for kernel in joined.kernels
         ],

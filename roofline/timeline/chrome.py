@@ -11,7 +11,7 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,6 +39,8 @@ from roofline.timeline.events import (
     no_such_step,
 )
 from roofline.timeline.idle import known_classes
+from roofline.timeline.operations import FORMULAS, operation
+from roofline.timeline.sources import From, Scope, with_sources
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
@@ -52,6 +54,25 @@ _WORK = {
 _CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
 _OPERATORS = ("cpu_op", "Operator")
 _RANGES = ("user_annotation", *_OPERATORS)
+_SCOPES: Mapping[str, From] = {
+    "cpu_op": "op",
+    "Operator": "op",
+    "python_function": "module",
+    "user_annotation": "nvtx",
+}
+# Operators that launch nothing: most of a trace.
+_SHAPING = frozenset(
+    f"aten::{name}"
+    for name in "empty empty_like empty_strided as_strided view _unsafe_view reshape t transpose "
+    "permute slice select narrow expand squeeze unsqueeze detach alias result_type resize_".split()
+)
+# Modules; those of PyTorch without parts are left out: the one around them tells more.
+_MODULE = "nn.Module: "
+_IS_MODULE = re.compile(
+    rf"{_MODULE}(?!(?:Linear|\w*Conv\w*\dd|\w*Norm(?:\dd)?|Embedding(?:Bag)?|Dropout\w*|ReLU6?"
+    r"|[GS]i?ELU|SiLU|Tanh|Sigmoid|Softmax|Identity|Flatten|\w*Pool\dd)_\d+$)"
+)
+_NUMBER = re.compile(r"_\d+$")  # of an instance, as PyTorch's profiler counts modules
 _HIP = re.compile(r"hip[A-Z]")
 _GPU = re.compile(r"/device:GPU:(\d+)")
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
@@ -222,6 +243,9 @@ class _Collected:
     ranges: list[tuple[str, Event]] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
     collectives: list[Event] = field(default_factory=list)
+    is_module: _Matches = field(default_factory=lambda: _Matches(_IS_MODULE))
+    scopes: _Growing = field(default_factory=lambda: _Growing(2))
+    scope_names: Interner = field(default_factory=Interner)
 
     def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
@@ -249,7 +273,27 @@ class _Collected:
             if category == _PYTHON:  # names of the user's own files, and every call of them
                 events = [e for e in events if self.is_framework[e.name]]
             self._calls(events, [UNKNOWN] * len(events))
+        self._scopes(found)
         self._uncategorised(found.get("", ()))
+
+    def _scopes(self, found: Mapping[str, Sequence[Event]]) -> None:
+        """Operators (with their shapes where those tell the work), modules, ranges of the user."""
+        names, threads = self.scope_names, self.threads
+        for category, by in _SCOPES.items() if self.operators else ():
+            events = found.get(category, ())
+            if by == "op":
+                events = [e for e in events if e.name not in _SHAPING]
+            elif by == "module":
+                events = [e for e in events if self.is_module[e.name]]
+            else:
+                events = [e for e in events if not self.is_step[e.name]]
+            which = [
+                names[by, e.name, bytes(a.shapes), bytes(a.types), bytes(a.values)]
+                if e.name in FORMULAS and (a := e.args).shapes
+                else names[by, e.name]
+                for e in events
+            ]
+            self.scopes.extend(events, [threads[e.pid, e.tid] for e in events], which)
 
     def _gpu(self, events: Sequence[Event], work: Work) -> None:
         if work is Work.KERNEL:
@@ -342,6 +386,13 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         _integer(e.pid if e.args.device is None else e.args.device) for e in found.collectives
     ]
     own_rank = scan.metadata.get("distributedInfo")
+    scopes = Calls.of(*found.scopes.arrays())
+    if len(scopes.start):
+        kinds = [_scope(*key) for key in found.scope_names]
+        source, sources = with_sources(events, scopes, kinds)
+        events = replace(events, source=source)
+    else:
+        sources = ()
     damage = [Note(code="truncated")] if scan.truncated else []
     if scan.dropped:
         damage.append(Note(code="damaged", facts={"events": scan.dropped}))
@@ -368,6 +419,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         devices=_devices(scan.metadata),
         origin=origin,
         truncated=scan.truncated,
+        sources=sources,
         rank=own_rank.get("rank") if isinstance(own_rank, dict) else None,
         messages={
             (where, at): _message(e.args)
@@ -389,6 +441,13 @@ def _message(args: Args) -> Message:
         size=None if width is None or elements < 0 else float(elements * width),
         members=members if members > 0 else None,
     )
+
+
+def _scope(by: From, name: Any, *arguments: bytes) -> Scope:
+    text = printable(str(name))
+    if by == "module":
+        text = _NUMBER.sub("", text.removeprefix(_MODULE))
+    return Scope(by=by, name=text, operation=operation(text, *arguments) if arguments else None)
 
 
 def _dim3(value: Sequence[int] | None) -> Dim3 | None:

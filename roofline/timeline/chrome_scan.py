@@ -30,6 +30,8 @@ _STRAY_BACKSLASH = re.compile(rb'\\(?!["\\/bfnrtu])')
 Sizes = tuple[int, ...]
 Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
 NO_TIME = float("nan")
+_NOTHING = msgspec.Raw(b"")
+_AS_TEXT = ("Input Dims", "Input type", "Concrete Inputs")  # parsed where they are needed
 
 
 class Args(msgspec.Struct, frozen=True, gc=False):
@@ -46,6 +48,9 @@ class Args(msgspec.Struct, frozen=True, gc=False):
     received: Scalar = msgspec.field(default=None, name="Out msg nelems")
     sequence: Scalar = msgspec.field(default=None, name="Seq")
     dtype: Scalar = None
+    shapes: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input Dims")
+    types: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input type")
+    values: msgspec.Raw = msgspec.field(default=_NOTHING, name="Concrete Inputs")
     kind: Scalar = None
     name: Scalar = None
     kernel_details: Scalar = None
@@ -112,6 +117,8 @@ def _event(raw: dict[str, Any]) -> Event:
 
 
 def _argument(key: str, value: Any) -> Any:
+    if key in _AS_TEXT:
+        return msgspec.Raw(json.dumps(value).encode())
     if key not in ("grid", "block"):
         return _scalar(value)
     whole = isinstance(value, list) and all(isinstance(v, int) for v in value)

@@ -15,12 +15,14 @@ from roofline.errors import UsageError
 from roofline.kernel_names import base_name, printable
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.model import Format
+from roofline.timeline.operations import Operation
 
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
+_ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
 
 # What cannot be private in a name: CUDA calls, operators of libraries, and what frameworks write
@@ -97,9 +99,12 @@ class Columns:
     def of(cls, *columns: Integers, order: Integers | None = None) -> Self:
         """Columns in the order of the class, put in order of start, or an ``order`` known already.
 
-        No columns are empty ones, for what a recording does not have.
+        No columns are empty ones, for what a recording does not have; the last may be left out
+        and are 0.
         """
-        columns = columns or (np.empty(0, np.int64),) * len(cls.__slots__)
+        columns = columns or (np.empty(0, np.int64),)
+        lacking = len(cls.__slots__) - len(columns)
+        columns += (np.zeros(len(columns[0]), np.int64),) * lacking
         if order is None and (columns[0][1:] < columns[0][:-1]).any():
             order = np.argsort(columns[0], kind="stable")
         if order is not None:
@@ -113,7 +118,8 @@ class Events(Columns):
 
     ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
     for it, ``launched`` when that call returned, ``thread`` the index of the thread that did,
-    ``process`` that thread's process: -1 where not known.
+    ``process`` that thread's process: -1 where not known. ``source`` is an index into
+    ``Timeline.sources``, 0 where there are none.
     """
 
     start: Integers
@@ -124,6 +130,7 @@ class Events(Columns):
     launched: Integers
     thread: Integers
     process: Integers
+    source: Integers
 
     def __len__(self) -> int:
         return len(self.start)
@@ -206,6 +213,20 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchSource:
+    """What launched something: the innermost operator, module and range of the user.
+
+    ``operation`` is the work of the call, of which one kernel ``counts`` and the others do not.
+    """
+
+    op: str | None = None
+    module: str | None = None
+    nvtx: str | None = None
+    operation: Operation | None = None
+    counts: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """One recording. ``totals`` is set instead of ``events`` where there is only a summary.
 
@@ -228,6 +249,7 @@ class Timeline:
     from_start: bool = False
     truncated: bool = False
     totals: tuple[Total, ...] = ()
+    sources: tuple[LaunchSource, ...] = ()
     rank: int | None = None
     messages: dict[tuple[int, int], Message] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
@@ -244,6 +266,21 @@ class Interner(dict[Any, int]):
     def __missing__(self, key: Any) -> int:
         self[key] = number = len(self)
         return number
+
+
+def distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
+    """The different rows, and for each row the place of its like among them.
+
+    Rows are told apart by a mix of their columns, and it is checked that no two share one.
+    """
+    code = columns[0].copy()
+    for column in columns[1:]:
+        code = code * _ODD + column  # wraps around
+    _, first, index = np.unique(code, return_index=True, return_inverse=True)
+    if not all((c[first][index] == c).all() for c in columns):
+        rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+        return [tuple(row) for row in rows.tolist()], index.reshape(-1)
+    return [tuple(int(c[i]) for c in columns) for i in first], index
 
 
 def harmless(name: str) -> str:

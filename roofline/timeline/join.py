@@ -34,6 +34,30 @@ class JoinedKernel:
         low, high = self.saved_at_most
         return speedup_bound(low), speedup_bound(high)
 
+    @property
+    def executed_of_useful(self) -> float | None:
+        """Operations counted over those of the mathematics: padding, masks, things done twice.
+
+        ``None`` where either is not known, or launches of one shape ask for different work.
+        """
+        work = self.share.useful
+        asked = None if work is None else work.flop
+        return self._of(self.group.result.measurement.total_operations, asked)
+
+    @property
+    def moved_of_compulsory(self) -> float | None:
+        """DRAM bytes over arguments and results once; below 1 what L2 still held."""
+        work = self.share.useful
+        asked = None if work is None else work.compulsory_bytes
+        return self._of(self.group.result.measurement.dram_bytes, asked)
+
+    def _of(self, measured: float | None, asked: float | None) -> float | None:
+        """Of one launch each."""
+        work = self.share.useful
+        if measured is None or work is None or not work.alike or not asked:
+            return None
+        return (measured / len(self.group.launches)) / (asked / work.calls)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:

@@ -18,6 +18,7 @@ Bounds = tuple[float | None, float | None]
 Keep = Literal["inner", "all"] | tuple[int, int]
 Format = Literal["nsys-sqlite", "nsys-summary", "nsys-gpu-trace", "kineto", "jax"]
 Steps = Literal["ranges", "window", "recording", "summary"]  # what figures cover; summary: sums
+By = Literal["config", "name", "op", "module", "nvtx"]  # how kernels are told apart
 LeftOut = Literal["first", "last", "not_asked"]  # why a step does not count
 
 
@@ -54,8 +55,9 @@ class Criteria:
     ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all
     but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
     a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
-    expression for kernels that wait for other ranks, beside those known by name. ``warmup_steps``
-    are skipped where it is not known which launch of the process the timeline saw. ``step_at`` is
+    expression for kernels that wait for other ranks, beside those known by name. ``by`` "op",
+    "module" and "nvtx" tell apart what launched them, not the kernels. ``warmup_steps`` are
+    skipped where it is not known which launch of the process the timeline saw. ``step_at`` is
     the percentile of the step that is judged. ``own_names`` lets names that may be private into
     the answer: for a terminal alone.
 
@@ -70,7 +72,7 @@ class Criteria:
     keep: Keep = "inner"
     start: int | None = None
     end: int | None = None
-    by_name: bool = False
+    by: By = "config"
     communication: str | None = None
     warmup_steps: int = 2
     step_at: float = 50.0
@@ -92,13 +94,43 @@ def speedup_bound(share: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Useful:
+    """What the mathematics of operators asks for, by their shapes, and the kernels they launched.
+
+    ``precision`` is the peak that ``peak_flop_per_s`` is the datasheet's of, ``None`` where the
+    GPU is not known. ``compulsory_bytes`` are arguments and results once. ``time_s`` sums kernels.
+    ``alike``: all ``calls`` ask for the same.
+    """
+
+    kind: str
+    precision: str
+    flop: float
+    compulsory_bytes: float
+    time_s: float
+    calls: int
+    alike: bool
+    peak_flop_per_s: float | None = None
+
+    @property
+    def flop_per_s(self) -> float:
+        """Useful operations over the time of the kernels."""
+        return self.flop / self.time_s
+
+    @property
+    def peak_share(self) -> float | None:
+        """Of the datasheet's dense peak; may exceed 1."""
+        return self.peak_flop_per_s and self.flop_per_s / self.peak_flop_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KernelShare:
     """One kernel (name, grid, block) on one device, summed over the steps that count.
 
     ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
     ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
     overlaps other work. ``kernel_share`` is of the sum of all kernels' times. ``sm_coverage`` is
-    the part of the SMs that can have a block: min(1, blocks / SMs).
+    the part of the SMs that can have a block: min(1, blocks / SMs). ``source`` is the operator
+    that launched it most often, ``useful`` the work of operators where all are known.
     """
 
     name: str
@@ -116,6 +148,8 @@ class KernelShare:
     wall_share: float | None = None
     apart: Apart | None = None
     chosen: bool = False
+    source: str | None = None
+    useful: Useful | None = None
 
     @property
     def speedup_at_most(self) -> Bounds:
@@ -283,6 +317,7 @@ class TimelineDevice:
     gap_bands: tuple[GapBand, ...] = ()
     sm_coverage: float | None = None
     small_grid_share: float | None = None
+    useful: tuple[Useful, ...] = ()
 
     @property
     def counted(self) -> int:

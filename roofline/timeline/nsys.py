@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,16 @@ from roofline.timeline.events import (
     Events,
     Identity,
     Integers,
+    Interner,
+    LaunchSource,
     Range,
     Timeline,
     Work,
+    distinct,
     identity,
     no_such_step,
 )
+from roofline.timeline.sources import Scope, with_sources
 
 TIMEOUT_S = 1800.0
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -53,13 +57,13 @@ _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMem
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 _IS_RANGE = f"eventType IN ({_PUSH_POP}, {_START_END})"
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
+_OPERATOR = re.compile(r"([A-Za-z_]\w*::\w+)(?=$|, )")
 _VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds){1,4}$")
 _FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
 _NEGLIGIBLE_SHARE = 0.01
 _ROWS = 1 << 17
 _THREADS = 2
 _IDS = 500  # SQLite takes at least 999 parameters
-_ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 
 # Several small columns in one integer, because each column read takes its time. Grid x takes 31
 # bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
@@ -144,7 +148,14 @@ class _Export:
         identities, events, untimed = self._events(calls, keys)
         texts = self._strings(np.unique(calls.name).tolist())
         names = {i: printable(_VERSION.sub("", name or "")) for i, name in texts.items()}
-        calls = calls.and_ranges(self._named({(r.start, r.end) for r in ranges}), names)
+        named = list(self._named({(r.start, r.end) for r in ranges}))
+        calls = calls.and_ranges((r for r in named if r[1] - r[0] >= LONG_NS), names)
+        sources: tuple[LaunchSource, ...] = ()
+        if named:
+            scopes = Interner()
+            rows = np.array([(*r[:3], scopes[r[3]]) for r in named], dtype=np.int64)
+            source, sources = with_sources(events, Calls.of(*rows.T), [*map(_scope, scopes)])
+            events = replace(events, source=source)
         said = self._ask("DIAGNOSTIC_EVENT", "1", "WHERE text LIKE 'Not all CUDA events%' LIMIT 1")
         lost = [Note(code="events_lost") for _ in said]
         return Timeline(
@@ -155,6 +166,7 @@ class _Export:
             calls=calls,
             call_names=names,
             ranges=ranges,
+            sources=sources,
             devices=self._devices(),
             from_start=self._from_start(keys),
             notes=(
@@ -263,7 +275,7 @@ class _Export:
         has_mangled = self._has_column(KERNELS, "mangledName")
         names = f"(demangledName << 32) | {'mangledName' if has_mangled else 'demangledName'}"
         *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
-        keys, index = _distinct(name, grid, block)
+        keys, index = distinct(name, grid, block)
         texts = self._strings({i for names, *_ in keys for i in (names >> 32, names & 0xFFFFFFFF)})
         kernels = [
             identity(
@@ -278,7 +290,7 @@ class _Export:
         yield kernels, [*columns, index]
         if self._has_rows(COPIES):
             *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
-            keys, index = _distinct(kind)
+            keys, index = distinct(kind)
             names_of = (f"memcpy {_COPY_KINDS.get(k[0], 'other')}" for k in keys)
             yield [identity(Work.COPY, n) for n in names_of], [*columns, index]
         if self._has_rows(SETS):
@@ -311,10 +323,10 @@ class _Export:
                 )
 
     def _named(self, steps: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
-        """Start, end, thread and name of long ranges that are no steps: what fills gaps."""
+        """Start, end, thread and name of ranges that are no steps."""
         what = f"start, end, globalTid, {self._text} AS name"
-        more = f"WHERE {_IS_RANGE} AND end - start >= ? AND name IS NOT NULL"
-        for start, end, thread, name in self._ask(RANGES, what, more, (LONG_NS,)):
+        more = f"WHERE {_IS_RANGE} AND end >= start AND name IS NOT NULL"
+        for start, end, thread, name in self._ask(RANGES, what, more):
             if (start, end) not in steps:
                 yield start, end, thread or 0, printable(name)
 
@@ -414,6 +426,12 @@ def _name_for_ncu(match: re.Match[str], domain: str | None) -> str | None:
     return name if domain is None else f"{domain}@{name}"
 
 
+def _scope(name: str) -> Scope:
+    """An operator where it is called as PyTorch's emit_nvtx does: "aten::mm, seq = 7"."""
+    operator = _OPERATOR.match(name)
+    return Scope(by="op", name=operator[1]) if operator else Scope(by="nvtx", name=name)
+
+
 def _integers(text: str, number: int) -> Integers:
     """The numbers of a list, refused where they are not what the schema has."""
     try:
@@ -423,18 +441,3 @@ def _integers(text: str, number: int) -> Integers:
     if len(values) != number:
         raise sqlite3.DatabaseError("a column that should hold integers holds something else")
     return values
-
-
-def _distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
-    """The different rows, and for each row the place of its like among them.
-
-    Rows are told apart by a mix of their columns, and it is checked that no two share one.
-    """
-    code = columns[0].copy()
-    for column in columns[1:]:
-        code = code * _ODD + column  # wraps around
-    _, first, index = np.unique(code, return_index=True, return_inverse=True)
-    if not all((c[first][index] == c).all() for c in columns):
-        rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-        return [tuple(row) for row in rows.tolist()], index.reshape(-1)
-    return [tuple(int(c[i]) for c in columns) for i in first], index

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,9 @@ from roofline.errors import InputError
 from roofline.kernel_names import is_collective, qualified_name
 from roofline.model import Device, Note
 from roofline.patterns import compiled
+from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
-from roofline.timeline.events import Identity, Integers, Timeline, Work
+from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless
 from roofline.timeline.idle import IdleClasses, known_classes
 from roofline.timeline.model import (
     Apart,
@@ -26,17 +30,20 @@ from roofline.timeline.model import (
     Selection,
     Steps,
     TimelineDevice,
+    Useful,
 )
-from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.pace import first_of, idle_time, judged_step
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.requests import profile_requests
+from roofline.timeline.sources import relabelled, useful
 
 _APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
 DEFAULT = Criteria()
+_Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
 
 
 def select(
@@ -92,8 +99,11 @@ def _select(
     added = None
     if criteria.communication is not None:
         added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
-    kind = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
-    groups = Groups.make(timeline.identities, kind, by_name=criteria.by_name)
+    kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
+    launched = criteria.by if criteria.by in ("op", "module", "nvtx") else None
+    if launched is not None:
+        timeline, kind = relabelled(timeline, kind, launched, own_names=criteria.own_names)
+    groups = Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
     parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
         devices = {d.index: d for d in _sums(timeline, groups, criteria)}
@@ -108,6 +118,7 @@ def _select(
     elif part is not None and part.ranged:
         steps = "ranges"
     notes = () if part is None else _notes(part, devices, criteria)
+    chosen = devices[index].chosen if launched is None else ()  # ncu finds kernels, not operators
     selection = Selection(
         file=timeline.file,
         format=timeline.format,
@@ -115,7 +126,7 @@ def _select(
         devices=tuple(devices.values()),
         device=index,
         truncated=timeline.truncated,
-        requests=profile_requests(part, devices[index].chosen, criteria.warmup_steps),
+        requests=profile_requests(part, chosen, criteria.warmup_steps),
         notes=(*timeline.notes, *notes),
     )
     return selection, [track(part, groups.kind, source) for part in parts.values()]
@@ -169,7 +180,10 @@ def _measured(
     judged, host_wait_s = steps[at], part.host_wait_s()
     host_paced = idle.host_paced(at, judged, host_wait_s)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
-    kernels, apart = _shares(part.index, groups, criteria, instances, found.total, part=part)
+    work, by_group = _work(part, groups)
+    kernels, apart = _shares(
+        part.index, groups, criteria, instances, found.total, part=part, launched=by_group
+    )
     span_s, span_idle_s = part.span_s()
     return TimelineDevice(
         index=part.index,
@@ -190,6 +204,7 @@ def _measured(
         launch_bound=idle.launch_bound(at, judged),
         idle=idle.causes(at, judged.wall_s),
         gap_bands=idle.bands(),
+        useful=work,
         **_coverage(kernels, apart),
     )
 
@@ -211,6 +226,36 @@ def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, float]:
     }
 
 
+def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[int, _Launched]]:
+    """Useful work by kind, and of each group the operator that launched it most and its work."""
+    sources, events = part.timeline.sources, part.events
+    own = np.flatnonzero(part.counted & (groups.kind[part.group] == COMPUTE))
+    if not sources or not len(own):
+        return (), {}
+    own = own[np.argsort(part.group[own], kind="stable")]
+    source, lasted, group = events.source[own], (events.end - events.start)[own], part.group[own]
+    told = np.array([s.op is not None for s in sources])
+    known = np.array([s.operation is not None for s in sources])
+    peaks: Mapping[str, float] = {}
+    device = part.timeline.devices.get(part.index)
+    if known[source].any() and device is not None:
+        spec = load().find(device).spec
+        peaks = {} if spec is None else spec.peaks().operations_per_s
+    edges = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
+    by_group = {}
+    for first, last in pairwise([*edges, len(own)]):
+        which, times = source[first:last], lasted[first:last]
+        which, times = which[told[which]], times[told[which]]
+        if len(which):
+            op, _ = Counter(sources[i].op or "" for i in which.tolist()).most_common(1)[0]
+            work = [*useful(which, times, sources, peaks)] if known[which].all() else []
+            by_group[int(group[first])] = (
+                harmless(op) or None,
+                work[0] if len(work) == 1 else None,
+            )
+    return tuple(useful(source, lasted, sources, peaks)), by_group
+
+
 def _shares(
     device: int,
     groups: Groups,
@@ -219,6 +264,7 @@ def _shares(
     total: NDArray[Any],
     *,
     part: DeviceEvents | None = None,
+    launched: Mapping[int, _Launched] = MappingProxyType({}),
 ) -> tuple[tuple[KernelShare, ...], tuple[KernelShare, ...]]:
     """Kernels, and what ncu cannot help with: the largest exposed share first, the best chosen.
 
@@ -239,6 +285,7 @@ def _shares(
         if part is not None:
             found = part.occupancy
             exposed, wall = (c[g].item() / found.wall_ns for c in (found.sole, found.union))
+        source, work = launched.get(g, (None, None))
         shares.append(
             KernelShare(
                 name=identity.name,
@@ -255,6 +302,8 @@ def _shares(
                 exposed_share=exposed,
                 wall_share=wall,
                 apart=apart,
+                source=source,
+                useful=work,
             )
         )
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))

@@ -11,7 +11,14 @@ from roofline.model import Device
 from roofline.render import joined as render_joined
 from roofline.render.selection_json import joined_document
 from roofline.timeline.join import join
-from roofline.timeline.model import Apart, KernelShare, Selection, TimelineDevice, Use
+from roofline.timeline.model import (
+    Apart,
+    KernelShare,
+    Selection,
+    TimelineDevice,
+    Use,
+    Useful,
+)
 from tests.makers import analysis, measurement, result, verdict
 
 
@@ -173,3 +180,27 @@ def test_the_document_is_complete():
 def test_nothing_in_common():
     text = render_joined.render(join(analysis(profiled("a")), selection(share("b", 0.4))))
     assert "No profiled kernel is in the timeline." in text
+
+
+def asked(flop: float, moved: float, *, alike: bool = True) -> Useful:
+    """Three calls of a matrix product that together ask for so much."""
+    how: dict[str, Any] = {"kind": "matmul", "precision": "tensor_bf16", "time_s": 1e-3}
+    return Useful(flop=flop, compulsory_bytes=moved, calls=3, alike=alike, **how)
+
+
+def test_counters_are_held_against_what_the_shapes_ask_for():
+    # 1.5e9 operations where 1e9 are asked for, 8 MB where 2 MB would do.
+    counted = profiled("k", operations={"tensor_bf16": 1.5e9}, dram_bytes=8e6)
+    joined = join(analysis(counted), selection(share("k", 0.4, useful=asked(3e9, 6e6))))
+    (kernel,) = joined.kernels
+    assert kernel.executed_of_useful == pytest.approx(1.5)
+    assert kernel.moved_of_compulsory == pytest.approx(4)
+    said = "k executes 1.5 times the operations asked for and moves 4 times the compulsory bytes"
+    assert said in render_joined.render(joined)
+    assert joined_document(joined).kernels[0].moved_of_compulsory == pytest.approx(4)
+
+
+def test_launches_that_ask_for_different_work_have_no_ratio():
+    work = asked(3e9, 6e6, alike=False)
+    (kernel,) = join(analysis(profiled("k")), selection(share("k", 0.4, useful=work))).kernels
+    assert kernel.executed_of_useful is None

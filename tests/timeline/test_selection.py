@@ -164,7 +164,7 @@ def test_other_grids_are_said_and_are_steady(tmp_path: Path):
     assert selection.selected.steady is True
     assert "shapes_vary" in [n.code for n in selection.notes]
     assert len(selection.kernels) == 2
-    (merged,) = chosen(tmp_path, *events, by_name=True).kernels
+    (merged,) = chosen(tmp_path, *events, by="name").kernels
     assert (merged.instances, merged.grid) == (2, None)
 
 

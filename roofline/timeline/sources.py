@@ -1,0 +1,171 @@
+"""Which operator, module and range of the program launched what ran, and what it had to compute."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from roofline.timeline.events import (
+    UNKNOWN,
+    Calls,
+    Events,
+    Identity,
+    Integers,
+    Interner,
+    LaunchSource,
+    Timeline,
+    Work,
+    distinct,
+    harmless,
+)
+from roofline.timeline.model import Useful
+from roofline.timeline.occupancy import COMMUNICATION, COPY, Kinds
+from roofline.timeline.operations import TYPES, Operation
+
+From = Literal["op", "module", "nvtx"]
+NOT_KNOWN = "(not known)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A named stretch of a thread: an operator, a module's forward, or a range of the user."""
+
+    by: From
+    name: str
+    operation: Operation | None = None
+
+
+def with_sources(
+    events: Events, scopes: Calls, kinds: Sequence[Scope]
+) -> tuple[Integers, tuple[LaunchSource, ...]]:
+    """The source of each event, as an index into what is also returned.
+
+    ``scopes.name`` is an index into ``kinds``. Of each kind of scope the innermost counts. The work
+    of a call counts once, for the longest kernel that it launched.
+    """
+    which = np.array([("op", "module", "nvtx").index(k.by) for k in kinds], dtype=np.int64)
+    works = np.array([k.operation is not None for k in kinds], dtype=np.bool_)
+    found = []
+    for mask in (*(which[scopes.name] == i for i in range(3)), works[scopes.name]):
+        own = np.flatnonzero(mask)
+        if len(own):
+            place = _innermost(scopes.start[own], scopes.end[own], scopes.thread[own], events)
+            found.append(np.where(place >= 0, own[place], UNKNOWN))
+        else:
+            found.append(np.broadcast_to(np.int64(UNKNOWN), len(events)))
+    call = found[3]
+    lasted = events.end - events.start
+    order = np.lexsort((-lasted, call))
+    first = np.diff(call[order], prepend=UNKNOWN - 1) != 0
+    counts = np.zeros(len(events), dtype=np.int64)
+    counts[order[first]] = 1
+    columns = [np.where(f >= 0, scopes.name[f], UNKNOWN) if f.flags.owndata else f for f in found]
+    rows, index = distinct(*columns, counts)
+
+    def name(number: int) -> str | None:
+        return None if number == UNKNOWN else kinds[number].name
+
+    return index, tuple(
+        LaunchSource(
+            op=name(op),
+            module=name(module),
+            nvtx=name(nvtx),
+            operation=None if work == UNKNOWN else kinds[work].operation,
+            counts=bool(counted),
+        )
+        for op, module, nvtx, work, counted in rows
+    )
+
+
+def _innermost(start: Integers, end: Integers, thread: Integers, events: Events) -> Integers:
+    """For each event the place of the innermost interval of its thread around its launch; or -1.
+
+    Intervals of a thread nest, so of each depth the last one begun before the launch is the only
+    one that can hold it.
+    """
+    found = np.full(len(events), UNKNOWN, dtype=np.int64)
+    for who in np.unique(events.thread[events.launch >= 0]).tolist():
+        mine = np.flatnonzero((events.thread == who) & (events.launch >= 0))
+        own = np.flatnonzero(thread == who)
+        own = own[np.lexsort((-end[own], start[own]))]
+        begun, done, launch = start[own], end[own], events.launch[mine]
+        depth = np.arange(len(own)) - np.searchsorted(np.sort(done), begun, side="right")
+        for level in np.unique(depth).tolist():
+            at = np.flatnonzero(depth == level)
+            last = at[np.maximum(np.searchsorted(begun[at], launch, side="right") - 1, 0)]
+            inside = (begun[last] <= launch) & (launch < done[last])
+            found[mine[inside]] = own[last[inside]]
+    return found
+
+
+def relabelled(
+    timeline: Timeline, kind: Kinds, by: From, *, own_names: bool
+) -> tuple[Timeline, Kinds]:
+    """The same events, told apart by what launched them, and the kind of each new identity.
+
+    ``kind`` is that of each identity; what communicates or copies stays apart from compute kernels.
+    Names that may be private are numbered, unless ``own_names``.
+    """
+    sources = timeline.sources or (LaunchSource(),)
+    own, names = Interner(), [getattr(s, by) or NOT_KNOWN for s in sources]
+    if not own_names:
+        names = [n if n == NOT_KNOWN else harmless(n) or f"(own name {own[n] + 1})" for n in names]
+    texts = list(dict.fromkeys(names))
+    text = np.array([texts.index(name) for name in names], dtype=np.int64)
+    events = timeline.events
+    rows, index = distinct(kind[events.identity].astype(np.int64), text[events.source])
+    identities = tuple(
+        Identity(
+            work=Work.COPY if k == COPY else Work.KERNEL,
+            name=texts[t],
+            base_name=texts[t],
+            collective=k == COMMUNICATION,
+        )
+        for k, t in rows
+    )
+    made = replace(timeline, identities=identities, events=replace(events, identity=index))
+    return made, np.array([k for k, _ in rows], dtype=np.int8)
+
+
+def useful(
+    source: Integers, lasted: Integers, sources: Sequence[LaunchSource], peaks: Mapping[str, float]
+) -> Iterator[Useful]:
+    """The work of kernels by kind of operation and type of data, most time first.
+
+    ``source`` and ``lasted`` (ns) are of kernels, ``peaks`` of the GPU in operations a second.
+    """
+    parts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place in np.unique(source).tolist():
+        if found := sources[place].operation:
+            parts[found.kind, found.dtype].append(place)
+    made = []
+    for (kind, dtype), places in parts.items():
+        own = np.isin(source, places)
+        number = np.bincount(source[own], minlength=len(sources))
+        calls = [
+            (int(number[i]), o)
+            for i in places
+            if (o := sources[i].operation) and sources[i].counts and number[i]
+        ]
+        if not calls:
+            continue
+        flop, time_s = sum(n * o.flop for n, o in calls), int(lasted[own].sum()) / 1e9
+        known = [p for p in TYPES[dtype][1] if p in peaks]
+        fits = [p for p in known if peaks[p] * time_s >= flop] or known[-1:]
+        made.append(
+            Useful(
+                kind=kind,
+                precision=(fits or TYPES[dtype][1])[0],
+                flop=flop,
+                compulsory_bytes=sum(n * o.compulsory_bytes for n, o in calls),
+                time_s=time_s,
+                calls=sum(n for n, _ in calls),
+                alike=len({o for _, o in calls}) == 1,
+                peak_flop_per_s=peaks[fits[0]] if fits else None,
+            )
+        )
+    yield from sorted(made, key=lambda u: -u.time_s)
