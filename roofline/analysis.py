@@ -17,6 +17,7 @@ from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.fold import fold, key_of, quantities_of, shares
 from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
+from roofline.playbook import plays
 from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, read_all
 from roofline.reports.decode import launches
 from roofline.reports.find import label_of, report_or_raise
@@ -73,11 +74,12 @@ def analyze(
         on_progress: called with (bytes read, bytes in all) as reading goes on.
 
     Raises:
-        InputError: a file cannot be read, or no file held a kernel.
+        InputError: a file cannot be read, no file held a kernel, or advice of the user's is wrong.
         UsageError: ``jobs`` is not from 1 to 1024.
 
     """
     judge = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
+    plays()  # the user's own entries are refused before anything is read
     # Closed, it ends the processes that still read for it, whatever has come between.
     events = read_all(
         *paths,

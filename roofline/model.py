@@ -232,6 +232,8 @@ class Measurement:
     ] = None
     sm_active_percent: Annotated[Mean, Quantity("SMs active", "%", "sm_active")] = None
     stalls: Annotated[tuple[Stall, ...], Fold.OWN] = ()
+    counts: Annotated[Mapping[str, float], Fold.SUM] = field(default_factory=dict)
+    ratios: Annotated[Mapping[str, float], Fold.OVER_TIME] = field(default_factory=dict)
     passes: Annotated[Same, Quantity("passes", "passes", "passes")] = None
     nvtx: Annotated[tuple[str, ...], Fold.SAME] = ()
     process: Annotated[int | None, Fold.SAME] = None
@@ -335,6 +337,20 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why a unit is busy or a kernel waits: an entry "cause.CODE" of the knowledge base.
+
+    A code of "stall_" and a reason is one of its "stall" entries. ``promise`` is the entry's kind;
+    ``gain`` is how many times faster the kernel gets at most without it, at least 1, ``None`` where
+    nothing predicts that.
+    """
+
+    code: str
+    promise: str = "plain"
+    gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What limits a kernel, how sure that is, and what relieving it could buy at most.
 
@@ -342,12 +358,19 @@ class Verdict:
 
     ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
     busiest unit whatever the bound. ``floor_s`` is the duration at the nearest ceiling,
-    ``next_floor_s`` what the unit that limits next would leave. All times are under the profiler.
+    ``next_floor_s`` what the unit that limits next would leave. ``causes`` are those that the
+    evidence proves and that matter, what gives most first; ``cause`` is the first one's code.
+    ``waste_floor_s`` is what is left without the work that can go (``None`` where none is named),
+    ``waste_limiter`` the unit that limits then. ``gain`` is the bound by which kernels are ranked,
+    ten times at most, ``gain_by`` what it rests on: "waste", "work" inside of the busiest unit,
+    "occupancy", "idle" or "headroom" of that unit; ``None`` where nothing predicts it.
+    ``evidence`` is what conditions of the knowledge base read, of the mean launch. All times are
+    under the profiler.
     ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
     operations per byte for ``dominant``, the operation key that takes most time at peak.
     ``action`` is whose work helps, ``action_reason`` why it is not the author's: "near_ceiling",
     "library", "initialisation". ``doubts`` are the reasons not to be sure, ``context`` is where the
-    classic roofline would say something else, ``advice`` the entry of ``text/advice.toml``,
+    classic roofline would say something else, ``advice`` the entry of the knowledge base,
     ``rule`` what it was judged by.
     """
 
@@ -357,12 +380,16 @@ class Verdict:
     nearest: str | None = None
     co_limited: bool = False
     cause: str | None = None
-    cause_facts: Mapping[str, Any] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
     confidence: Confidence = Confidence.LOW
     doubts: tuple[Note, ...] = ()
     floor_s: float | None = None
     next_limiter: str | None = None
     next_floor_s: float | None = None
+    waste_floor_s: float | None = None
+    waste_limiter: str | None = None
+    gain: float | None = None
+    gain_by: str | None = None
     dominant: str | None = None
     ridge: float | None = None
     ridge_side: str | None = None
@@ -371,6 +398,7 @@ class Verdict:
     advice: str | None = None
     action: Action = Action.FIX
     action_reason: str = ""
+    evidence: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
     rule: Rule = field(default_factory=Rule)
 

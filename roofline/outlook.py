@@ -12,7 +12,6 @@ from roofline.view import Chosen, gain_s
 
 # Shares of the time: of what is most of it, and under which a kernel or a saving is too small.
 _MOST, _SMALL = 0.5, 0.01
-_NO_BOUND = 33.0  # % of peak of the busiest unit, under which nothing bounds a kernel that waits
 
 
 def outlook(part: Chosen) -> tuple[Note, ...]:
@@ -75,7 +74,7 @@ def _alike(groups: Sequence[Group]) -> dict[str, Any]:
 def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
     """The largest saving that a bound promises, where work can go before all others."""
     open_ = [g for g in groups if g.result.verdict.action is not Action.LEAVE]
-    promised = [(saved, g) for g in open_ if (saved := _saved_s(g))]
+    promised = [(saved, g) for g in open_ if (saved := gain_s(g.result))]
     large = [(saved, g) for saved, g in promised if saved >= _SMALL * total_s]
     if large:
         saved, best = max(large, key=lambda one: one[0])
@@ -86,13 +85,6 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         yield Note(code="no_saving")
     elif any(g.result.verdict.bound is Bound.LATENCY for g in open_):
         yield Note(code="saving_not_known")
-
-
-def _saved_s(group: Group) -> float | None:
-    """What all launches of a kernel could save; ``None`` where nothing predicts it."""
-    v, saved = group.result.verdict, gain_s(group.result)
-    far = v.bound is Bound.LATENCY and (v.limiter_percent or 0.0) < _NO_BOUND
-    return None if v.bound is Bound.UNKNOWN or far else saved
 
 
 def _groups_of(groups: Sequence[Group], reason: str) -> list[Group]:

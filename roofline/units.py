@@ -261,6 +261,11 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
     return tuple(sorted(uses, key=key))
 
 
+def queue_of_fp64(use: UnitUse) -> bool:
+    """Whether it is the way of FP64 operands to the pipe, on GPUs with two FP64 units an SM."""
+    return use.metric.startswith("sm__mio_pq_")
+
+
 def same_pipe(use: UnitUse, other: UnitUse) -> bool:
     """Whether one of the two is a part of the other that makes up all of its activity."""
     for whole, part in ((use, other), (other, use)):

@@ -173,9 +173,14 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
 
 
 def gain_s(result: Result) -> float | None:
-    """What reaching the nearest ceiling would save at most, in seconds under the profiler."""
-    duration, floor = result.measurement.duration_s, result.verdict.floor_s
-    return None if duration is None or floor is None else max(duration - floor, 0.0)
+    """What the verdict's bound would save at most, in seconds under the profiler."""
+    duration, gain = result.measurement.duration_s, result.verdict.gain
+    return None if duration is None or gain is None else duration * (1 - 1 / gain)
+
+
+def _by_gain(result: Result, *_: object) -> tuple[object, ...]:
+    """Work that can go first: of all bounds those held best."""
+    return (result.verdict.gain_by != "waste", *_largest(gain_s(result)))
 
 
 def missing_of(result: Result) -> tuple[Missing, ...]:
@@ -234,7 +239,7 @@ def _largest(value: float | None) -> tuple[bool, float]:
 # order of the analysis.
 SORT_KEYS: dict[str, Callable[[Result, float | None, int], tuple[object, ...]]] = {
     "time": lambda _r, time_s, _n: _largest(time_s),
-    "gain": lambda r, _t, _n: _largest(gain_s(r)),
+    "gain": _by_gain,
     "utilization": lambda r, _t, _n: _largest(r.verdict.limiter_percent),
     "intensity": lambda r, _t, _n: _largest(r.measurement.arithmetic_intensity),
     "count": lambda _r, time_s, count: (*_largest(count), *_largest(time_s)),

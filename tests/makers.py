@@ -89,6 +89,8 @@ def verdict(**values: Any) -> Verdict:
         "floor_s": 0.9e-3,
         "next_limiter": "l2",
         "next_floor_s": 0.4e-3,
+        "gain": 1 / 0.9,
+        "gain_by": "headroom",
         "dominant": "fp32",
         "ridge": 10.0,
         "ridge_side": "memory",

@@ -117,6 +117,8 @@ FIELDS: dict[str, tuple[Any, Any, Any]] = {
         (Stall(reason="barrier", share=1.0),),
         (Stall(reason="barrier", share=0.75), Stall(reason="wait", share=0.25)),
     ),
+    "counts": ({"moves": 3.0, "spills": 1.0}, {"moves": 5.0}, {"moves": 8.0}),
+    "ratios": ({"lanes": 8.0, "other_block": 64.0}, {"lanes": 16.0}, {"lanes": 14.0}),
     "passes": (8.0, 9.0, None),
     "nvtx": (("step",), ("other",), ()),
     "process": (1, 2, None),

@@ -24,9 +24,10 @@ def kernel(
 ) -> Result:
     """One kernel that could be as fast as ``unit`` allows."""
     measured = measurement(name, demangled=name, duration_s=seconds)
-    judged = verdict(
-        nearest=unit, limiter=unit, limiter_percent=percent, floor_s=seconds * percent / 100, **v
-    )
+    bound = v.get("bound", Bound.BANDWIDTH)
+    far = bound is Bound.UNKNOWN or (bound is Bound.LATENCY and percent < 33)
+    given = {"floor_s": seconds * percent / 100, "gain": None if far else 100 / percent}
+    judged = verdict(nearest=unit, limiter=unit, limiter_percent=percent, **given, **v)
     return result(measured, judged)
 
 

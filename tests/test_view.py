@@ -16,9 +16,9 @@ from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdi
 def three():
     """1, 6 and 3 ms: 10, 60 and 30 % of the time profiled."""
     return analysis(
-        result(measurement("axpy", duration_s=1e-3), verdict(floor_s=0.9e-3)),
-        result(measurement("sgemm", duration_s=6e-3), verdict(floor_s=5.95e-3)),
-        result(measurement("gemv", duration_s=3e-3), verdict(floor_s=1.0e-3)),
+        result(measurement("axpy", duration_s=1e-3), verdict(gain=1 / 0.9)),
+        result(measurement("sgemm", duration_s=6e-3), verdict(gain=6 / 5.95)),
+        result(measurement("gemv", duration_s=3e-3), verdict(gain=3.0)),
     )
 
 
@@ -120,7 +120,7 @@ def test_a_device_is_an_index_or_a_part_of_a_name():
 
 
 def test_unknown_values_come_last():
-    unknown = result(measurement("unknown", duration_s=None), verdict(floor_s=None))
+    unknown = result(measurement("unknown", duration_s=None), verdict(gain=None))
     part = analysis(unknown, result(measurement("known")))
 
     assert names(choose(part, Choice(sort="time"))) == ["known", "unknown"]
@@ -148,11 +148,18 @@ def test_what_is_no_choice_is_refused(wrong):
 
 
 def test_bounds():
-    judged = result(measurement(duration_s=1e-3), verdict(floor_s=0.8e-3))
+    judged = result(measurement(duration_s=1e-3), verdict(gain=1.25))
 
     assert gain_s(judged) == pytest.approx(0.2e-3)
-    # Over 100 % of peak: the floor is above the time, and nothing is to be gained.
-    assert gain_s(result(measurement(duration_s=1e-3), verdict(floor_s=1.1e-3))) == 0.0
+    assert gain_s(result(measurement(duration_s=1e-3), verdict(gain=None))) is None
+
+
+def test_what_can_go_ranks_before_headroom():
+    # 10 ms with 1.11x headroom could save 1 ms; waste of 2 ms saves as much and is surer.
+    headroom = result(measurement("headroom", duration_s=10e-3))
+    waste = result(measurement("waste", duration_s=2e-3), verdict(gain=1.5, gain_by="waste"))
+
+    assert names(choose(analysis(headroom, waste), Choice(sort="gain"))) == ["waste", "headroom"]
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

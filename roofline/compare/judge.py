@@ -36,6 +36,7 @@ from roofline.wall_time import ProgramTimes
 _Shares = Mapping[int, tuple[float, float]]
 
 _CLOCK_SAID = 0.03
+_FLOORS = ("floor_s", "next_floor_s", "waste_floor_s")
 # The spread of few runs can be 0 by chance; timings of processes scatter by this at least.
 LEAST_SPREAD = 0.01
 
@@ -154,7 +155,7 @@ def _scaled(main: Result, whole: Measurement, count: int) -> Result:
 
     sums = {n: over(getattr(whole, n)) for n, how in FOLDS[Measurement].items() if how is Fold.SUM}
     share = (main.measurement.duration_s or 1.0) / (whole.duration_s or 1.0) * count
-    floors = {n: over(getattr(main.verdict, n), share) for n in ("floor_s", "next_floor_s")}
+    floors = {n: over(getattr(main.verdict, n), share) for n in _FLOORS}
     measured = replace(whole, **(sums | {"count": 1}))
     return replace(main, measurement=measured, verdict=replace(main.verdict, **floors))
 

@@ -11,6 +11,7 @@ from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
 from roofline.model import Bound, Family, Note
 from roofline.patterns import select
+from roofline.playbook import entry_of, play
 from roofline.units import UNITS, unit_of_precision
 
 # A unit's work within this is unchanged, so that its floor still stands.
@@ -29,6 +30,7 @@ _MEASURES = {
 
 Held = tuple[bool | None, Note]  # None: it cannot be told
 _UNKNOWN = note("limit_unknown")
+PROMISED = 10.0  # no bound above that is a promise
 
 
 # --- the floors of BEFORE -----------------------------------------------------------------------
@@ -65,6 +67,72 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
             claim = note(bound, most=most, unit=unit, then=then)
             reason = note(code, **facts, most=most)
             yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
+    yield from _without_waste(pair, speedup, tolerance, duration_s)
+    yield from _with_more_warps(pair, speedup, tolerance)
+
+
+def _without_waste(
+    pair: KernelPair, speedup: float, tolerance: float, duration_s: float
+) -> Iterator[Prediction]:
+    """The bound of each waste that BEFORE named, judged by the count that had to fall for it."""
+    verdict, after = pair.before.verdict, pair.after.verdict
+    if not verdict.waste_floor_s:
+        return
+    unbounded = duration_s / verdict.waste_floor_s > PROMISED  # "more than 10x" has no upper end
+    most = min(PROMISED, duration_s / verdict.waste_floor_s)
+    for cause in verdict.causes:
+        entry = play(entry_of(cause))
+        if cause.promise != "waste":
+            continue
+        old, new = verdict.evidence.get(entry.count), after.evidence.get(entry.count)
+        facts = {"counted": entry.counted, "before": old, "after": new, "speedup": speedup}
+        judged, code = _not_testable("count_fell_not_neared")
+        if not old or new is None:
+            judged, code = _not_testable("count_not_measured")
+        elif new > old * (1 - UNCHANGED):
+            judged, code = _not_testable("count_did_not_fall")
+        elif speedup > most * tolerance and not unbounded:
+            judged, code = _beyond(pair, verdict.waste_limiter, "count_fell_beyond")
+        elif _neared(speedup, most):
+            judged, code = "confirmed", "count_fell"
+        claim = note("bound_without_waste", most=most, then=verdict.waste_limiter, **facts)
+        reason = note(code, most=most, **facts)
+        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
+
+
+def _with_more_warps(pair: KernelPair, speedup: float, tolerance: float) -> Iterator[Prediction]:
+    """Where BEFORE lacked warps: no more than the warps that came, nor than the busiest unit."""
+    verdict = pair.before.verdict
+    lacking = any(cause.promise == "occupancy" for cause in verdict.causes)
+    old, new = pair.before.measured.occupancy_percent, pair.after.measured.occupancy_percent
+    if not lacking or not old or new is None or new < old * (1 + UNCHANGED):
+        return
+    most = min(new / old, verdict.evidence.get("most", PROMISED), PROMISED)
+    facts = {"speedup": speedup, "most": most, "before": old, "after": new}
+    judged, code = _not_testable("warps_not_neared")
+    if speedup > most * tolerance:
+        judged, code = _beyond(pair, verdict.nearest, "warps_beyond")
+    elif _neared(speedup, most):
+        judged, code = "confirmed", "bound_reached"
+    claim = note("bound_with_more_warps", **facts)
+    yield Prediction(by="floor", claim=claim, judgement=judged, reason=note(code, **facts))
+
+
+def _beyond(pair: KernelPair, limit: str | None, code: str) -> tuple[Judgement, str]:
+    """A bound that was passed is refuted, but where the unit that was to hold got less to do."""
+    work = busy_ratio(pair.before, pair.after, limit)
+    if work is not None and work < 1 - UNCHANGED:
+        return _not_testable(f"{code}_with_less_work")
+    return "refuted", code
+
+
+def _not_testable(code: str) -> tuple[Judgement, str]:
+    return "not_testable", code
+
+
+def _neared(speedup: float, most: float) -> bool:
+    """Whether a gain is near a bound: so much of the time that it leaves to be won."""
+    return most <= 1 or (1 - 1 / speedup) / (1 - 1 / most) >= NEAR
 
 
 def _at_same_work(
@@ -77,9 +145,11 @@ def _at_same_work(
         return "not_testable", "work_changed"
     if exceeded:
         return "refuted", "bound_exceeded_at_same_work"
-    if most <= 1 or (1 - 1 / speedup) / (1 - 1 / most) >= NEAR:
-        return "confirmed", "bound_reached"
-    return "not_testable", "bound_not_neared"
+    return (
+        ("confirmed", "bound_reached")
+        if _neared(speedup, most)
+        else _not_testable("bound_not_neared")
+    )
 
 
 def _relieved(

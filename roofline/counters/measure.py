@@ -7,6 +7,7 @@ from typing import Any
 
 from roofline.counters import recipes
 from roofline.counters.device import device_of
+from roofline.counters.evidence import counts_of, ratios_of
 from roofline.counters.operations import operations_of
 from roofline.counters.peaks import report_peaks
 from roofline.counters.stalls import stalls
@@ -68,7 +69,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     reasons, stall_how = stalls(metrics)
     if stall_how:
         reader.provenance["stalls"] = stall_how
-    units = unit_uses(metrics)
+    units, counts = unit_uses(metrics), counts_of(metrics)
     gaps = {
         "duration": numbers["duration_s"] is None,
         "utilization": not units,
@@ -99,6 +100,8 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         units=units,
         occupancy_limiter=_occupancy_limiter(metrics, numbers),
         stalls=reasons,
+        counts=counts,
+        ratios=ratios_of(metrics, counts, numbers["registers_per_thread"]),
         nvtx=launch.nvtx,
         process=launch.process,
         ncu_version=launch.ncu_version,

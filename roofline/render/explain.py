@@ -40,6 +40,7 @@ def render(
         ("Claim", lines(_headline(v), said.claim(result), said.context(result), leave(result))),
         ("Rule", lines(_rule(v, m))),
         (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
+        ("Causes", _causes(result)),
         ("Numbers", _numbers(m)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(m)),
@@ -119,6 +120,15 @@ def _rule(v: Verdict, m: Measurement) -> str:
         f"{numbers.percent(rival.percent, places=1)}, is {near} {v.rule.balance:g} points of it "
         "(--balance)."
     )
+
+
+def _causes(result: Result) -> Iterator[RenderableType]:
+    """All that is proven, with its counts and what it could give."""
+    for one in result.verdict.causes:
+        given = ""
+        if one.gain and one.promise in ("waste", "occupancy", "idle"):
+            given = f" ({said.up_to(one.gain)})"
+        yield bullet(f"{said.cause_text(result, one)}{given}")
 
 
 def _try(result: Result) -> Iterator[RenderableType]:

@@ -27,6 +27,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.outlook import outlook
+from roofline.playbook import entry_of, play
 from roofline.render.documents import (
     NoteDocument,
     Number,
@@ -80,6 +81,16 @@ class PeaksDocument(Struct, kw_only=True):
     l2_bytes_per_s: ByKind
     l1_bytes_per_s: ByKind
     operations_per_s: dict[str, ByKind]
+
+
+class CauseDocument(Struct, kw_only=True):
+    """Why a unit is busy or a kernel waits."""
+
+    code: str
+    promise: Annotated[str, about("first, waste, occupancy or idle; wait or plain promise nothing")]
+    gain: Annotated[Number, about("times faster without it at most; null where nothing tells")]
+    count: Annotated[Text, about("key of evidence that must fall if the fix is one")]
+    text: str
 
 
 class ResultDocument(Struct, kw_only=True):
@@ -152,7 +163,7 @@ class ResultDocument(Struct, kw_only=True):
     limiter_percent: Annotated[Number, about("utilisation of the busiest unit")]
     nearest: Annotated[Text, about("busiest unit, whatever the bound")]
     co_limited: Annotated[bool, about("memory and compute are within the balance")]
-    cause: Annotated[Text, about("code of what a latency-bound kernel waits for")]
+    cause: Annotated[Text, about("code of the first of causes")]
     cause_text: Text
     confidence: Confidence
     confidence_reasons: tuple[str, ...]
@@ -161,6 +172,16 @@ class ResultDocument(Struct, kw_only=True):
     ]
     next_limiter: Annotated[Text, about("unit that limits once the nearest is relieved")]
     next_floor_s: Annotated[Number, about("duration at that one")]
+    causes: Annotated[list[CauseDocument], about("what is proven and matters, most gain first")]
+    waste_floor_s: Annotated[
+        Number, about("duration without the work that can go; null where no waste is named")
+    ]
+    waste_limiter: Annotated[Text, about("unit that limits then")]
+    gain: Annotated[
+        Number, about("times faster at most, 10 for more; null where nothing predicts it")
+    ]
+    gain_by: Annotated[Text, about("what that rests on: waste, work, occupancy, idle or headroom")]
+    evidence: Annotated[Mapping[str, float], about("what causes are judged by, of the mean launch")]
     dominant: Annotated[Text, about("operation key that takes most time at peak")]
     ridge: Annotated[Number, about("operations per byte where the roofs of dominant and DRAM meet")]
     ridge_side: Annotated[Text, about("side of the ridge that the kernel is on")]
@@ -327,6 +348,16 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
         "missing": missing_of(result),
         "share": share,
         "cause_text": said.cause(result),
+        "causes": [
+            CauseDocument(
+                code=one.code,
+                promise=one.promise,
+                gain=one.gain,
+                count=play(entry_of(one)).count or None,
+                text=said.cause_text(result, one),
+            )
+            for one in v.causes
+        ],
         "confidence_reasons": said.confidence_reasons(result),
         "context": said.context(result),
         "claim": said.claim(result),

@@ -138,6 +138,25 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "bound_at_same_work": "at most {most:times} at the same work for {unit:the_unit}",
     "bound_relieved": "at most {most:times} with {unit:the_unit} relieved, then limited by "
     "{then:the_unit}",
+    "bound_without_waste": "at most {most:times} without the {counted}, then limited by "
+    "{then:the_unit}",
+    "bound_with_more_warps": "at most {most:times} with the warps that came",
+    "count_not_measured": "the {counted} were not measured on both sides",
+    "count_did_not_fall": "the {counted} did not fall: {before:plain} to {after:plain}",
+    "count_fell": "{counted} {before:plain} to {after:plain}, reached {speedup:times} of "
+    "{most:times} predicted",
+    "count_fell_beyond": "{counted} {before:plain} to {after:plain}, but reached {speedup:times}, "
+    "beyond that bound",
+    "count_fell_beyond_with_less_work": "{counted} {before:plain} to {after:plain}, and other work "
+    "fell, too: reached {speedup:times}",
+    "count_fell_not_neared": "{counted} {before:plain} to {after:plain}, but only {speedup:times} "
+    "of {most:times} was reached",
+    "warps_beyond": "occupancy {before:percent} to {after:percent}, but reached {speedup:times}, "
+    "beyond that bound",
+    "warps_beyond_with_less_work": "occupancy {before:percent} to {after:percent}, and work fell, "
+    "too: reached {speedup:times}",
+    "warps_not_neared": "occupancy {before:percent} to {after:percent}, but only {speedup:times} "
+    "of {most:times} was reached",
     "stated": "{option} {text}",
     "unit_not_measured": "{unit:the_unit}: not measured on both sides",
     "unit_not_measured_before": "{unit:the_unit}: not measured before",

@@ -16,7 +16,7 @@ _AS: dict[str, Callable[[Any], str]] = {
         name: getattr(numbers, name)
         for name in (
             *("duration", "size", "bandwidth", "rate", "clock", "plain", "exact", "percent"),
-            *("share", "ratio", "times"),
+            *("share", "ratio", "times", "waves"),
         )
     },
     **{name: getattr(names, name) for name in ("operation", "quantity", "the_unit", "words")},
@@ -194,6 +194,8 @@ SENTENCES: dict[str, Sentence] = {
 
 class _Facts(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("of "):  # "{blocks:of block}" is "1 block", "2 blocks"
+            return numbers.plural(int(value), format_spec.removeprefix("of "))
         written = _AS.get(format_spec)
         return written(value) if written else str(super().format_field(value, format_spec))
 

@@ -133,3 +133,8 @@ def plural(count: int, noun: str) -> str:
 
 def _known(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
+
+
+def waves(value: float) -> str:
+    """Waves by their size: "0.19", "3.4", "1,158"."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"

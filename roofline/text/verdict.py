@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from math import ceil, inf
 
-from roofline.model import Bound, Family, Measurement, Result, Verdict
+from roofline.model import Bound, Cause, Family, Measurement, Result, Verdict
+from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import operation, unit, words
 from roofline.text.notes import Sentence, sentence
-from roofline.text.numbers import duration, percent, plural, ratio
+from roofline.text.numbers import duration, exact, percent, ratio, waves
 from roofline.units import the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
-_PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
+PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
+# What is less is no count, but a share, a percentage or a ratio.
+_COUNT = 1000.0
+_STEPS = 6
 
 # Why not to be sure, or why nothing can be said.
 DOUBTS: Mapping[str, Sentence] = {
@@ -48,40 +49,6 @@ DOUBTS: Mapping[str, Sentence] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
-    """Advice on one limiter or cause; ``hint`` ends the hint line."""
-
-    hint: str = ""
-    refute: str = ""
-    try_first: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
-    meaning: str = ""
-
-
-@cache
-def plays() -> Mapping[str, Play]:
-    """All advice by kind and key: "unit.dram", "cause.tail_effect", "stall.wait"."""
-    import msgspec
-
-    advice = msgspec.toml.decode(Path(__file__).with_name("advice.toml").read_bytes())
-    common = advice.pop("common")
-    found = {}
-    for kind, entries in advice.items():
-        for key, entry in entries.items():
-            whole = msgspec.convert(entries.get("other", {}) | entry, Play)
-            avoid = tuple(common.get(line, line) for line in whole.avoid)
-            found[f"{kind}.{key}"] = replace(whole, avoid=avoid)
-    return found
-
-
-def play(key: str | None) -> Play:
-    """The advice of a verdict's ``advice``; that on others where there is none on the key."""
-    if key is None:
-        return Play()
-    return plays().get(key) or plays()[f"{key.partition('.')[0]}.other"]
-
-
 def limited_by(verdict: Verdict) -> str:
     """The unit or the cause: "issue slots", "grid too small"; empty where neither is known."""
     if verdict.limiter is not None:
@@ -94,8 +61,58 @@ def limited_by(verdict: Verdict) -> str:
 def bounds(result: Result) -> str:
     """What relief could buy at most, by the ceilings; for the work that was measured.
 
-    "headroom: up to 1.29x (2.48 ms) at 100 % of issue slots; with less work for it: up to ...".
+    "without 65,011,712 bank conflicts: up to 1.62x (880 us), then DRAM; headroom: up to ...".
     """
+    parts = (_without_waste(result), _promises(result), _ceilings(result))
+    return "; ".join(part for part in parts if part)
+
+
+def _without_waste(result: Result) -> str:
+    """The bound of what can go, with the counts that must fall for it."""
+    v = result.verdict
+    if v.waste_floor_s is None:
+        return ""
+    gone = " and ".join(wasted(result))
+    factor = _up_to(result, v.waste_floor_s)
+    return f"without {gone}: {factor}, then {unit(v.waste_limiter) or 'its limit'}"
+
+
+def wasted(result: Result) -> Iterator[str]:
+    """What must fall for the waste bound: "65,011,712 bank conflicts"."""
+    evidence = result.verdict.evidence
+    for cause in result.verdict.causes:
+        entry = play(entry_of(cause))
+        if cause.promise == "waste":
+            value = evidence.get(entry.count)
+            if value is None or value < _COUNT:  # a share, a percentage or a ratio
+                yield f"the {entry.counted}"
+            else:
+                yield f"{exact(round(value))} {entry.counted}"
+
+
+def up_to(gain: float) -> str:
+    """A bound: "up to 1.62x"; what is too far away to be promised is "more than 10x"."""
+    return f"up to {ratio(gain)}" if gain <= PROMISED else f"more than {PROMISED:.0f}x"
+
+
+def _up_to(result: Result, floor_s: float) -> str:
+    took_s = result.measurement.duration_s
+    gain = took_s / floor_s if took_s and floor_s else inf
+    return up_to(gain) + (f" ({duration(floor_s)})" if gain <= PROMISED else "")
+
+
+def _promises(result: Result) -> str:
+    """What more warps or a full GPU could give, each by itself."""
+    said = []
+    for promise, what in (("occupancy", "with more warps"), ("idle", "without idle SMs")):
+        gains = (c.gain for c in result.verdict.causes if c.promise == promise and c.gain)
+        if gain := max(gains, default=None):
+            said.append(f"{what}: {up_to(gain)}")
+    return "; ".join(said)
+
+
+def _ceilings(result: Result) -> str:
+    """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
 
     def at(floor_s: float) -> str:
@@ -105,13 +122,17 @@ def bounds(result: Result) -> str:
         return ""
     nearest = unit(v.nearest) or "its limit"
     if v.bound is Bound.LATENCY:
-        if took_s and v.floor_s and took_s / v.floor_s > _PROMISED:
-            return f"no useful bound: every unit is below {100 / _PROMISED:.0f} %"
+        if _held_back(v):
+            return ""
+        if v.gain is None or (took_s and v.floor_s and took_s / v.floor_s > PROMISED):
+            least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
+            return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
     text = f"headroom: up to {at(v.floor_s)} at 100 % of {nearest}"
-    if v.next_floor_s is not None:
+    # What a known waste leaves is the better answer to less work.
+    if v.next_floor_s is not None and v.waste_floor_s is None:
         following = unit(v.next_limiter) or "the next limit"
-        text += f"; with less work for it: up to {at(v.next_floor_s)}, then {following}"
+        text += f"; with less work for it: {_up_to(result, v.next_floor_s)}, then {following}"
     return text
 
 
@@ -126,7 +147,11 @@ def claim(result: Result) -> str:
             f"{percent(v.limiter_percent)} (under {percent(v.rule.latency)}); {cause(result)}."
         )
     busy = f"busy {percent(v.limiter_percent)} of the elapsed time"
-    return f"Limited by {name}: {busy}{_bytes_reached(result)}."
+    why = cause(result)
+    text = f"Limited by {name}: {busy}{_bytes_reached(result)}."
+    if why is None:
+        return text
+    return f"{text} {'Why' if _inside(v, v.causes[0]) else 'What keeps it from more'}: {why}."
 
 
 def hint(result: Result) -> str:
@@ -134,29 +159,35 @@ def hint(result: Result) -> str:
     v = result.verdict
     if v.bound is Bound.UNKNOWN:
         return _why_unknown(result) + _remedy(result)
+    why = cause(result)
     if v.bound is Bound.LATENCY:
-        said = f"latency: {cause(result)}"
+        said = f"latency: {why}"
     else:
         at = percent(v.limiter_percent)
         said = f"{unit(v.nearest)} at {at}{_bytes_reached(result)}"
-    what = play(v.advice).hint
+        if why is not None and _inside(v, v.causes[0]):
+            said += f"; {why}"
+    what = _entries(v)[0].hint
     return f"{said}: {what}" if what else said
 
 
 def refute(result: Result) -> str:
     """The experiment that would prove the verdict wrong; empty for an unknown one."""
-    return play(result.verdict.advice).refute
+    return next((entry.refute for entry in _entries(result.verdict) if entry.refute), "")
 
 
 def try_first(result: Result) -> tuple[str, ...]:
-    """What to try, the best first."""
-    return play(result.verdict.advice).try_first
+    """What to try, the best first: by cause, what gives most first, then by unit."""
+    v = result.verdict
+    lines = (line for entry in _entries(v) for line in told(entry.try_first, v.evidence))
+    return tuple(dict.fromkeys(lines))[:_STEPS]
 
 
 def avoid(result: Result) -> tuple[str, ...]:
     """What is not worth the time."""
     far: tuple[str, ...] = ()
-    if result.verdict.bound is Bound.LATENCY:
+    v, first = result.verdict, _entries(result.verdict)
+    if v.bound is Bound.LATENCY and not _held_back(v):
         units = result.measurement.units
         kinds = ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes"))
         busiest = [(next((u for u in units if u.family is f), None), what) for f, what in kinds]
@@ -165,26 +196,59 @@ def avoid(result: Result) -> tuple[str, ...]:
             for use, what in busiest
             if use and use.percent < _FAR  # only what is really far from a limit
         )
-    return (*far, *play(result.verdict.advice).avoid)
+    lines = (line for entry in first for line in told(entry.avoid, v.evidence))
+    return tuple(dict.fromkeys((*far, *lines)))
 
 
 def cause(result: Result) -> str | None:
-    """Why a kernel waits or nothing can be said; ``None`` where a unit limits."""
+    """Why a unit is busy, a kernel waits or nothing can be said; ``None`` where nothing tells."""
     v, m = result.verdict, result.measurement
     if v.bound is Bound.UNKNOWN:
         return _why_unknown(result)
-    if v.bound is not Bound.LATENCY:
-        return None
-    if v.cause is None:
-        return _ruled_out(m)
-    kind, _, reason = v.cause.partition("_")
+    proven = [one for one in v.causes if not one.code.startswith("stall_")]
+    if not v.causes:
+        ruled_out = _ruled_out(m) if v.cause is None else words(v.cause)
+        return ruled_out if v.bound is Bound.LATENCY else None
+    if not proven:
+        return cause_text(result, v.causes[0])
+    texts = [cause_text(result, one) for one in proven[:2]]
+    waits = v.bound is Bound.LATENCY and not _held_back(v)
+    return "; ".join(texts) + (_top_stall(m) if waits else "")
+
+
+def cause_text(result: Result, one: Cause) -> str:
+    """One cause with its counts."""
+    v, m, entry = result.verdict, result.measurement, play(entry_of(one))
+    kind, _, reason = one.code.partition("_")
     if kind == "stall":
         of = (f" ({percent(100 * s.share)} of stalls)" for s in m.stalls if s.reason == reason)
-        return f"warps stall on {reason}{next(of, '')}: {play(f'stall.{reason}').meaning}"
-    if not v.cause_facts:
-        return words(v.cause)
-    facts = {"sms": m.device.sm_count, **v.cause_facts}
-    return sentence(CAUSES[v.cause], facts) + (_top_stall(m) if v.cause in _WAITS else "")
+        return f"warps stall on {reason}{next(of, '')}: {entry.meaning}"
+    facts = dict(v.evidence) | ({"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {})
+    claimed = entry.said(facts)
+    return sentence(claimed, facts) if claimed else words(one.code)
+
+
+def _held_back(v: Verdict) -> bool:
+    """Whether one cause comes before all other advice."""
+    return bool(v.causes) and v.causes[0].promise == "first"
+
+
+def _entries(v: Verdict) -> list[Play]:
+    """The entries that speak of a verdict, the most important first.
+
+    Causes inside a unit come before the unit's own entry, what keeps it from more after that.
+    """
+    entries = {entry_of(one): one for one in v.causes}
+    own = [] if v.advice is None or v.advice in entries or _held_back(v) else [v.advice]
+    inside = [key for key, one in entries.items() if _inside(v, one)]
+    return [
+        play(key) for key in (*inside, *own, *(key for key in entries if key not in inside))
+    ] or [play(None)]
+
+
+def _inside(v: Verdict, one: Cause) -> bool:
+    """Whether a cause is work inside of the unit that limits, and not what keeps it from more."""
+    return v.bound is Bound.LATENCY or one.promise in ("first", "waste", "plain")
 
 
 def context(result: Result) -> str | None:
@@ -223,38 +287,6 @@ def confidence_reasons(result: Result) -> tuple[str, ...]:
 # --- causes -----------------------------------------------------------------------------------
 
 
-def _grid_too_small(facts: Mapping[str, Any]) -> str:
-    text, blocks, sms = "the grid is too small: ", facts["blocks"], facts["sms"]
-    if blocks is not None:
-        text += f"{plural(int(blocks), 'block')} {'is' if blocks == 1 else 'are'} "
-    text += f"{waves(facts['waves'])} waves"
-    return text if sms is None else f"{text} on {sms} SMs"
-
-
-CAUSES: Mapping[str, Sentence] = {
-    "grid_too_small": _grid_too_small,
-    "partial_warps": lambda f: (
-        f"blocks of {plural(int(f['threads']), 'thread')} fill {f['threads']} of the "
-        f"{f['lanes']} lanes they occupy"
-    ),
-    "tail_effect": (
-        "a tail: {waves:.2f} waves need the time of {whole_waves}, {idle_percent:percent} of it "
-        "idle"
-    ),
-    "imbalance": "work is uneven: the average SM has work for {active_percent:percent} of the time",
-    "occupancy_limited": lambda f: (
-        f"few warps to hide latency: occupancy at most {percent(f['most_percent'])}"
-        + ("" if f["limiter"] is None else f", limited by {f['limiter']}")
-    ),
-    "occupancy_not_reached": (
-        "occupancy is {achieved_percent:percent} of {most_percent:percent} possible: blocks are "
-        "short or uneven"
-    ),
-}
-# Those that speak of warps that have to wait, and so name what for.
-_WAITS = ("partial_warps", "tail_effect", "imbalance", "occupancy_limited")
-
-
 def _top_stall(m: Measurement) -> str:
     if not m.stalls:
         return ""
@@ -271,11 +303,6 @@ def _ruled_out(m: Measurement) -> str:
         text += f"not occupancy (up to {percent(m.theoretical_occupancy_percent)})"
     stalls = "no stall reason stands out" if m.stalls else "stall reasons were not collected"
     return f"{text}; {stalls}" if text else stalls
-
-
-def waves(value: float) -> str:
-    """Waves by their size: "0.19", "3.4", "1,158"."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 10 else f"{value:.1f}"
 
 
 # --- parts of sentences -----------------------------------------------------------------------

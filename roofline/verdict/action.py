@@ -7,18 +7,21 @@ from functools import lru_cache
 from roofline.kernel_names import family, is_initialisation, library
 from roofline.model import Action, Bound, Measurement
 from roofline.units import UNITS
+from roofline.verdict.evidence import FEW_FP64
 
 # The best versions of a library are as near as this to what others reach, and no fix is theirs.
 _NEAR = 1.05
-_FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.3", "11.0", "12.0", "12.1"})
 # What makes kernels of the user's own source: not somebody else's.
 _OWN = frozenset({"triton", "kokkos", "numba"})
 
 
-def action_of(m: Measurement, bound: Bound, limiter: str, percent: float) -> tuple[Action, str]:
+def action_of(
+    m: Measurement, bound: Bound, limiter: str, percent: float, *, inside: bool = False
+) -> tuple[Action, str]:
     """What to do about a kernel and why: "initialisation", "near_ceiling", "library" or "".
 
-    ``limiter`` at ``percent`` is the busiest unit; ``Unit.ceiling`` is what the best reach.
+    ``limiter`` at ``percent`` is the busiest unit; ``Unit.ceiling`` is what the best reach. Where
+    a cause ``inside`` of it is proven, it is not left alone for being full.
     """
     initial, foreign = _kind(m.demangled or m.name)
     if initial:
@@ -27,8 +30,9 @@ def action_of(m: Measurement, bound: Bound, limiter: str, percent: float) -> tup
     ceiling = None if unit is None else unit.ceiling
     limits = bound in (Bound.BANDWIDTH, Bound.COMPUTE)
     # A pipe of which there is almost none is full of what another one does.
-    scarce = limiter == "fp64" and m.device.compute_capability in _FEW_FP64
-    if limits and not scarce and ceiling and percent * (_NEAR if foreign else 1) >= ceiling:
+    scarce = limiter == "fp64" and m.device.compute_capability in FEW_FP64
+    reached = percent * (_NEAR if foreign else 1)
+    if limits and not (scarce or inside) and ceiling and reached >= ceiling:
         return Action.LEAVE, "near_ceiling"
     return (Action.CALLER, "library") if foreign else (Action.FIX, "")
 

@@ -1,80 +1,118 @@
-"""Why a kernel that is near no ceiling waits."""
+"""Why a unit is busy or a kernel waits: the entries of the knowledge base that fire, ranked."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from math import inf
 
-from roofline.model import Measurement, Rule
+from roofline.model import Bound, Cause, Measurement, UnitUse
+from roofline.playbook import Play, amount, holds, plays
+from roofline.playbook.condition import Evidence
 
-_WARP = 32
-_FULL_LANES = 0.75
-# A last wave that leaves this much of the GPU idle over the kernel is worth naming.
-_TAIL = 0.2
-_BUSY_SMS = 80.0
-_LOW_OCCUPANCY = 50.0
-_MISSING_WARPS = 0.7
+# A cause that gives less is not named, and no number above the second is a promise.
+MATTERS, PROMISED = 1.1, 10.0
+# Latency without a cause has no bound where the busiest unit is under this.
+NO_BOUND = 33.0
+# Above this the unit itself is the answer, and no waiting keeps it from more.
+_FULL = 80.0
 # The dominant stall must be more than one among many.
 _STALL_SHARE = 0.2
-CODES = (
-    *("grid_too_small", "partial_warps", "tail_effect", "imbalance", "occupancy_limited"),
-    "occupancy_not_reached",
-)
+_PROMISING = ("occupancy", "idle")
+_WAITING = (*_PROMISING, "wait")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """A cause of latency: one of ``CODES`` or "stall_" and a reason, and the evidence.
+def causes_of(
+    m: Measurement, bound: Bound, uses: Sequence[UnitUse], evidence: Evidence
+) -> tuple[Cause, ...]:
+    """What the evidence proves and what matters, what gives most first.
 
-    ``idle`` is the part of the time in which the GPU had less to do because of it.
+    A debug build holds all others back. Below 80 % of peak the reasons to wait are there, too, last
+    of all the top stall reason.
     """
+    if bound is Bound.UNKNOWN:
+        return ()
+    found = []
+    for key, play in _fired(evidence):
+        cause = Cause(code=key, promise=play.promise, gain=_gain(play, uses, evidence))
+        if play.promise == "first":
+            return (cause,)
+        small = cause.gain is not None and cause.gain < MATTERS
+        unneeded = play.promise in _WAITING and uses[0].percent >= _FULL
+        if not (small or unneeded or (play.promise == "waste" and cause.gain is None)):
+            found.append(cause)
+    # What has no number is proven all the same; only a stall reason proves nothing.
+    found.sort(key=lambda cause: -(cause.gain or inf))
+    if m.stalls and m.stalls[0].share >= _STALL_SHARE and uses[0].percent < _FULL:
+        found.append(Cause(code=f"stall_{m.stalls[0].reason}", promise="wait"))
+    return tuple(found)
 
-    code: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    idle: float = 0.0
+
+def _fired(evidence: Evidence) -> list[tuple[str, Play]]:
+    return [
+        (key.removeprefix("cause."), play)
+        for key, play in plays().items()
+        if key.startswith("cause.") and play.when and play.fires(evidence)
+    ]
 
 
-def latency_cause(m: Measurement, nearest: float, rule: Rule) -> Cause | None:
-    """The first cause that the evidence supports, or ``None`` where nothing would tell.
+def _gain(play: Play, uses: Sequence[UnitUse], evidence: Evidence) -> float | None:
+    if play.promise == "waste":
+        floor, _ = _floor_without([play], uses, evidence)
+        # Of a kernel that waits for something else it is a bound all the same.
+        return None if not floor else 1 / floor
+    gain = amount(play.gain, evidence) if play.gain else None
+    return None if gain is None else max(1.0, min(gain, evidence.get("most", gain)))
 
-    A tail or uneven work is the cause only where the busiest unit, at ``nearest`` percent of the
-    whole time, would reach ``rule.latency`` in the time that is not idle; else it comes last.
+
+def waste_floor(
+    causes: Sequence[Cause], uses: Sequence[UnitUse], evidence: Evidence
+) -> tuple[float, str] | None:
+    """The share of the time that is left without what can go, and the unit that limits then.
+
+    ``None`` where no waste is named. Whatever can go counts together, named or not.
     """
-    return next(_causes(m, nearest, rule), None)
+    if not any(cause.promise == "waste" for cause in causes):
+        return None
+    entries = (play for play in plays().values() if play.removes)
+    kept = [play for play in entries if not (play.unless and holds(play.unless, evidence))]
+    return _floor_without(kept, uses, evidence)
 
 
-def _causes(m: Measurement, nearest: float, rule: Rule) -> Iterator[Cause]:
-    if m.waves is not None and m.waves < rule.waves:
-        blocks = None if m.grid is None else math.prod(m.grid)
-        yield Cause(code="grid_too_small", facts={"waves": m.waves, "blocks": blocks})
-    threads = _WARP if m.block is None else math.prod(m.block)
-    # Warps that lack lanes issue and wait like full ones.
-    lanes = _WARP * math.ceil(threads / _WARP)
-    if threads < _FULL_LANES * lanes:
-        yield Cause(code="partial_warps", facts={"threads": threads, "lanes": lanes})
-    idle = list(_idle(m))
-    yield from (cause for cause in idle if nearest >= rule.latency * (1 - cause.idle))
-    most, achieved = m.theoretical_occupancy_percent, m.occupancy_percent
-    if most is not None and most < _LOW_OCCUPANCY:
-        facts = {"most_percent": most, "limiter": m.occupancy_limiter}
-        yield Cause(code="occupancy_limited", facts=facts)
-    if m.stalls and m.stalls[0].share >= _STALL_SHARE:
-        yield Cause(code=f"stall_{m.stalls[0].reason}")
-    # Fewer warps than the occupancy allows: short blocks, or uneven ones.
-    if most is not None and achieved is not None and achieved < _MISSING_WARPS * most:
-        facts = {"achieved_percent": achieved, "most_percent": most}
-        yield Cause(code="occupancy_not_reached", facts=facts)
-    yield from idle
+def gain_of(
+    causes: Sequence[Cause],
+    waste: tuple[float, str] | None,
+    bound: Bound,
+    uses: tuple[float, float | None],
+) -> tuple[float | None, str | None]:
+    """How many times faster a kernel gets at most, and by what.
+
+    ``uses`` are the percentages of the busiest unit and of the one that limits next. Nothing
+    predicts what hides latency of which the cause is not known, or far from any ceiling.
+    """
+    percent, following = uses
+    if waste is not None:
+        return min(PROMISED, 1 / max(waste[0], 1 / PROMISED)), "waste"
+    # Work inside of the unit that has no number: at most until the next one limits.
+    inside = bound is not Bound.LATENCY and any(one.promise == "plain" for one in causes)
+    if inside and following is not None:
+        return max(1.0, min(PROMISED, 100 / max(following, PROMISED))), "work"
+    by = next((one for one in causes if one.promise in _PROMISING and one.gain), None)
+    if by is not None and by.gain is not None:
+        return min(PROMISED, by.gain), by.promise
+    held_back = any(one.promise == "first" for one in causes)
+    if held_back or percent <= 0 or (bound is Bound.LATENCY and percent < NO_BOUND):
+        return None, None
+    return max(1.0, min(PROMISED, 100 / percent)), "headroom"
 
 
-def _idle(m: Measurement) -> Iterator[Cause]:
-    """What leaves a part of the GPU without work for a part of the time."""
-    whole = 0 if m.waves is None else math.ceil(m.waves)
-    if m.waves is not None and whole and (idle := 1 - m.waves / whole) >= _TAIL:
-        facts = {"waves": m.waves, "whole_waves": whole, "idle_percent": 100 * idle}
-        yield Cause(code="tail_effect", facts=facts, idle=idle)
-    active = m.sm_active_percent
-    if active is not None and active < _BUSY_SMS:
-        yield Cause(code="imbalance", facts={"active_percent": active}, idle=1 - active / 100)
+def _floor_without(
+    entries: Sequence[Play], uses: Sequence[UnitUse], evidence: Evidence
+) -> tuple[float, str]:
+    """The largest over units of U x (1 - w), as a share of the time, and that unit."""
+    left = []
+    for use in uses:
+        part = min(use.percent, 100.0) / 100
+        for removed in (entry.removes[use.unit] for entry in entries if use.unit in entry.removes):
+            part *= 1 - min(1.0, max(0.0, amount(removed, evidence) or 0.0))
+        left.append((part, use.unit))
+    return max(left, key=lambda one: one[0])

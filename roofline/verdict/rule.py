@@ -8,6 +8,7 @@ from typing import Any
 
 from roofline.model import (
     Bound,
+    Cause,
     Confidence,
     Family,
     Measurement,
@@ -18,14 +19,17 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.units import SM_THROUGHPUT, UNITS, same_pipe
+from roofline.playbook import entry_of
+from roofline.units import SM_THROUGHPUT, UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of
 from roofline.verdict.bounds import Sides, all_uses, disagreement, roofs_of
-from roofline.verdict.causes import Cause, latency_cause
+from roofline.verdict.causes import causes_of, gain_of, waste_floor
+from roofline.verdict.evidence import FEW_FP64, evidence_of
 
 _NEAR = 10.0  # points from the threshold at which a verdict could be the other
 _OUT_OF_RANGE = 105.0
 _SHORT_S = 10e-6
+_FEW_FP64_BUSY = 40.0
 # Doubts of which one alone makes confidence low.
 GRAVE = frozenset({"side_not_measured", "sm_throughput_only", "counters_unreadable"})
 
@@ -60,30 +64,49 @@ def judge(
     if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
         why = (Note(code=_why_unknown(measurement, top)),)
         return replace(verdict, cause="not_measured", doubts=why)
-    bound, cause = Bound(top.family.value), None
-    if busiest < rule.latency:
-        bound, cause = Bound.LATENCY, latency_cause(measurement, busiest, rule)
+    # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
+    few = top.unit == "fp64" and measurement.device.compute_capability in FEW_FP64
+    latent = busiest < (min(_FEW_FP64_BUSY, rule.latency) if few else rule.latency)
+    bound = Bound.LATENCY if latent else Bound(top.family.value)
+    evidence = evidence_of(measurement, uses, rule) | {"latency": float(latent)}
+    causes = causes_of(measurement, bound, uses, evidence)
+    waste = waste_floor(causes, uses, evidence)
     # Never the pipe that the first one is, by another name.
-    following = next((u for u in uses if u.unit != top.unit and not same_pipe(u, top)), None)
+    following = next(
+        (
+            u
+            for u in uses
+            if u.unit != top.unit and not same_pipe(u, top) and not (few and queue_of_fp64(u))
+        ),
+        None,
+    )
+    nearest_two = busiest, None if following is None else following.percent
+    gain, gain_by = gain_of(causes, waste, bound, nearest_two)
     co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
-    action, action_reason = action_of(measurement, bound, top.unit, top.percent)
+    inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
+    action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
     doubts = _doubts(measurement, uses, sides, rule, co_limited=co_limited)
     return replace(
         verdict,
         bound=bound,
         limiter=None if bound is Bound.LATENCY else top.unit,
         co_limited=co_limited,
-        cause=None if cause is None else cause.code,
-        cause_facts={} if cause is None else cause.facts,
+        cause=causes[0].code if causes else None,
+        causes=causes,
         confidence=_confidence(doubts),
         doubts=doubts,
         floor_s=_floor_s(measurement, top),
         next_limiter=None if following is None else following.unit,
         next_floor_s=None if following is None else _floor_s(measurement, following),
+        waste_floor_s=None if waste is None else _part_of(measurement, waste[0]),
+        waste_limiter=None if waste is None else waste[1],
+        gain=gain,
+        gain_by=gain_by,
         context=disagreement(bound, top, roofs),
-        advice=_advice(measurement, bound, top, cause),
+        advice=_advice(measurement, bound, top, causes),
         action=action,
         action_reason=action_reason,
+        evidence=evidence,
     )
 
 
@@ -100,8 +123,11 @@ def _why_unknown(measurement: Measurement, top: UnitUse | None) -> str:
 
 def _floor_s(measurement: Measurement, use: UnitUse) -> float | None:
     """The duration if a unit were busy all the time; a bound never above what was measured."""
-    duration_s = measurement.duration_s
-    return None if duration_s is None else duration_s * (min(use.percent, 100.0) / 100.0)
+    return _part_of(measurement, min(use.percent, 100.0) / 100.0)
+
+
+def _part_of(measurement: Measurement, share: float) -> float | None:
+    return None if measurement.duration_s is None else measurement.duration_s * share
 
 
 def _doubts(
@@ -145,14 +171,13 @@ def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
     return (gap, *measurement.missing)
 
 
-def _advice(m: Measurement, bound: Bound, top: UnitUse, cause: Cause | None) -> str:
-    """The entry of ``text/advice.toml`` that speaks of this verdict."""
+def _advice(m: Measurement, bound: Bound, top: UnitUse, causes: Sequence[Cause]) -> str:
+    """The entry of the knowledge base that speaks of this verdict."""
     if bound is not Bound.LATENCY:
         key = top.unit if top.unit in UNITS else "other"
         return f"unit.{_part_of_l1(m) if key == 'l1' else key}"
-    if cause is not None:
-        kind, _, reason = cause.code.partition("_")
-        return f"stall.{reason}" if kind == "stall" else f"cause.{cause.code}"
+    if causes:
+        return entry_of(causes[0])
     if m.stalls:
         return "cause.none"
     known = m.theoretical_occupancy_percent is not None

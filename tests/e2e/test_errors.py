@@ -226,7 +226,7 @@ NUMBERS = [
     ("analyze", "--latency-threshold"),
     ("analyze", "--balance"),
     ("analyze", "--min-share"),
-    ("plot", "--dpi"),
+    ("plot", "--scale"),
     ("plot", "--balance"),
     ("compare", "--noise"),
     ("compare", "--latency-threshold"),

@@ -61,3 +61,11 @@ def test_the_verdict_has_it() -> None:
     measured = measurement(units=with_rest(unit("dram", 92.0)))
     judged = judge(measured, result(measured).peaks)
     assert (judged.action, judged.action_reason) == (Action.LEAVE, "near_ceiling")
+
+
+def test_a_unit_that_is_full_of_waste_is_not_left_alone() -> None:
+    counts = {"requested_sectors": 4e9, "ideal_sectors": 1e9, "excess_sectors": 3e9}
+    measured = measurement(units=with_rest(unit("l1", 98.0), unit("dram", 30.0)), counts=counts)
+    judged = judge(measured, result(measured).peaks)
+    assert judged.gain_by == "waste"
+    assert judged.action is Action.FIX

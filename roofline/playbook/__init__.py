@@ -1,0 +1,226 @@
+"""The knowledge base: for each unit, cause and stall what proves it, refutes it and helps.
+
+``advice.toml`` holds it as data. Further entries come from a folder of the user's own: that of
+``ROOFLINE_ADVICE``, else ``advice`` beside the user's own hardware specs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any, Literal
+
+from roofline.errors import InputError
+from roofline.model import Cause
+from roofline.playbook.condition import Evidence, amount, holds, names
+
+FOLDER = "ROOFLINE_ADVICE"
+TABLES = ("unit", "cause", "stall")
+# What a cause promises: "first" holds all other advice back; "waste" is work that can go, of the
+# units in ``removes``; "occupancy" more warps, "idle" a part of the GPU without work, both up to
+# ``gain``; "wait" and "plain" promise nothing, and a ``gain`` only ranks them: the one keeps units
+# from more, the other is work inside of a unit.
+Promise = Literal["first", "waste", "occupancy", "idle", "wait", "plain"]
+# Of changes to the code: results stay, sums are in another order, numbers get coarser.
+Risk = Literal["exact", "reassociates", "changes numerics"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A line of advice; ``when`` is the evidence without which it is not given."""
+
+    say: str
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What is known of one limiter, cause or stall; ``hint`` ends the hint line.
+
+    A cause fires where ``when`` holds and ``unless`` does not. Of its sentences in ``claim`` the
+    first with all of its figures known is said. ``gain`` is how many times faster it gets at
+    most; ``removes`` is, by unit, the share of work (0 to 1) that can go; ``count`` the figure that
+    must fall then, and ``counted`` what that is called.
+    """
+
+    hint: str = ""
+    refute: str = ""
+    try_first: tuple[Advice, ...] = ()
+    avoid: tuple[Advice, ...] = ()
+    meaning: str = ""
+    promise: Promise = "plain"
+    when: str = ""
+    unless: str = ""
+    gain: str = ""
+    removes: Mapping[str, str] = field(default_factory=dict)
+    count: str = ""
+    counted: str = ""
+    claim: tuple[Advice, ...] = ()
+    risk: Risk | None = None
+
+    def fires(self, evidence: Evidence) -> bool:
+        """Whether the evidence proves this cause."""
+        return holds(self.when, evidence) and not (self.unless and holds(self.unless, evidence))
+
+    def said(self, evidence: Mapping[str, Any]) -> str:
+        """The first claim that is true and whose figures are all known, these still in braces."""
+        claims = told(self.claim, evidence)
+        return next((text for text in claims if figures(text) <= evidence.keys()), "")
+
+    def expressions(self) -> Iterator[str]:
+        """All conditions and amounts."""
+        lines = (line.when for line in (*self.try_first, *self.avoid, *self.claim))
+        for text in (self.when, self.unless, self.gain, *self.removes.values(), *lines):
+            if text:
+                yield text
+
+
+def figures(claim: str) -> frozenset[str]:
+    """The evidence that a claim tells."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(claim) if name is not None)
+
+
+def told(lines: tuple[Advice, ...], evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    """The lines that the evidence does not speak against."""
+    return tuple(line.say for line in lines if not line.when or holds(line.when, evidence))
+
+
+def plays() -> Mapping[str, Play]:
+    """All entries by table and key: "unit.dram", "cause.tail_effect", "stall.wait".
+
+    Raises:
+        InputError: a file of the user's folder is no entry.
+
+    """
+    from platformdirs import user_config_path
+
+    own = os.environ.get(FOLDER)
+    return _plays(Path(own) if own else user_config_path("roofline", appauthor=False) / "advice")
+
+
+@cache
+def builtin() -> Mapping[str, Play]:
+    """The entries of ``advice.toml`` alone."""
+    own = Path(__file__).with_name("advice.toml")
+    return _entries(own, _tables(own), {})
+
+
+@cache
+def _plays(folder: Path) -> Mapping[str, Play]:
+    known = dict(builtin())
+    for path in sorted(folder.glob("*.toml")):
+        known |= _entries(path, _tables(path), known)
+    return known
+
+
+def entry_of(cause: Cause) -> str:
+    """The key of a cause's entry: "cause.bank_conflicts", "stall.wait"."""
+    kind, _, reason = cause.code.partition("_")
+    return f"stall.{reason}" if kind == "stall" else f"cause.{cause.code}"
+
+
+def play(key: str | None) -> Play:
+    """The entry of a verdict's ``advice``; that on others where there is none on the key."""
+    if key is None:
+        return Play()
+    return plays().get(key) or plays().get(f"{key.partition('.')[0]}.other") or Play()
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        tables = msgspec.toml.decode(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _refused(path, str(error)) from error
+    for name, table in tables.items():
+        if name not in (*TABLES, "common"):
+            raise _refused(path, f"[{name}] is none of {', '.join(TABLES)}")
+        if not isinstance(table, dict):
+            raise _refused(path, f"{name} is no table")
+    return {name: dict(table) for name, table in tables.items()}
+
+
+def _entries(path: Path, tables: dict[str, Any], known: Mapping[str, Play]) -> dict[str, Play]:
+    """The entries of a file; what an entry leaves out is that of "other", or of the one it adds to.
+
+    Lines of the user's come before those that are known.
+    """
+    import msgspec
+
+    common = tables.pop("common", {})
+    found = {}
+    for table, entries in tables.items():
+        for key, entry in entries.items():
+            place, name = f"[{table}.{key}]", f"{table}.{key}"
+            if not isinstance(entry, dict):
+                raise _refused(path, f"{place} is no table")
+            unknown = sorted(set(entry) - {item.name for item in fields(Play)})
+            if unknown:
+                raise _refused(path, f"{place} has no {unknown[0]!r}")
+            said = dict(entry)
+            for lines in ("try_first", "avoid"):
+                said[lines] = [_line(line, common) for line in entry.get(lines, ())]
+            claims = entry.get("claim", ())
+            claims = [claims] if isinstance(claims, str) else claims
+            said["claim"] = [_line(line, common) for line in claims]
+            others = entries.get("other", {}) if name not in known else {}
+            for item in ("hint", "refute", "meaning"):
+                said.setdefault(item, others.get(item, ""))
+            for item in ("try_first", "avoid"):
+                said[item] = said[item] or [_line(line, common) for line in others.get(item, ())]
+            try:
+                one = msgspec.convert(said, Play)
+                _check(one, table)
+            except (msgspec.ValidationError, ValueError) as error:
+                raise _refused(path, f"{place}: {error}") from error
+            found[name] = _added(known[name], one, entry) if name in known else one
+    return found
+
+
+def _line(line: Any, common: Mapping[str, str]) -> Any:
+    return {"say": common.get(line, line)} if isinstance(line, str) else line
+
+
+def _added(old: Play, new: Play, entry: Mapping[str, Any]) -> Play:
+    """A known entry with what a user's says beside it or in its place."""
+    said = {name: getattr(new, name) for name in entry}
+    for lines in ("try_first", "avoid"):
+        said[lines] = (*getattr(new, lines), *getattr(old, lines))
+    return replace(old, **said)
+
+
+def _check(entry: Play, table: str) -> None:
+    for text in entry.expressions():
+        names(text)
+    for claim in entry.claim:
+        odd = [name for name in figures(claim.say) if not re.fullmatch(r"[a-z][a-z0-9_]*", name)]
+        if odd:
+            raise ValueError(f"{odd[0]!r} in its claim is no name of evidence")
+    if table == "cause" and entry.when and not entry.claim:
+        raise ValueError("it has a condition but no claim")
+
+
+def _refused(path: Path, why: str) -> InputError:
+    return InputError(
+        f"cannot read the advice of {path.name}", why=why, hint=f"correct it, or unset {FOLDER}"
+    )
+
+
+__all__ = [
+    "Advice",
+    "Play",
+    "amount",
+    "entry_of",
+    "figures",
+    "holds",
+    "names",
+    "play",
+    "plays",
+    "told",
+]

@@ -1,0 +1,207 @@
+"""Evidence for the knowledge base: what was measured of a launch, under the names it reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from roofline.kernel_names import library
+from roofline.model import Measurement, Rule, UnitUse
+
+_WARP = 32
+_SECTOR_BYTES = 32.0
+_WORD_SECTORS = 4.0  # of a whole warp that reads a word of 4 bytes a lane
+# Wavefronts of L1 are counted against one a cycle, requests against one or every second cycle.
+_REQUESTS_A_CYCLE = {
+    **dict.fromkeys(("7.0", "7.2", "8.0", "9.0", "10.0"), 1.0),
+    **dict.fromkeys(("7.5", "8.6", "8.9", "12.0", "12.1"), 0.5),
+}
+# GPUs with two FP64 units an SM, for programs that must run and not for speed.
+FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.3", "11.0", "12.0", "12.1"})
+# What conditions and claims may read besides counts and ratios, and what it means.
+MEANINGS: Mapping[str, str] = {
+    "busiest": "the busiest unit, % of peak over elapsed time",
+    "latency": "1 where the busiest unit is under the threshold, else 0",
+    "most": "1 over the busiest unit: how many times faster it gets until that unit is full",
+    "UNIT": "a unit (dram, l2, l1, ...), % of peak over elapsed time",
+    "near_UNIT": "1 for the busiest unit and those within the balance of it",
+    "stall_REASON": "share of a stall reason, 0 to 1",
+    "duration_s": "duration of a launch",
+    "dram_bytes": "DRAM bytes of a launch",
+    "blocks": "blocks of the grid",
+    "sms": "SMs that the launch could use",
+    "threads": "threads of a block",
+    "warp_lanes": "lanes of the warps of a block",
+    "waves": "waves of blocks",
+    "whole_waves": "waves, rounded up",
+    "few_waves": "the waves under which a grid is too small (--waves)",
+    "fill": "share of SMs that have a block, at most 1",
+    "sm_active": "share of the time in which the average SM has work, at most 1",
+    "idle_cycles": "cycles of a launch in which the average SM that got a block had no work",
+    "tail": "share of the time that the last wave leaves idle",
+    "achieved": "achieved occupancy, %",
+    "theoretical": "theoretical occupancy, %",
+    "warps": "warps of a full SM at the theoretical occupancy",
+    "registers": "registers of a thread",
+    "registers_limit": "1 where registers limit the occupancy",
+    "library": "1 for a kernel that its name shows to be a library's",
+    "few_fp64": "1 for a GPU with almost no FP64 units",
+    "conflict_share": "share of shared-memory wavefronts that are bank conflicts",
+    "conflict_ways": "wavefronts of a shared-memory instruction",
+    "shared_share": "share of L1 wavefronts that are of shared memory",
+    "passes": "L1 wavefronts of a memory instruction",
+    "words": "words of 4 bytes that a lane accesses at once, at least 1",
+    "excess_share": "share of sectors that coalesced accesses would not need",
+    "local_share": "share of L1's sectors that are local memory",
+    "local_dram_share": "local misses in L1, as a share of DRAM bytes",
+    "local_l2_share": "local misses in L1, as a share of L2 bytes",
+    "idle_lanes": "share of lanes that executed instructions leave idle",
+    "atomics_lead": "1 where atomics are what keeps L2 busy",
+    "moves_share": "share of executed instructions that are MOV",
+    "fp64_division_share": "64-bit reciprocals for each FP64 instruction",
+    "fp32_division_share": "checks of FP32 divisions, as a share of executed instructions",
+    "constant_share": "constant loads, as a share of executed instructions",
+    "ideal_bytes": "bytes of the sectors that coalesced accesses need",
+    "launch_blocks": "blocks an SM that fewer registers would allow",
+    "fewer_registers": "the most registers, down to 3/4 of today's, that allow the most warps",
+    "fewer_registers_warps": "the warps an SM that they allow",
+    "other_block": "the block size of 64 to 512 threads that allows the most warps",
+    "other_block_warps": "the warps an SM that it allows",
+    "repeated_moves": "share of the code that moves a register onto itself",
+}
+
+
+def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str, float]:
+    """All that is known, of the mean launch; what was not measured is not there."""
+    counts = {name: count / m.count for name, count in m.counts.items()}
+    known = counts | dict(m.ratios) | {f"stall_{s.reason}": s.share for s in m.stalls}
+    busiest = max((use.percent for use in uses), default=0.0)
+    found: dict[str, float | None] = {
+        **_units(uses, busiest, rule),
+        **_launch(m, known),
+        "duration_s": _each(m.duration_s, m),
+        "dram_bytes": _each(m.dram_bytes, m),
+        "few_waves": rule.waves,
+        "library": float(library(m.demangled or m.name) is not None),
+        "few_fp64": float(m.device.compute_capability in FEW_FP64),
+        **_shared(m, known),
+        **_memory(m, known),
+        **_instructions(known),
+    }
+    return known | {name: value for name, value in found.items() if value is not None}
+
+
+def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, float | None]:
+    found: dict[str, float | None] = {"busiest": busiest, "latency": float(busiest < rule.latency)}
+    found["most"] = 100.0 / busiest if busiest else None
+    for use in uses:
+        found[use.unit] = use.percent
+        if use.percent >= busiest - rule.balance:
+            found[f"near_{use.unit}"] = 1.0
+    return found
+
+
+def _launch(m: Measurement, known: Mapping[str, float]) -> dict[str, float | None]:
+    """Grid, block, waves, occupancy and how long SMs had work."""
+    sms, blocks = m.device.sm_count, None if m.grid is None else float(math.prod(m.grid))
+    threads = None if m.block is None else float(math.prod(m.block))
+    fill = None if blocks is None or not sms else min(1.0, blocks / sms)
+    active = None if m.sm_active_percent is None else min(1.0, m.sm_active_percent / 100)
+    achieved, most = m.occupancy_percent, m.theoretical_occupancy_percent
+    whole = None if m.waves is None else float(math.ceil(m.waves))
+    idle = None
+    if active is not None and "elapsed_cycles" in known:
+        idle = known["elapsed_cycles"] * max(0.0, 1 - active / (fill or 1.0))
+    tail = None if not m.waves or not whole else 1 - m.waves / whole
+    if tail is not None and active is not None and achieved is not None and most:
+        tail = min(tail, max(0.0, 1 - active * achieved / most))
+    limit = m.device.max_warps_per_sm
+    wide = None if threads is None else _WARP * math.ceil(threads / _WARP)
+    would, fewer = known.get("fewer_registers_warps"), m.occupancy_limiter or ""
+    return {
+        "sms": None if sms is None else float(sms),
+        "blocks": blocks,
+        "threads": threads,
+        "warp_lanes": wide,
+        "waves": m.waves,
+        "whole_waves": whole,
+        "fill": fill,
+        "sm_active": active,
+        "idle_cycles": idle,
+        "tail": tail,
+        "achieved": achieved,
+        "theoretical": most,
+        "warps": None if most is None or limit is None else float(round(most / 100 * limit)),
+        "registers": m.registers_per_thread,
+        "registers_limit": float("registers" in fewer),
+        "launch_blocks": None if would is None or not wide else would * _WARP // wide,
+    }
+
+
+def _shared(m: Measurement, known: Mapping[str, float]) -> dict[str, float | None]:
+    """Bank conflicts; the table of theory only where nothing counted them."""
+    wavefronts, conflicts = known.get("shared_wavefronts"), known.get("shared_conflicts")
+    requests, cycles = known.get("shared_requests"), known.get("elapsed_cycles")
+    share = _part(conflicts, wavefronts)
+    ways = None if conflicts is None or not requests else 1 + conflicts / requests
+    if conflicts is None and "shared_table_ideal" in known:
+        ideal, table = known["shared_table_ideal"], known.get("shared_table_wavefronts")
+        share = None if not table else 1 - ideal / table
+    percent, whole = known.get("wavefronts_percent"), None
+    if percent and cycles and m.device.sm_count:
+        whole = percent / 100 * cycles * m.device.sm_count
+    shared = _part(wavefronts, whole)
+    if m.shared_memory_bytes == 0 and wavefronts is None:
+        shared = 0.0
+    return {
+        "conflict_share": share,
+        "conflict_ways": ways,
+        "shared_share": None if shared is None else min(shared, 1.0),
+    }
+
+
+def _memory(m: Measurement, known: Mapping[str, float]) -> dict[str, float | None]:
+    """Coalescing, local memory, atomics."""
+    asked, ideal = known.get("requested_sectors"), known.get("ideal_sectors")
+    a_cycle = _REQUESTS_A_CYCLE.get(m.device.compute_capability or "")
+    requests = known.get("requests_percent")
+    passes = None
+    if requests and a_cycle and "wavefronts_percent" in known:
+        passes = known["wavefronts_percent"] / (requests * a_cycle)
+    words = _part(ideal, known.get("global_requests"))
+    local, misses = known.get("local_sectors"), known.get("local_misses")
+    missed = None if misses is None else misses * _SECTOR_BYTES * m.count
+    l2 = next((use.percent for use in m.units if use.unit == "l2"), None)
+    atomics = known.get("atomics_percent")
+    return {
+        "passes": passes,
+        "words": None if words is None else max(1.0, words / _WORD_SECTORS),
+        "excess_share": _part(known.get("excess_sectors"), asked),
+        "ideal_bytes": None if ideal is None else ideal * _SECTOR_BYTES,
+        "local_share": None
+        if local is None or "global_sectors" not in known
+        else _part(local, local + known["global_sectors"]),
+        "local_dram_share": _part(missed, m.dram_bytes),
+        "local_l2_share": _part(missed, m.l2_bytes),
+        "atomics_lead": None if atomics is None or l2 is None else float(atomics >= l2 - 0.5),
+    }
+
+
+def _instructions(known: Mapping[str, float]) -> dict[str, float | None]:
+    """Shares of the opcode mix, and idle lanes."""
+    whole, lanes = known.get("instructions"), known.get("lanes")
+    return {
+        "idle_lanes": None if lanes is None else max(0.0, 1 - lanes / _WARP),
+        "moves_share": _part(known.get("moves"), whole),
+        "fp64_division_share": _part(known.get("fp64_divisions"), known.get("fp64_instructions")),
+        "fp32_division_share": _part(known.get("fp32_divisions"), whole),
+        "constant_share": _part(known.get("constant_loads"), whole),
+    }
+
+
+def _each(amount: float | None, m: Measurement) -> float | None:
+    return None if amount is None else amount / m.count
+
+
+def _part(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole

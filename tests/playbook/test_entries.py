@@ -1,0 +1,442 @@
+"""The knowledge base: each entry fires on one input, and none against the counters it reads."""
+
+from dataclasses import replace
+
+import pytest
+
+from roofline.errors import InputError
+from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
+from roofline.playbook import FOLDER, builtin, figures, play, plays
+from roofline.playbook.condition import names
+from roofline.text import verdict as said
+from roofline.text.notes import sentence
+from roofline.units import UNITS
+from roofline.verdict import rule
+from roofline.verdict.evidence import MEANINGS, evidence_of
+from tests.makers import TOY_DEVICE, TOY_PEAKS, measurement, unit, with_rest
+
+GEFORCE = replace(TOY_DEVICE, compute_capability="8.6", max_warps_per_sm=48)
+WIDE = replace(TOY_DEVICE, max_warps_per_sm=64)
+WAITS = (Stall(reason="long_scoreboard", share=0.6),)
+UNCOALESCED = {"requested_sectors": 4e9, "ideal_sectors": 1e9, "excess_sectors": 3e9}
+# Of each cause an input that proves it: busy units, and what else was measured.
+PROVEN = {
+    "debug_build": ((("issue", 30.0),), {"counts": {"moves": 42.0, "instructions": 100.0}}),
+    "host_memory": (
+        (("lsu", 25.0),),
+        {"ratios": {"host_fill_percent": 0.34, "device_fill_percent": 0.0005}, "dram_bytes": 1e3},
+    ),
+    "bank_conflicts": (
+        (("l1", 92.0), ("dram", 60.0)),
+        {
+            "counts": {
+                "shared_conflicts": 65_011_712.0,
+                "shared_wavefronts": 67_108_864.0,
+                "shared_requests": 2_097_152.0,
+                "elapsed_cycles": 7.3e5,
+            },
+            "ratios": {"wavefronts_percent": 92.0},
+        },
+    ),
+    "uncoalesced": (
+        (("l1", 98.0), ("l2", 30.0)),
+        {
+            "counts": UNCOALESCED | {"global_requests": 2.5e8},
+            "ratios": {"wavefronts_percent": 98.0, "requests_percent": 11.5},
+        },
+    ),
+    "many_passes": (
+        (("l1", 80.0),),
+        {"ratios": {"wavefronts_percent": 80.0, "requests_percent": 8.0}},
+    ),
+    "local_memory": (
+        (("l1", 92.0),),
+        {"counts": {"local_sectors": 1.35e9, "global_sectors": 4e7}, "registers_per_thread": 255.0},
+    ),
+    "idle_lanes": ((("issue", 85.0), ("dram", 20.0)), {"ratios": {"lanes": 11.0}}),
+    "slow_fp64": ((("fp64", 84.0), ("dram", 20.0)), {"device": GEFORCE}),
+    "fp64_division": (
+        (("fp64", 70.0),),
+        {"counts": {"instructions": 1e9, "fp64_divisions": 4e7, "fp64_instructions": 4.9e8}},
+    ),
+    "fp32_division": (
+        (("issue", 85.0),),
+        {"counts": {"instructions": 1e9, "fp32_divisions": 1e7}},
+    ),
+    "conversions": (
+        (("xu", 85.0),),
+        {"counts": {"conversions": 3e8, "to_float": 1.5e8, "to_integer": 1.5e8}},
+    ),
+    "constant_loads": (
+        (("l1", 95.0), ("constant", 92.0)),
+        {"counts": {"constant_loads": 1.3e8, "instructions": 1e9}},
+    ),
+    "atomics": ((("l2", 95.0),), {"ratios": {"atomics_percent": 95.0}}),
+    "more_warps": (
+        (("issue", 37.0),),
+        {
+            "device": GEFORCE,
+            "registers_per_thread": 134.0,
+            "occupancy_limiter": "registers",
+            "occupancy_percent": 16.0,
+            "theoretical_occupancy_percent": 100 / 6,
+            "ratios": {"fewer_registers": 128.0, "fewer_registers_warps": 16.0},
+        },
+    ),
+    "other_block": (
+        (("issue", 37.0),),
+        {
+            "device": GEFORCE,
+            "occupancy_limiter": "block size",
+            "occupancy_percent": 66.0,
+            "theoretical_occupancy_percent": 200 / 3,
+            "ratios": {"other_block": 320.0, "other_block_warps": 40.0},
+        },
+    ),
+    "occupancy_limited": (
+        (("issue", 37.0),),
+        {"theoretical_occupancy_percent": 25.0, "occupancy_limiter": "shared memory"},
+    ),
+    "partial_warps": ((("issue", 37.0),), {"block": (16, 1, 1)}),
+    "short_kernel": (
+        (("dram", 20.0),),
+        {"sm_active_percent": 70.0, "counts": {"elapsed_cycles": 9000.0}},
+    ),
+    "grid_too_small": ((("dram", 20.0),), {"grid": (56, 1, 1), "waves": 0.19}),
+    "few_warps": (
+        (("dram", 33.0),),
+        {
+            "grid": (160, 1, 1),
+            "waves": 0.8,
+            "occupancy_percent": 27.0,
+            "theoretical_occupancy_percent": 50.0,
+        },
+    ),
+    "occupancy_not_reached": (
+        (("dram", 40.0),),
+        {"waves": 100.0, "occupancy_percent": 40.0, "theoretical_occupancy_percent": 100.0},
+    ),
+    "tail_effect": ((("dram", 50.0),), {"waves": 1.5}),
+    "imbalance": (
+        (("dram", 40.0),),
+        {
+            "sm_active_percent": 52.0,
+            "counts": {"elapsed_cycles": 1e6},
+            "ratios": {"sm_balance": 0.52},
+        },
+    ),
+}
+
+
+def judged(units, **values) -> Result:
+    uses = with_rest(*(unit(name, percent) for name, percent in units))
+    measured = measurement(**{"operations": {}, "units": uses} | values)
+    peaks = PeakSet(report=TOY_PEAKS)
+    return Result(measurement=measured, peaks=peaks, verdict=rule.judge(measured, peaks))
+
+
+def test_every_cause_has_an_input_that_proves_it():
+    assert set(PROVEN) == {k.removeprefix("cause.") for k, p in builtin().items() if p.when}
+
+
+@pytest.mark.parametrize("code", PROVEN)
+def test_a_cause_fires_where_the_evidence_proves_it(code):
+    units, values = PROVEN[code]
+    found = judged(units, **values)
+    named = {cause.code: cause for cause in found.verdict.causes}
+
+    assert found.verdict.cause == code or code in named
+    entry = play(f"cause.{code}")
+    text = said.cause_text(found, named[code])
+    assert "{" not in text
+    assert text != said.words(code)
+    assert entry.try_first[0].say in said.try_first(found) or entry.try_first[0].when
+    if entry.promise in ("waste", "occupancy", "idle"):
+        assert named[code].gain >= 1.1
+
+
+@pytest.mark.parametrize("code", [code for code in PROVEN if play(f"cause.{code}").count])
+def test_none_fires_against_the_count_it_reads(code):
+    entry, (units, values) = play(f"cause.{code}"), PROVEN[code]
+    found = judged(units, **values)
+    # What a fix leaves: none of what must fall, or with occupancy as much as can be.
+    left = {
+        "achieved": found.verdict.evidence.get("theoretical"),
+        "registers": None,
+        "threads": None,
+    }
+    name = entry.count
+    if name in ("registers", "threads"):
+        fixed = found.verdict.evidence | {
+            "fewer_registers_warps": found.verdict.evidence["warps"],
+            "other_block_warps": found.verdict.evidence["warps"],
+        }
+    else:
+        fixed = without(name, units, values) if left.get(name) is None else None
+        fixed = fixed or found.verdict.evidence | {name: left[name]}
+
+    assert entry.fires(found.verdict.evidence)
+    assert not entry.fires(fixed)
+
+
+def without(name, units, values):
+    """The evidence with a count of 0."""
+    changed = {
+        kind: {key: 0.0 if key == name else value for key, value in values.get(kind, {}).items()}
+        for kind in ("counts", "ratios")
+    }
+    if name == "passes":
+        changed["ratios"] = {"wavefronts_percent": 8.0, "requests_percent": 8.0}
+    if name == "idle_lanes":
+        changed["ratios"] = {"lanes": 32.0}
+    busy = [(key, 0.0 if key == name else percent) for key, percent in units]
+    measured = judged(busy, **values | changed).measurement
+    return evidence_of(measured, measured.units, Rule()) | {"latency": 0.0}
+
+
+def test_no_number_is_promised_without_an_amount():
+    for key, entry in builtin().items():
+        assert bool(entry.removes) is (entry.promise == "waste"), key
+        assert bool(entry.gain) >= (entry.promise in ("occupancy", "idle")), key
+        assert set(entry.removes) <= set(UNITS), key
+        assert not entry.count or entry.counted, key
+        assert entry.refute or key.startswith("stall."), key
+
+
+def test_entries_read_only_evidence_that_has_a_meaning():
+    from roofline.counters.evidence import COUNTS, MIX, RATIOS
+    from roofline.counters.stalls import REASONS
+
+    known = {*MEANINGS, *COUNTS, *RATIOS, *MIX, "instructions", "limited_by", *UNITS}
+    known |= {f"near_{key}" for key in UNITS} | {f"stall_{reason}" for reason in REASONS}
+    for key, entry in builtin().items():
+        read = set().union(*map(names, entry.expressions()), *(figures(c.say) for c in entry.claim))
+        assert read <= known, key
+
+
+# --- no advice against the counters -------------------------------------------------------------
+
+
+def advice(found: Result) -> str:
+    return " / ".join((said.hint(found), *said.try_first(found)))
+
+
+def test_no_coalescing_is_advised_where_traffic_is_local():
+    counts = {"local_sectors": 1.35e9, "global_sectors": 4e7}
+    found = judged(
+        (("l1", 92.0),), counts=counts, registers_per_thread=255.0, shared_memory_bytes=0.0
+    )
+
+    assert said.cause(found).startswith("local memory: 97.1 % of L1's sectors (1,350,000,000)")
+    assert "launch_bounds" in said.try_first(found)[0]
+    assert "oalesce" not in advice(found)
+    assert "bank conflicts: there are none" not in said.avoid(found)
+
+
+def test_bank_conflicts_are_silent_at_none():
+    counts = {"shared_conflicts": 18_545.0, "shared_wavefronts": 27_657_930.0}
+    found = judged((("l1", 88.6),), counts=counts, shared_memory_bytes=8192.0)
+
+    assert found.verdict.cause is None
+    assert "conflict" not in advice(found)
+
+
+def test_atomics_come_before_larger_tiles():
+    found = judged((("l2", 95.0),), ratios={"atomics_percent": 95.0})
+
+    assert "atomics" in said.claim(found)
+    assert "one atomic a block" in said.try_first(found)[0]
+    assert "reduce in the warp" in said.try_first(found)[0]
+
+
+def test_a_debug_build_holds_back_all_other_advice():
+    units, values = PROVEN["debug_build"]
+    found = judged(units, **values | {"block": (1, 1, 1), "waves": 0.1, "stalls": WAITS})
+
+    assert [cause.code for cause in found.verdict.causes] == ["debug_build"]
+    assert said.try_first(found) == tuple(line.say for line in play("cause.debug_build").try_first)
+    assert said.bounds(found) == ""
+    assert found.verdict.gain is None
+
+
+def test_several_causes_are_ranked_by_what_they_give():
+    # 0.8 waves give 1.25x, 27 of 50 % occupancy 1.85x, and both are below 1 / 0.33.
+    units, values = PROVEN["few_warps"]
+    found = judged(units, **values, stalls=WAITS)
+
+    assert [c.code for c in found.verdict.causes] == [
+        "few_warps",
+        "grid_too_small",
+        "stall_long_scoreboard",
+    ]
+    assert [c.gain for c in found.verdict.causes] == [
+        pytest.approx(50 / 27),
+        pytest.approx(1.25),
+        None,
+    ]
+
+
+def test_a_small_gain_is_not_named():
+    assert judged((("dram", 50.0),), waves=0.97, grid=(194, 1, 1)).verdict.causes == ()
+
+
+def test_in_the_band_the_second_sentence_says_what_keeps_it_from_more():
+    _, values = PROVEN["tail_effect"]
+    found = judged((("dram", 70.0),), **values)
+
+    assert said.claim(found).startswith("Limited by DRAM: busy 70 % of the elapsed time")
+    assert "What keeps it from more: a tail: 1.5 waves need the time of 2" in said.claim(found)
+    assert said.hint(found).endswith("move fewer bytes")
+
+
+def test_above_the_band_no_waiting_is_named():
+    _, values = PROVEN["tail_effect"]
+
+    assert judged((("dram", 85.0),), **values).verdict.causes == ()
+
+
+def test_the_launch_bound_to_write_is_said():
+    units, values = PROVEN["more_warps"]
+    found = judged(units, **values)
+
+    assert said.cause(found) == (
+        "few warps: 134 registers leave 8 warps an SM; 128 allow 16: __launch_bounds__(256, 2)"
+    )
+    assert found.verdict.gain == 2.0
+
+
+@pytest.mark.parametrize("name", ["void cutlass::Kernel<gemm>(Params)", "nvjet_tst_128x256"])
+def test_no_launch_bound_is_advised_for_a_library(name):
+    units, values = PROVEN["more_warps"]
+
+    causes = judged(units, **values, demangled=name).verdict.causes
+    assert "more_warps" not in {cause.code for cause in causes}
+
+
+def test_fp64_limits_early_where_there_is_almost_none():
+    found = judged((("fp64", 44.0), ("dram", 30.0)), device=GEFORCE)
+
+    assert found.verdict.limiter == "fp64"
+    assert judged((("fp64", 44.0), ("dram", 30.0))).verdict.limiter is None
+    # The way of FP64 operands is no next limit of its own.
+    queue = replace(unit("lsu", 40.0), metric="sm__mio_pq_read_cycles_active.pct")
+    uses = with_rest(unit("fp64", 84.0), queue, unit("dram", 20.0))
+    measured = measurement(units=uses, device=GEFORCE, operations={}, dram_bytes=None)
+    assert rule.judge(measured, PeakSet(report=TOY_PEAKS)).next_limiter == "dram"
+
+
+def test_an_unreadable_launch_has_no_cause():
+    found = judged(
+        (), counts={"moves": 42.0, "instructions": 100.0}, notes=(Note(code="computed"),)
+    )
+
+    assert found.verdict.causes == ()
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+def test_a_waste_bound_is_the_next_unit_that_holds():
+    # Shared memory has 67,108,864 of 100 SMs x 7.3e5 cycles x 92 %, all but 0.1 %; of these are
+    # 65,011,712 conflicts. L1 falls to 92 x (1 - 0.999 x 0.969) = 3 %, and DRAM at 60 % holds.
+    units, values = PROVEN["bank_conflicts"]
+    found = judged(units, **values)
+
+    assert found.verdict.waste_limiter == "dram"
+    assert found.verdict.waste_floor_s == pytest.approx(0.6e-3)
+    assert found.verdict.gain == pytest.approx(1 / 0.6)
+    assert found.verdict.gain_by == "waste"
+    assert said.bounds(found).startswith("without 65,011,712 bank conflicts: up to 1.67x (600 µs)")
+    assert "32-way, 65,011,712 of 67,108,864" in said.cause(found)
+
+
+def test_more_than_ten_times_is_not_promised():
+    _, values = PROVEN["slow_fp64"]
+    found = judged((("fp64", 85.0), ("issue", 3.0)), **values)
+
+    assert said.bounds(found).startswith("without the FP64 work: more than 10x, then issue slots")
+    assert found.verdict.gain == 10.0
+
+
+def test_several_wastes_count_together():
+    # L1 90 %: local 0.5 and idle lanes 0.5 leave a quarter of it; the issue slots keep half of 80.
+    found = judged(
+        (("l1", 90.0), ("issue", 80.0), ("dram", 10.0)),
+        counts={"local_sectors": 1e9, "global_sectors": 1e9},
+        ratios={"lanes": 16.0},
+    )
+
+    assert found.verdict.waste_floor_s == pytest.approx(0.4e-3)
+    assert found.verdict.waste_limiter == "issue"
+
+
+# --- the user's own folder ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    return tmp_path
+
+
+def test_a_cause_of_the_users_own(folder):
+    (folder / "ours.toml").write_text(
+        '[cause.our_batches]\npromise = "idle"\ngain = "2"\nwhen = "latency and blocks <= 200"\n'
+        'claim = "a batch of {blocks:exact}"\nhint = "batch more"\ntry_first = ["t"]\n'
+        '[unit.dram]\ntry_first = ["our table in BF16"]\n'
+    )
+    found = judged((("dram", 40.0),), device=Device())
+
+    assert found.verdict.cause == "our_batches"
+    assert said.hint(found) == "latency: a batch of 100: batch more"
+    lines = said.try_first(judged((("dram", 90.0),)))
+    assert lines[0] == "our table in BF16"
+    assert lines[1].startswith("fuse it")
+    assert play("unit.dram").refute == builtin()["unit.dram"].refute
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[cause.x", "Expected"),
+        ("[kernel.x]\nhint = 'h'", "[kernel] is none of unit, cause, stall"),
+        ("unit = 3", "unit is no table"),
+        ("[cause]\nx = 3", "[cause.x] is no table"),
+        ("[cause.x]\nwhem = 'a'", "[cause.x] has no 'whem'"),
+        ("[cause.x]\nhint = 3", "[cause.x]: Expected `str`"),
+        ("[cause.x]\nwhen = 'a >'\nclaim = 'c'", "'a >' is no expression"),
+        ("[cause.x]\nwhen = 'open(a)'\nclaim = 'c'", "is not understood"),
+        ("[cause.x]\nwhen = 'a'\nclaim = '{a.b}'", "'a.b' in its claim is no name"),
+        ("[cause.x]\nwhen = 'a'", "it has a condition but no claim"),
+        ("[cause.x]\npromise = 'much'", "Invalid enum value"),
+    ],
+)
+def test_a_file_that_is_no_entry_is_refused_with_its_place(folder, text, why):
+    (folder / "ours.toml").write_text(text)
+
+    with pytest.raises(InputError) as refused:
+        plays()
+    assert "cannot read the advice of ours.toml" in str(refused.value)
+    assert why in str(refused.value)
+
+
+def test_without_a_folder_there_is_what_is_built_in(monkeypatch, tmp_path):
+    monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
+
+    assert plays() == builtin()
+
+
+def test_a_claim_is_filled_by_its_formats():
+    assert (
+        sentence("{blocks:of block}, {waves:waves}", {"blocks": 1.0, "waves": 0.19})
+        == "1 block, 0.19"
+    )
+
+
+def test_the_page_is_made_from_the_entries():
+    from tests.capture.test_levels import script
+
+    maker = script("make_knowledge_docs")
+    assert maker.TARGET.read_text(encoding="utf-8") == maker.page()
+    for code in PROVEN:
+        assert f"### {code}\n" in maker.page()
