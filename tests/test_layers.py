@@ -83,7 +83,17 @@ ARROWS = {
         "capture",
         "compare",
     ),
-    "plot": ("errors", "model", "units", "kernel_names", "files", "text", "view", "render"),
+    "plot": (
+        "errors",
+        "model",
+        "units",
+        "kernel_names",
+        "files",
+        "text",
+        "view",
+        "compare",
+        "render",
+    ),
     "cli": (
         "errors",
         "model",

@@ -14,7 +14,7 @@ from roofline.cli import errors
 COMMANDS = {
     "profile": "Run PROGRAM under ncu for the chosen kernels, and name what limits each.",
     "analyze": "Rank the kernels of saved reports, and name what limits each.",
-    "plot": "Draw the roofline of saved reports.",
+    "plot": "Draw what limits the kernels of saved reports.",
     "compare": "Compare two captures: faster or slower, and why.",
     "report": "Write a pull-request comment with plots.",
     "select": "Pick the kernels of a trace that are worth profiling.",

@@ -136,7 +136,7 @@ def analyze_reports(
 
 def check(showing: Showing, output: Output) -> None:
     """Refuse before long work what could not be answered in the end."""
-    output.check()
+    output.check(plots=True)
     form, wanted = output.format, showing.explain
     if wanted is not None and form not in ("table", "json"):
         hint = f"--explain {wanted} --format json"

@@ -14,7 +14,7 @@ from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports
 from roofline.cli.errors import say
 from roofline.cli.options import File, Judging, Share
-from roofline.cli.output import Output, answer_in
+from roofline.cli.output import PICTURES, Output, answer_in
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
@@ -31,7 +31,6 @@ from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
 _LOOKED_AT = 3  # pairs whose samples are read by instruction
-DRAWN = 20  # more arrows than that nobody tells apart
 
 
 def parse_map(text: str) -> tuple[str, str]:
@@ -156,6 +155,7 @@ def command(options: CompareOptions) -> int:
     clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Exit code
     1: a gate or the check failed. Exit code 3: a file could not be read.
     """
+    options = _drawn(options)
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0][0]
@@ -175,9 +175,17 @@ def command(options: CompareOptions) -> int:
     return InputError.exit_code if unreadable and before is not None else 0
 
 
+def _drawn(options: CompareOptions) -> CompareOptions:
+    """With a picture as --plot where -o names one: the table then goes to the terminal."""
+    file = options.output.file
+    if file is None or file.suffix.lower() not in PICTURES or options.plot is not None:
+        return options
+    return replace(options, plot=file, output=replace(options.output, output=None))
+
+
 def _check(options: CompareOptions) -> None:
     """Refuse at once what would fail after long work."""
-    options.output.check(FORMATS)
+    options.output.check(FORMATS, plots=True)
     force = options.output.force
     if options.junit is not None:
         refuse_overwrite(options.junit, force=force)
@@ -315,22 +323,15 @@ def draw(
     title: str | None = None,
     force: bool = False,
 ) -> None:
-    """Draw arrows from before to after into ``files`` (path to theme)."""
+    """Draw the pairs that changed most into ``files`` (path to theme)."""
     from roofline import plot
 
-    times = [p.before.total_s for p in comparison.pairs]
-    whole = sum(t for t in times if t is not None)
-    pairs: Sequence[plot.Pair] = [
-        plot.Pair(
-            before=p.before.result,
-            after=p.after.result,
-            share=time / whole if time is not None and whole else None,
-        )
-        for p, time in zip(comparison.pairs, times, strict=True)
-    ][:DRAWN]
+    drawn = {
+        theme: plot.picture(comparison, plot.Options(theme=theme, title=title))
+        for theme in dict.fromkeys(files.values())
+    }
     for path, theme in files.items():
-        how = plot.Options(theme=theme, title=title, levels=False)
-        plot.save(plot.picture_comparison(pairs, how), path, force=force)
+        plot.save(drawn[theme], path, force=force)
 
 
 def _for_github(comparison: Comparison) -> None:

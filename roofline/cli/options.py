@@ -38,8 +38,12 @@ RENAMED = {
     "--from": ("--timeline", "--start"),
     "--from-start": ("--capture-range",),
     "--gpu": ("--device",),
+    "--height": ("--size",),
+    "--levels": ("--level",),
     "--limit": ("--timeout",),
+    "--scale": ("--dpi",),
     "--to": ("--end",),
+    "--width": ("--size",),
 }
 
 # --- types ------------------------------------------------------------------------------------
@@ -67,6 +71,21 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number", *where)
         return float(super().convert(number, *where))
+
+
+class Size(click.ParamType[tuple[int, "int | None"]]):
+    """WIDTH or WIDTHxHEIGHT in pixels."""
+
+    name = "size"
+
+    def convert(self, value: Any, *where: Any) -> tuple[int, int | None]:
+        """Whole numbers alone; what can be drawn is the picture's to say."""
+        if isinstance(value, tuple):
+            return value
+        found = re.fullmatch(r"([0-9]{1,6})(?:x([0-9]{1,6}))?", value)
+        if found is None:
+            self.fail(f"{value!r} is not WIDTH or WIDTHxHEIGHT", *where)
+        return int(found[1]), int(found[2]) if found[2] else None
 
 
 class Share(Number):

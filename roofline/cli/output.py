@@ -20,6 +20,8 @@ from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 
 _ENDINGS = {f".{form}": form for form in FORMATS} | {".md": "markdown"}
+PICTURES = frozenset({".png", ".svg", ".pdf", ".html"})
+_NOT_TEXT = PICTURES | {".gif", ".htm", ".jpeg", ".jpg", ".ncu-rep", ".webp", ".xls", ".xlsx"}
 PLAIN_WIDTH = 120  # where there is no terminal to ask
 WIDEST = 200  # longer lines are hard to read
 QUIET_S = 0.5  # shorter work shows no progress
@@ -70,8 +72,15 @@ class Output:
             return plain
         return min(shutil.get_terminal_size((plain, 40)).columns, max(WIDEST, plain))
 
-    def check(self, formats: Collection[str] = FORMATS) -> None:
-        """Refuse before long work what could not be written in the end."""
+    def check(self, formats: Collection[str] = FORMATS, *, plots: bool = False) -> None:
+        """Refuse before long work what could not be written in the end.
+
+        ``plots`` says that the command draws, too, with --plot.
+        """
+        if self.file is not None and self.file.suffix.lower() in _NOT_TEXT:
+            drawn = plots and self.file.suffix.lower() in PICTURES
+            hint = f"--plot {self.file}" if drawn else f"-o {self.file.with_suffix('.json')}"
+            raise UsageError(f"cannot write this answer to {self.file}: it is text", hint=hint)
         if self.as_json and self.asked_format not in (None, "json"):
             raise UsageError(f"--json and --format {self.asked_format} exclude each other")
         if self.format not in formats:

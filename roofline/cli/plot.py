@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports, chosen
 from roofline.cli.errors import say
-from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Target
+from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Size, Target
 from roofline.errors import InputError
 
 
@@ -28,30 +26,33 @@ class PlotOptions:
             "help": "The picture: .png, .svg, .pdf, or .html for a page with tooltips and a table."
         },
     )
+    views: tuple[str, ...] = opt.written(
+        "--view roofline|units|gain...",
+        "What to draw, repeatable: the roofline, how busy each unit was, or where the time goes "
+        "and what a ceiling would save.  [default: by the number of kernels]",
+    )
+    levels: tuple[str, ...] = opt.written(
+        "--level l2|l1...",
+        "In the roofline, also show this level's roof, and each kernel by its bytes. Repeatable.",
+    )
     theme: str | None = opt.written(
-        "--theme light|dark",
-        "Colours.  [default: light; in HTML as the reader's browser is set]",
+        "--theme light|dark|paper",
+        "Colours; paper is told apart in grey, too.  [default: light; in HTML as the reader's "
+        "browser is set]",
     )
-    title: str | None = opt.written("--title TEXT", "Title.  [default: the reports' names]")
-    width: int = opt.written(
-        "--width PX", "Width in pixels.", type=click.IntRange(min=480, max=4000), default=900
+    title: str | None = opt.written("--title TEXT", "Title.  [default: what limits the kernels]")
+    size: tuple[int, int | None] = opt.written(
+        "--size WIDTH[xHEIGHT]",
+        "Size in pixels; charts and rows are fitted to a height.",
+        type=Size(),
+        default=(900, None),
+        show_default="900",
     )
-    height: int | None = opt.written(
-        "--height PX",
-        "Height in pixels; rows and keys take their part, the chart the rest.",
-        type=click.IntRange(min=300, max=8000),
-    )
-    scale: float = opt.written(
-        "--scale N",
-        "PNG only: N times as many pixels, everything larger (2 for dense screens).",
-        type=Number(min=0.5, max=4),
-        default=1.0,
-    )
-    levels: bool | None = opt.written(
-        "--levels/--no-levels",
-        "Also mark each kernel at its L2 and L1 intensity, if these bytes were measured.  "
-        "[default: for up to five kernels]",
-        default=None,
+    dpi: float = opt.written(
+        "--dpi N",
+        "PNG only: dots an inch; 72 is one for each pixel of --size, 144 is for dense screens.",
+        type=Number(min=36, max=600),
+        default=72.0,
     )
     no_datasheet: bool = opt.written(
         "--no-datasheet", "Leave out the dashed roofs of the datasheet."
@@ -60,17 +61,19 @@ class PlotOptions:
 
 @opt.typed_command(PlotOptions, "plot")
 def command(options: PlotOptions) -> int:
-    """Draw the roofline of saved reports.
+    """Draw what limits the kernels of saved reports.
 
     \b
     Examples:
       roofline plot report.ncu-rep -o roofline.png
       roofline plot report.ncu-rep -o roofline.svg --theme dark --top 10
       roofline plot runs/ -o roofline.html --kernel gemm
-      roofline plot report.ncu-rep -o slide.png --width 1200 --height 700 --scale 2
+      roofline plot report.ncu-rep -o gain.pdf --view gain --theme paper
+      roofline plot report.ncu-rep -o slide.png --size 1200x700 --dpi 144
 
-    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. Kernels without
-    measured operations or DRAM bytes are drawn below the roofline, by how busy their units were.
+    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. In the roofline
+    a mark is what a kernel reached, and the bar above it its own ceiling, named by the unit that
+    limits. Every kernel is in the table of units, also without operations or DRAM bytes.
     """
     from roofline.plot import Options, check_path, picture, save
 
@@ -82,13 +85,14 @@ def command(options: PlotOptions) -> int:
         drawing = Options(
             theme=options.theme or "light",
             title=options.title,
-            width_px=options.width,
-            height_px=options.height,
+            width_px=options.size[0],
+            height_px=options.size[1],
             launches=options.choosing.launches,
+            views=options.views,
             levels=options.levels,
             datasheet=not options.no_datasheet,
         )
-        both, scale = options.theme is None, options.scale
-        save(picture(part, drawing), target, scale=scale, force=force, both_themes=both)
+        both, dpi = options.theme is None, options.dpi
+        save(picture(part, drawing), target, dpi=dpi, force=force, both_themes=both)
         say(f"Wrote {target}", prefix="")
     return InputError.exit_code if failures else 0

@@ -87,7 +87,9 @@ def _check(options: ReportOptions) -> None:
         for name in options.names:
             refuse_overwrite(options.target.path / name, force=options.target.force)
     if not options.no_picture:
-        import roofline.plot  # noqa: F401  # says at once where matplotlib is missing
+        from roofline.plot import need_matplotlib
+
+        need_matplotlib()  # says at once where it is missing
 
 
 def _write(
@@ -112,5 +114,7 @@ def _write(
     else:
         from roofline.plot import Options, picture, save
 
-        for path, theme in files.items():
-            save(picture(after, Options(theme=theme, title=title)), path)
+        for theme in dict.fromkeys(files.values()):
+            drawn = picture(after, Options(theme=theme, title=title))
+            for path in (path for path, wanted in files.items() if wanted == theme):
+                save(drawn, path)

@@ -1,43 +1,40 @@
-"""The roofline picture: what was analysed in, a matplotlib figure or a file out.
+"""Pictures: what was analysed or compared in, a matplotlib figure or a file out.
 
 Nothing here knows hardware or counters: it draws the values of ``roofline.model`` as they are.
+What a picture shows, and where, is computed without matplotlib, which is imported to draw.
 """
 
 from __future__ import annotations
 
-import logging
-import sys
-from importlib import import_module
-from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from roofline.errors import UsageError
-
-if find_spec("matplotlib") is None:
-    raise UsageError(
-        "cannot draw", why="matplotlib is not installed", hint="pip install matplotlib"
-    )
-elif "matplotlib.font_manager" not in sys.modules:
-    # Without a home that can be written to, matplotlib caches in a temporary folder, and warns of
-    # that at length: nothing for somebody who only wants a picture.
-    _talk = logging.getLogger("matplotlib")
-    _level = _talk.level
-    _talk.setLevel(logging.ERROR)
-    import_module("matplotlib.font_manager")
-    _talk.setLevel(_level)
-
-from roofline.plot.comparison import Pair, draw_comparison, picture_comparison
-from roofline.plot.page import draw, picture
-from roofline.plot.save import Picture, check_path, save
+from roofline.compare.model import Comparison
+from roofline.model import Analysis
+from roofline.plot.save import Picture, check_path, need_matplotlib, save
 from roofline.plot.scene import Options
+from roofline.view import Chosen
 
-__all__ = [
-    "Options",
-    "Pair",
-    "Picture",
-    "check_path",
-    "draw",
-    "draw_comparison",
-    "picture",
-    "picture_comparison",
-    "save",
-]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Options", "Picture", "check_path", "draw", "need_matplotlib", "picture", "save"]
+
+
+def picture(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Picture:
+    """Draw what was analysed, or what changed between two captures.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+
+    """
+    need_matplotlib()
+    from roofline.plot import comparison, figure
+
+    if isinstance(shown, Comparison):
+        return comparison.picture(shown, options or Options())
+    return figure.picture(shown, options or Options())
+
+
+def draw(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Figure:
+    """The same as a matplotlib figure of 72 dots an inch: a point is a pixel."""
+    return picture(shown, options).figure

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import get_hinting_flag
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.transforms import Affine2D
@@ -20,7 +20,7 @@ from matplotlib.transforms import Affine2D
 from roofline.kernel_names import ELLIPSIS
 from roofline.model import Bound
 from roofline.plot.layout import Box, Point
-from roofline.plot.style import DPI, FONT, MARKERS, RC, SMALL_PX, TEXT_PX, THEMES
+from roofline.plot.style import DPI, FONT, MARKERS, PAD, RC, SMALL_PX, TEXT_PX, THEMES
 from roofline.text import names
 
 
@@ -34,18 +34,25 @@ def styled() -> Iterator[None]:
 
 
 class Ruler:
-    """Measures text in pixels without drawing it.
+    """Measures text in pixels without drawing it: the advances of its letters, each asked once.
 
-    As the raster back end sets it: that rounds to whole pixels and so is the widest of all.
+    They are hinted as the raster back end hints them: that is the widest of all.
     """
 
     def __init__(self) -> None:
-        self._renderer: Any = FigureCanvasAgg(Figure(dpi=DPI)).get_renderer()  # type: ignore[no-untyped-call]
+        self._advances: dict[tuple[float, bool], dict[str, float]] = {}
 
     def width(self, text: str, size: float = TEXT_PX, *, bold: bool = False) -> float:
         """The width of one line of text."""
-        font = FontProperties(family=FONT, size=size, weight="bold" if bold else "normal")
-        return float(self._renderer.get_text_width_height_descent(text, font, False)[0])
+        known = self._advances.setdefault((size, bold), {})
+        for letter in set(text) - known.keys():
+            properties = FontProperties(family=FONT, weight="bold" if bold else "normal")
+            font = get_font(findfont(properties))
+            font.set_size(size, DPI)
+            flags = get_hinting_flag()  # type: ignore[no-untyped-call]
+            glyph = font.load_glyph(font.get_char_index(ord(letter)), flags=flags)
+            known[letter] = glyph.horiAdvance / 64
+        return sum(known[letter] for letter in text) + 1
 
     def names(self, full: Sequence[tuple[str, str]], room: float) -> list[str]:
         """The longest short forms of kernel names, each with its detail, that fit into ``room``.
@@ -64,7 +71,9 @@ class Ruler:
 
     def clip(self, text: str, room: float, size: float = TEXT_PX, *, bold: bool = False) -> str:
         """``text`` with its middle left out where it is wider than ``room``."""
-        limit, clipped = len(text), text
+        # No letter is narrower than 2 pixels.
+        limit = min(len(text), int(max(room, 0) / 2) + 1)
+        clipped = text if limit == len(text) else names.middle(text, limit)
         while limit > 1 and self.width(clipped, size, bold=bold) > room:
             limit -= 1
             clipped = names.middle(text, limit)
@@ -98,7 +107,6 @@ class Canvas:
         self.theme, self.width, self.height, self.ruler = THEMES[theme], width, 0.0, Ruler()
         self.figure = Figure(dpi=DPI, facecolor=self.theme["background"])
         self._to_top = Affine2D()  # from the bottom of the figure, known once it is finished
-        self._axes: list[tuple[Axes, Box, float]] = []
 
     def down(self, height: float) -> None:
         """Begin a block of that height below all others."""
@@ -111,20 +119,7 @@ class Canvas:
         height = max(self.height, least)
         self._to_top.translate(0, height)
         self.figure.set_size_inches(self.width / DPI, height / DPI)
-        for ax, area, down in self._axes:
-            low, wide, high = area.y0 + height - down, area.x1 - area.x0, area.y1 - area.y0
-            ax.set_position((area.x0 / self.width, low / height, wide / self.width, high / height))
         return self.figure
-
-    def axes(self, area: Box) -> Axes:
-        """Axes whose frame is ``area``, in the theme's colours."""
-        ax = self.figure.add_axes((0, 0, 1, 1))
-        self._axes.append((ax, area, self.height))
-        ax.set_facecolor(self.theme["background"])
-        ax.tick_params(colors=self.theme["muted"], labelsize=SMALL_PX, length=0, which="both")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set_color(self.theme["faint"])
-        return ax
 
     def text(
         self, x: float, y: float, text: str, *, backed: str | None = None, **style: Any
@@ -142,15 +137,34 @@ class Canvas:
         given: dict[str, Any] = {"fontsize": SMALL_PX, "color": "muted"} | style
         self.text(x, y, text, **given)
 
+    def block(self, lines: Sequence[str], size: float = TEXT_PX, *, below: float = 10.0) -> None:
+        """A block of lines of small print, each wrapped where it is long."""
+        wrapped = [s for line in lines for s in self.ruler.wrap(line, self.width - 2 * PAD, size)]
+        step = size + 4.5
+        height = step * len(wrapped) + below
+        self.down(height)
+        for i, line in enumerate(wrapped):
+            self.small(PAD, height - 14 - step * i, line, fontsize=size)
+
     def line(self, xs: Sequence[float], ys: Sequence[float], color: str, **style: Any) -> None:
         """A line through points."""
         line = Line2D(xs, ys, transform=self.pixels, color=self.theme[color], **style)
         self.figure.add_artist(line)
 
-    def box(self, box: Box, color: str, **style: Any) -> None:
-        """A filled rectangle."""
+    def segments(
+        self, ends: Sequence[tuple[Point, Point]], color: str, width: float, **style: Any
+    ) -> None:
+        """Many lines as one object."""
+        style |= {"colors": self.theme[color], "linewidths": width, "transform": self.pixels}
+        self.figure.add_artist(LineCollection(list(ends), **style))
+
+    def box(self, box: Box, color: str | None, *, edge: str | None = None, **style: Any) -> None:
+        """A rectangle, filled with a ``color`` or drawn with an ``edge``."""
         corner, width, height = (box.x0, box.y0), box.x1 - box.x0, box.y1 - box.y0
-        style |= {"facecolor": self.theme[color], "linewidth": 0, "transform": self.pixels}
+        style = {"linewidth": 0} | style
+        style |= {"facecolor": self.theme[color] if color else "none", "transform": self.pixels}
+        if edge:
+            style["edgecolor"] = self.theme[edge]
         self.figure.add_artist(Rectangle(corner, width, height, **style))
 
     def mark(
@@ -160,19 +174,26 @@ class Canvas:
         bound: Bound,
         radius: float,
         *,
-        edge: float = 0.0,
+        hollow: bool = False,
+        other: Bound | None = None,
         **style: Any,
     ) -> None:
-        """The mark of a verdict, or several as one object; hollow with an ``edge``."""
+        """The mark of a verdict, or several as one object; the right half is of an ``other``."""
         colors, (shape, width) = (self.theme[bound], self.theme["background"]), MARKERS[bound]
-        face, line = reversed(colors) if edge else colors
-        style |= {"markerfacecolor": face, "markeredgecolor": line, "markeredgewidth": edge or 0.8}
+        face, line = reversed(colors) if hollow else colors
+        style |= {"markerfacecolor": face, "markeredgecolor": line}
+        style |= {"markeredgewidth": 1.4 if hollow else 0.8}
+        if other is not None:
+            alternative = self.theme["background" if hollow else other]
+            style |= {"fillstyle": "left", "markerfacecoloralt": alternative}
         style |= {"linestyle": "none", "marker": shape, "markersize": 2 * radius * width}
-        self.figure.add_artist(Line2D(*np.atleast_1d(x, y), transform=self.pixels, **style))
+        xs, ys = ([v] if isinstance(v, (int, float)) else v for v in (x, y))
+        self.figure.add_artist(Line2D(xs, ys, transform=self.pixels, **style))
 
-    def arrow(self, start: Point, end: Point, shrink: tuple[float, float] = (0.0, 0.0)) -> None:
-        """An arrow; ``shrink`` is what it keeps from its start and its end."""
-        style: dict[str, Any] = {"color": self.theme["ink"], "linewidth": 1.3, "zorder": 4.7}
-        style |= {"arrowstyle": "->,head_length=6.3,head_width=3", "mutation_scale": 1.0}
-        style |= {"shrinkA": shrink[0], "shrinkB": shrink[1], "transform": self.pixels}
-        self.figure.add_artist(FancyArrowPatch(start, end, **style))
+    def arrow(self, start: Point, end: Point, color: str) -> None:
+        """An arrow."""
+        style: dict[str, Any] = {"color": self.theme[color], "linewidth": 1.5, "zorder": 3}
+        if math.dist(start, end) > 12:
+            style |= {"arrowstyle": "->,head_length=6.3,head_width=3", "mutation_scale": 1.0}
+            style |= {"shrinkA": 5.0, "shrinkB": 5.0, "transform": self.pixels}
+            self.figure.add_artist(FancyArrowPatch(start, end, **style))

@@ -1,137 +1,237 @@
-"""Before and after on one roofline: an arrow a kernel, and a row with its times for every pair."""
+"""Before and after: the times of a pair with their floors, its units, and what is said of it."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import Any
 
-from matplotlib.figure import Figure
-
-from roofline.model import Result, Rule
-from roofline.plot import page, roofline
+from roofline.compare.model import Comparison, KernelPair, Side
+from roofline.model import Bound, Family, Rule
+from roofline.plot import figure, words
 from roofline.plot.canvas import Canvas, styled
+from roofline.plot.ceilings import unit_columns
 from roofline.plot.layout import Box
 from roofline.plot.save import Picture
-from roofline.plot.scene import Mark, Options, Panel, Place, Scene, panels_of, place_of, point_of
-from roofline.plot.style import HEADING_PX, PAD
-from roofline.render import overview
+from roofline.plot.scene import Options, Scene, panels_of
+from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX
+from roofline.render.comparison import sentence
 from roofline.text import names, numbers
+from roofline.units import UNITS, unit_name
 from roofline.view import Row
 
-_ROW, _HEAD, _AXIS = 24.0, 40.0, 26.0
+SHOWN = 3  # pairs that are drawn: those that changed most
+_UNITS, _ROW, _BAR, _HEAD, _AXIS = 7, 21.0, 34.0, 24.0, 30.0
+_SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """One kernel before and after; ``share`` is its part of the time before (0 to 1)."""
-
-    before: Result
-    after: Result
-    share: float | None = None
-
-
-def draw_comparison(pairs: Sequence[Pair], options: Options | None = None) -> Figure:
-    """Draw an arrow from before to after for each pair, and all pairs by time in rows.
-
-    Pairs with an end that no roofline can hold are in the rows alone. Roofs are those of the
-    "after" results.
-    """
-    return picture_comparison(pairs, options).figure
-
-
-def picture_comparison(pairs: Sequence[Pair], options: Options | None = None) -> Picture:
-    """The same with tooltips and the table of the HTML page."""
-    options = options or Options()
-    rows = [Row(result=p.after, share=p.share) for p in pairs]
-    panels = panels_of(rows, options, Rule())
-    title = names.printable(options.title or "Before and after")
-    scene = Scene(title=title, panels=panels, notes=())
-    before = {id(p.after): p.before for p in pairs}
-    notes = [overview.UNDER_PROFILER]
+def picture(comparison: Comparison, options: Options) -> Picture:
+    """Draw the pairs that changed most, and count the others."""
+    pairs = shown_of(comparison.pairs)
+    whole = sum(p.before.total_s or 0.0 for p in comparison.pairs)
+    rows = [Row(result=p.after.result, share=_part(p, whole)) for p in comparison.pairs]
+    panels = panels_of(rows, options)
+    marks = tuple(mark for panel in panels for mark in panel.marks)
+    title = names.printable(options.title or _title(comparison))
+    scene = Scene(title=title, panels=panels, marks=marks, notes=(), views=(), rule=_rule(pairs))
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
-        page.draw_heading(canvas, scene, (p.before.verdict.bound for p in pairs))
-        for panel in panels:
-            page.draw_text(canvas, [_devices(panel, before)])
-            if _draw_chart(canvas, panel, before, float(options.height_px or page.CHART_PX)):
-                arrows = "Arrows go from before (hollow) to after; roofs are those of after."
-                notes = [arrows, overview.UNDER_PROFILER]
-            _draw_rows(canvas, panel.marks, before)
-        page.draw_footer(canvas, notes)
-        return page.finished(canvas, scene, options)
+        if options.title or len(comparison.pairs) != 1:  # a single pair is its own title
+            figure.draw_title(canvas, title)
+        canvas.block([_devices(comparison)], below=8)
+        for number, pair in enumerate(pairs):
+            _draw_pair(canvas, pair, number)
+        canvas.block(list(_footer(comparison, pairs)), SMALL_PX, below=16)
+        return figure.finished(canvas, scene, options)
 
 
-def _devices(panel: Panel, before: dict[int, Result]) -> str:
-    """The device, and those of before where they are others."""
-    after, *_ = (_gpu(m.result) for m in panel.marks)
-    others = {_gpu(before[id(m.result)]) for m in panel.marks}
-    return panel.device + ("" if others == {after} else f"; before on {', '.join(sorted(others))}")
+def shown_of(pairs: Sequence[KernelPair]) -> list[KernelPair]:
+    """The first pairs that changed, else the first of all."""
+    return [p for p in pairs if p.changed][:SHOWN] or list(pairs[:SHOWN])
 
 
-def _gpu(result: Result) -> str:
-    return result.measurement.device.name or "unknown GPU"
+def _part(pair: KernelPair, whole_s: float) -> float | None:
+    total_s = pair.before.total_s
+    return None if total_s is None or not whole_s else total_s / whole_s
 
 
-def _draw_chart(canvas: Canvas, panel: Panel, before: dict[int, Result], height: float) -> bool:
-    """The pairs with both ends on the chart; whether there are any."""
-    ends = [(m, before[id(m.result)]) for m in panel.at(Place.CHART)]
-    moved = [(m, r) for m, r in ends if place_of(r.measurement)[0] is Place.CHART]
-    if not moved:
-        return False
-    shown = replace(panel, marks=tuple(m for m, _ in moved), levels=False)
-    starts = [point_of(result.measurement) for _, result in moved]
-    chart = roofline.lay_out(shown, canvas.width, height, canvas.ruler, more=starts)
-    assert chart is not None
-    canvas.down(height)
-    roofline.draw(canvas, chart)
-    for spot in chart.spots:
-        start = before[id(spot.mark.result)]
-        x, y = point_of(start.measurement)
-        x, y = chart.scale.x(x), chart.scale.y(y)
-        canvas.mark(x, y, start.verdict.bound, 5.0, edge=1.5, zorder=4.6)
-        if math.dist((x, y), (spot.x, spot.y)) > spot.radius + 8:
-            canvas.arrow((x, y), (spot.x, spot.y), (6.0, spot.radius + 1.0))
-    page.draw_key(canvas, chart)
-    return True
+def _rule(pairs: Sequence[KernelPair]) -> Rule:
+    return pairs[0].after.verdict.rule if pairs else Rule()
 
 
-def per_launch_s(result: Result) -> float | None:
-    """How long one launch took; a result may stand for several."""
-    m = result.measurement
-    return None if m.duration_s is None else m.duration_s / m.count
+def outcome(pair: KernelPair) -> str:
+    """How a pair's time changed, with the range that noise leaves: "1.78x faster (1.73 to ...)"."""
+    timing = pair.timing
+    if timing is None or pair.outcome == "unknown":
+        return "not judged"
+    factor = 1 / timing.speedup if pair.outcome == "slower" else timing.speedup
+    ends = sorted((timing.low, timing.high))
+    if pair.outcome == "slower":
+        ends = sorted(1 / end for end in ends if end)
+    noise = f" ({' to '.join(numbers.times(end) for end in ends)} with noise)"
+    return f"{pair.outcome.replace('_', ' ')}: {numbers.times(factor)}{noise}"
 
 
-def _draw_rows(canvas: Canvas, marks: Sequence[Mark], before: dict[int, Result]) -> None:
-    height, width = _HEAD + _ROW * len(marks) + _AXIS, canvas.width
-    times = [(per_launch_s(before[id(m.result)]), per_launch_s(m.result)) for m in marks]
-    # The axis reaches at least 2x to both sides, a power of two.
-    factors = [max(a / b, b / a) for a, b in times if a and b]
-    reach = 2.0 ** max(1, math.ceil(math.log2(max(factors, default=2.0)) - 1e-9))
-    bars = Box(0.36 * width, _AXIS, 0.70 * width, height - _HEAD)
-    half, left = (bars.x1 - bars.x0) / 2, PAD + 20
-    texts = canvas.ruler.names([(m.name, m.detail) for m in marks], bars.x0 - 14 - left)
+def _title(comparison: Comparison) -> str:
+    pairs = comparison.pairs
+    if len(pairs) == 1:
+        return f"{names.short(_name(pairs[0].after), 40)}: {outcome(pairs[0])}"
+    counts = Counter(p.outcome.replace("_", " ") for p in pairs)
+    listed = ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))
+    before, after = comparison.before_paired_s, comparison.after_paired_s
+    whole = f" {numbers.duration(before)} to {numbers.duration(after)}" if before and after else ""
+    return (
+        f"{numbers.plural(len(pairs), 'kernel')}{whole}: {listed}" if pairs else "No kernel in both"
+    )
 
-    def x(factor: float) -> float:
-        return bars.middle + 0.94 * half * math.log(factor) / math.log(reach)
 
-    canvas.down(height)
-    heading = "Time of one launch, after against before"
-    canvas.text(PAD, height - 14, heading, fontsize=HEADING_PX, weight="bold")
-    canvas.box(bars, "panel", zorder=0)
-    ends = (1 / reach, f"{reach:g}x slower"), (1.0, "same"), (reach, f"{reach:g}x faster")
-    for factor, text in ends:
-        color, ys = "muted" if factor == 1 else "grid", [bars.y0, bars.y1]
-        canvas.line([x(factor)] * 2, ys, color, linewidth=0.9, zorder=1)
-        canvas.small(x(factor), bars.y0 - 11, text, ha="center")
-    for row, (mark, name, (old, new)) in enumerate(zip(marks, texts, times, strict=True)):
-        y = bars.y1 - _ROW * (row + 0.5)
-        canvas.mark(PAD + 7, y, mark.result.verdict.bound, 5.0)
-        canvas.text(left, y, name)
-        change = "not comparable"
-        if old and new:
-            change, end = numbers.ratio(old / new), x(old / new)
-            if abs(end - bars.middle) > 4:
-                canvas.arrow((bars.middle, y), (end, y))
-        text = f"{numbers.duration(old)} → {numbers.duration(new)}  {change}"
-        canvas.text(bars.x1 + 14, y, text)
+def _name(side: Side) -> str:
+    return side.measured.demangled or side.measured.name
+
+
+def _devices(comparison: Comparison) -> str:
+    before, after = (", ".join(s.devices) for s in (comparison.before, comparison.after))
+    return after if before == after else f"before on {before}, after on {after}"
+
+
+def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> list[str]:
+    rest = Counter(p.outcome.replace("_", " ") for p in comparison.pairs if p not in shown)
+    lines = []
+    if rest:
+        listed = ", ".join(f"{count} {what}" for what, count in rest.most_common())
+        lines.append(f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed}).")
+    for what, unpaired in (("Only before", comparison.gone), ("Only after", comparison.new)):
+        if unpaired:
+            few = ", ".join(names.short(_name(u.side), 30) for u in unpaired[:4])
+            more = f" and {len(unpaired) - 4} more" if len(unpaired) > 4 else ""
+            lines.append(f"{what}: {few}{more}.")
+    return [*lines, "Times measured under ncu."]
+
+
+def _draw_pair(canvas: Canvas, pair: KernelPair, number: int) -> None:
+    units = _units(pair)
+    text = canvas.ruler.wrap(sentence(pair), canvas.width - 2 * PAD, TEXT_PX)[:3]
+    body = max(_ROW * len(units), 2 * (_BAR + 42.0))
+    canvas.down(_HEAD + 16 * len(text) + 12)
+    at = _HEAD + 16 * len(text)
+    color = {"faster": "faster", "slower": "slower"}.get(pair.outcome, "muted")
+    style: dict[str, Any] = {"fontsize": HEADING_PX, "weight": "bold"}
+    full, room = names.short(_name(pair.after), 60), canvas.width * 0.45
+    name = canvas.ruler.clip(full, room, HEADING_PX, bold=True)
+    canvas.text(PAD, at, name, **style)
+    x = PAD + canvas.ruler.width(name, HEADING_PX, bold=True) + 14
+    how = canvas.ruler.clip(outcome(pair), canvas.width - PAD - x, HEADING_PX, bold=True)
+    canvas.text(x, at, how, color=color, gid=f"outcome-{number}", **style)
+    for i, line in enumerate(text):
+        canvas.small(PAD, at - 20 - 16 * i, line, fontsize=TEXT_PX)
+    canvas.down(body + _AXIS)
+    middle = canvas.width * 0.46
+    _draw_times(canvas, pair, Box(PAD + 4, _AXIS, middle - 22, _AXIS + body))
+    right = Box(middle + 100, _AXIS, canvas.width - PAD - 82, _AXIS + body)
+    _draw_units(canvas, units, pair, right)
+
+
+def _draw_times(canvas: Canvas, pair: KernelPair, area: Box) -> None:
+    """A bar for each side: full where the busiest unit works, pale where it waits."""
+    sides = (("before", pair.before), ("after", pair.after))
+    most = max((side.measured.duration_s or 0.0 for _, side in sides), default=0.0)
+    if not most:
+        canvas.small(area.x0, area.y1 - 12, "no duration was measured")
+        return
+    scale, unit = next(row for row in _SCALES if most >= row[0] or row is _SCALES[-1])
+    width = area.x1 - area.x0
+    for tick in _ticks(most / scale):
+        x = area.x0 + width * tick * scale / most
+        canvas.line([x, x], [area.y0, area.y1], "grid", linewidth=0.8, zorder=0.5)
+        canvas.small(x, area.y0 - 9, f"{tick:g}", ha="center")
+    of = "one launch" if pair.per == "launch" else "all launches"
+    canvas.small(
+        area.x0, area.y0 - 22, f"{unit} of {of}; full: the busiest unit works; tick: next floor"
+    )
+    step = (area.y1 - area.y0) / 2
+    for number, (which, side) in enumerate(sides):
+        low = area.y1 - step * number - 16 - _BAR
+        took_s, judged = side.measured.duration_s, side.verdict
+        text = canvas.ruler.clip(f"{which}  {numbers.duration(took_s)}", width, TEXT_PX)
+        canvas.text(area.x0, low + _BAR + 9, text)
+        if not took_s:
+            continue
+        canvas.box(
+            Box(area.x0, low, area.x0 + width * took_s / most, low + _BAR), judged.bound, alpha=0.28
+        )
+        if judged.floor_s is not None:
+            end = area.x0 + width * judged.floor_s / most
+            canvas.box(Box(area.x0, low, end, low + _BAR), judged.bound, zorder=2)
+        if judged.next_floor_s is not None:
+            end = area.x0 + width * judged.next_floor_s / most
+            canvas.line([end, end], [low - 3, low + _BAR + 3], "ink", linewidth=1.6, zorder=3)
+        limit = canvas.ruler.first(_limits(side), width, SMALL_PX)
+        canvas.small(area.x0, low - 10, limit, color=judged.bound, gid=f"limit-{which}")
+
+
+def _limits(side: Side) -> list[str]:
+    """What limits a side and its floors, the longest form first."""
+    judged = side.verdict
+    forms = [words.verdict(judged)]
+    if judged.limiter is not None and judged.floor_s is not None:
+        forms.append(f"{forms[-1]}; floor {numbers.duration(judged.floor_s)}")
+        if judged.next_limiter is not None and judged.next_floor_s is not None:
+            at = numbers.duration(judged.next_floor_s)
+            forms.append(f"{forms[-1]}, next {unit_name(judged.next_limiter)} {at}")
+    return forms[::-1]
+
+
+def _ticks(most: float) -> list[float]:
+    """Round numbers from 0 to ``most``, four to seven of them."""
+    power = 10.0 ** math.floor(math.log10(most / 4))
+    step = next(s * power for s in (1, 2, 5, 10) if most / (s * power) <= 6.5)
+    return [step * i for i in range(int(most / step + 1e-9) + 1)]
+
+
+def _units(pair: KernelPair) -> list[str]:
+    """The units of both sides, the busiest first."""
+    one, other = pair.before.utilization, pair.after.utilization
+    units = unit_columns([pair.before.result, pair.after.result], _UNITS)
+    named = [u for u in units if u in one or u in other]
+    return sorted(named, key=lambda u: -max(one.get(u, 0.0), other.get(u, 0.0)))
+
+
+def _draw_units(canvas: Canvas, units: Sequence[str], pair: KernelPair, area: Box) -> None:
+    """A dumbbell a unit: hollow before, full after."""
+    one, other = pair.before.utilization, pair.after.utilization
+    families = pair.before.families | pair.after.families
+    limiters = {pair.before.verdict.limiter, pair.after.verdict.limiter}
+    if not units:
+        canvas.small(area.x0, area.y1 - 12, "no utilisation was measured")
+        return
+
+    def x(percent: float) -> float:
+        return area.x0 + (area.x1 - area.x0) * min(max(percent, 0.0), 105.0) / 105
+
+    threshold = pair.after.verdict.rule.latency
+    low = area.y1 - _ROW * len(units)
+    for tick in range(0, 101, 20):
+        canvas.line([x(tick)] * 2, [low, area.y1], "grid", linewidth=0.8, zorder=0.5)
+        canvas.small(x(tick), low - 9, f"{tick}", ha="center")
+    canvas.line(
+        [x(threshold)] * 2, [low, area.y1], "ink", linewidth=1.0, linestyle=(0, (4, 2)), zorder=1
+    )
+    canvas.small(
+        (area.x0 + area.x1) / 2, low - 22, "% of peak: hollow before, full after", ha="center"
+    )
+    for number, unit in enumerate(units):
+        y = area.y1 - _ROW * (number + 0.5)
+        family = families.get(unit) or (UNITS[unit].family if unit in UNITS else Family.COMPUTE)
+        bound, weight = Bound(family.value), "bold" if unit in limiters else "normal"
+        canvas.small(area.x0 - 10, y, unit_name(unit), ha="right", color="ink", weight=weight,
+                     va="center_baseline")  # fmt: skip
+        before, after = one.get(unit), other.get(unit)
+        if before is not None and after is not None:
+            canvas.arrow((x(before), y), (x(after), y), bound)
+        if before is not None:
+            canvas.mark(x(before), y, bound, 4.5, hollow=True, gid=f"before-{unit}", zorder=4)
+        if after is not None:
+            canvas.mark(x(after), y, bound, 4.5, gid=f"after-{unit}", zorder=4.2)
+        texts = (numbers.percent(before), numbers.percent(after))
+        canvas.small(area.x1 + 10, y, " → ".join(texts), va="center_baseline")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 Point = tuple[float, float]
 
@@ -95,7 +94,7 @@ class Room:
 
 
 def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:
-    """A box for each anchor, the first served first; ``None`` where the area is full.
+    """A box near each anchor, the first served first; ``None`` where there is no room.
 
     No box overlaps another or one of ``room.taken``, or leaves the area. Marks, leaders and lines
     are avoided where there is room. The same input gives the same answer.
@@ -104,11 +103,11 @@ def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:
     placed: list[Box | None] = []
     hard = list(room.taken)
     for anchor in anchors:
-        box = _around(anchor, room, hard, marks) or _anywhere(anchor, room.area, hard)
+        box = _around(anchor, room, hard, marks)
         placed.append(box)
         if box is not None:
             hard.append(box)
-    return _untangle(anchors, placed)
+    return tuple(placed)
 
 
 def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box]) -> Box | None:
@@ -139,37 +138,3 @@ def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box
 def _before(direction: float) -> float:
     """The part of a label that lies before its mark, from 0 to 1."""
     return 0.5 - 0.5 * max(-1.0, min(1.0, 1.6 * direction))
-
-
-def _anywhere(anchor: Anchor, area: Box, hard: Sequence[Box]) -> Box | None:
-    """The free place of a grid over the whole area that is nearest to the mark."""
-    step_x, step_y = max(anchor.width / 2, 4.0), anchor.height + _GAP
-    columns = int((area.x1 - area.x0 - anchor.width) // step_x) + 1
-    rows = int((area.y1 - area.y0 - anchor.height) // step_y) + 1
-    places = (
-        Box(x, y, x + anchor.width, y + anchor.height)
-        for y in (area.y0 + row * step_y for row in range(rows))
-        for x in (area.x0 + column * step_x for column in range(columns))
-    )
-    free = (box for box in places if not any(box.overlaps(h, _GAP) for h in hard))
-    return min(free, key=lambda box: box.distance(anchor.x, anchor.y), default=None)
-
-
-def _untangle(anchors: Sequence[Anchor], placed: Sequence[Box | None]) -> tuple[Box | None, ...]:
-    """Exchange boxes of equal size while that makes the leaders shorter; they then do not cross."""
-    boxes = {i: box for i, box in enumerate(placed) if box is not None}
-    sizes = [(a.width, a.height) for a in anchors]
-
-    def leader(mark: int, label: int) -> float:
-        return boxes[label].distance(anchors[mark].x, anchors[mark].y)
-
-    changed = True
-    while changed:
-        changed = False
-        for i, j in combinations(boxes, 2):
-            if sizes[i] != sizes[j]:
-                continue
-            if leader(i, j) + leader(j, i) < leader(i, i) + leader(j, j) - 1e-6:
-                boxes[i], boxes[j] = boxes[j], boxes[i]
-                changed = True
-    return tuple(boxes.get(i) for i in range(len(placed)))

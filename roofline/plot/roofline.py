@@ -1,4 +1,4 @@
-"""The roofline itself: where axes, roofs, marks and their labels are, and drawing them there."""
+"""The roofline: each kernel with what it reached and, above it, its own ceiling, all labelled."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-from roofline.model import Bound
+from roofline.model import Bound, Confidence
 from roofline.plot import roofs, words
 from roofline.plot.canvas import Canvas, Ruler
+from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceiling
 from roofline.plot.layout import Anchor, Box, Point, Room, place, points_along
-from roofline.plot.roofs import Scale, fitted
+from roofline.plot.roofs import Scale, decades, fitted
 from roofline.plot.scene import Mark, Panel, Place
 from roofline.plot.style import SMALL_PX, TEXT_PX
-from roofline.text import numbers
+from roofline.text import names, numbers
 from roofline.units import unit_name
 
 LEFT, BOTTOM, TOP, RIGHT = 74.0, 44.0, 8.0, 14.0  # around the axes
 EDGE = 44.0  # width of the strip of infinite intensity
-LABELLED = 30  # marks with a label: those with the most time
-NAMES_UP_TO = 10  # marks that are labelled with names on a wide chart; more get numbers and a key
-OWN_MARKS = 500  # marks with a tooltip; more are drawn together, and no label keeps off them
-_NAME_ROOM = 210.0
+NAMES_UP_TO = 10  # marks that are labelled with names on a wide chart; more get numbers
+_NAME_ROOM = 190.0
 _NAMES_WIDTH = 750.0  # of a wide chart
 _FAR = 70.0  # a name farther from its mark than this is worse than a number
+_LONG = 34.0  # a stem longer than this has the unit's name at its end
+_HALF = 11.0  # of a ceiling's bar
 LABEL_PX, DETAIL_PX = 14.0, 13.0  # heights of a label's two lines
-_LEVEL_RADIUS = 3.5
-# L2 is named above the line and L1 below, since they are often at nearly the same place.
-_SIDES = {"l2": 1, "l1": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """A mark with its place and its label, in pixels within the chart."""
+    """A mark with its place and its label, in pixels within the chart.
+
+    ``bars`` are its own ceilings with their heights; ``named`` whether the label has its name.
+    """
 
     mark: Mark
     x: float
     y: float
+    bars: tuple[tuple[OwnCeiling, float], ...] = ()
     text: str = ""
     detail: str = ""
     box: Box | None = None
+    named: bool = False
 
     @property
     def bound(self) -> Bound:
@@ -51,129 +52,143 @@ class Spot:
 
     @property
     def radius(self) -> float:
-        """The mark's area goes with the share of the time, within what can be seen."""
-        return min(max(17.0 * math.sqrt(self.mark.share or 0.0), 4.0), 15.0)
+        """The mark's area goes with the share of the time, within little: it marks a place."""
+        return min(max(8.0 * math.sqrt(self.mark.share or 0.0), 3.6), 6.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A laid-out chart; the origin of its pixels is its lower left corner."""
+    """A laid-out chart; the origin of its pixels is its lower left corner.
+
+    The first ``top`` of ``spots`` have stems and labels.
+    """
 
     panel: Panel
     scale: Scale
     edge: Box | None
     lines: tuple[roofs.Line, ...]
+    ridges: tuple[tuple[float, float, str, Box | None], ...]
     roof_labels: tuple[roofs.RoofLabel, ...]
     spots: tuple[Spot, ...]
-    numbered: bool
+    units: tuple[tuple[Spot, str, Box | None], ...]
+    top: int
 
 
 def lay_out(
-    panel: Panel, width: float, height: float, ruler: Ruler, *, more: Sequence[Point] = ()
+    panel: Panel, width: float, height: float, ruler: Ruler, top: int, *, numbered: bool = True
 ) -> Chart | None:
-    """Place everything of a panel's chart; ``None`` where no kernel belongs on one.
-
-    ``more`` are further points, in data coordinates, that it must have room for.
-    """
-    inner, outer = panel.at(Place.CHART), panel.at(Place.INFINITE)
-    if not inner and not outer:
+    """Place everything of a panel's chart; ``None`` where no kernel belongs on one."""
+    marks = panel.shown
+    if not marks:
         return None
-    shown = ("dram", *_SIDES) if panel.levels else ("dram",)
-    points = [(x, m.point[1]) for m in inner for level in shown if (x := m.level_intensity(level))]
-    right = width - RIGHT - (EDGE if outer else 0.0)
+    inner = [m for m in marks if m.place is Place.CHART]
+    points = [m.point for m in inner]
+    for level in panel.levels:
+        found = ((level_intensity(m.result.measurement, level), m.point[1]) for m in inner)
+        points += [(x, y) for x, y in found if x]
+    right = width - RIGHT - (EDGE if len(inner) < len(marks) else 0.0)
     area = Box(LEFT, BOTTOM, right, height - TOP)
-    edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if outer else None
-    scale = fitted([*more, *points], [m.point[1] for m in outer], panel.roofs, area)
+    edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if len(inner) < len(marks) else None
+    rates = [m.point[1] for m in marks if m.place is Place.INFINITE]
+    # Ceilings are shown as far as roofs reach: one of a unit that did nothing is beyond any.
+    most = max([m.point[1] for m in marks] + [r for roof in panel.roofs for r in roof.tops])
+    for mark in marks[:top]:
+        owned_ = [own.rate for own in mark.ceilings if own.rate is not None]
+        rates += [min(max(rate, mark.point[1] / 10), most) for rate in owned_]
+    scale = fitted(points, rates, panel.roofs, area)
     spots = []
-    for mark in panel.at(Place.CHART, Place.INFINITE):
+    for place_, mark in enumerate(marks):
         intensity, rate = mark.point
         x = edge.middle if edge and mark.place is Place.INFINITE else scale.x(intensity)
-        spots.append(Spot(mark=mark, x=x, y=scale.y(rate)))
+        owned = ((own, own.rate) for own in mark.ceilings if place_ < top)
+        bars = tuple((own, scale.y(rate)) for own, rate in owned if rate is not None)
+        spots.append(Spot(mark=mark, x=x, y=scale.y(rate), bars=bars))
     drawn = roofs.lines(panel.roofs, scale)
     along = [point for line in drawn for point in points_along(line.start, line.end, 10)]
-    small = [Box.around(scale.x(x), scale.y(y), 6.0) for x, y in more]
-    for spot in spots if panel.levels else ():
-        found = levels(spot, scale)
-        xs = [spot.x, *(x for _, x, _ in found)]
-        along += points_along((min(xs), spot.y), (max(xs), spot.y), 10) if found else []
-        for level, x, y in found:  # the mark and its name
-            low, high = sorted((spot.y - 5 * _SIDES[level], y + 6 * _SIDES[level]))
-            small.append(Box(x - 8, low, x + 8, high))
-    around = [Box.around(s.x, s.y, s.radius) for s in spots[:OWN_MARKS]]
-    roof_labels = roofs.labels(panel.roofs, drawn, area, ruler, [*around, *small])
-    room = Room(
-        area=Box(area.x0, area.y0, width - RIGHT, area.y1),
-        taken=[*small, *(box for label in roof_labels for box in label.boxes)],
-        marks=around[LABELLED:],
-        lines=along,
-    )
-    labelled, numbered = _labelled(spots[:LABELLED], room, ruler)
+    around = [Box.around(s.x, s.y, s.radius) for s in spots[:500]]
+    bars_ = [Box(s.x - _HALF, y - 2, s.x + _HALF, y + 2) for s in spots[:top] for _, y in s.bars]
+    roof_labels = roofs.labels(panel.roofs, drawn, area, ruler, [*around, *bars_])
+    taken = [box for label in roof_labels for box in label.boxes]
+    whole = Box(area.x0, area.y0, width - RIGHT, area.y1)
+    named = roofs.ridges(panel.roofs, scale)
+    anchors = [Anchor(x, y, 2.0, ruler.width(text, SMALL_PX) + 2, 12.0) for x, y, text in named]
+    boxes = place(anchors, Room(area=whole, taken=[*taken, *bars_], marks=around, lines=along))
+    taken += [box for box in boxes if box is not None]
+    for spot in spots[:top]:  # labels keep off stems
+        for _, y in spot.bars:
+            along += points_along((spot.x, spot.y), (spot.x, y), 6)
+    room = Room(area=whole, taken=taken, marks=[*around[top:], *bars_], lines=along)
+    labelled, units = _labelled(spots[:top], room, ruler, numbered=numbered)
     return Chart(
         panel=panel,
         scale=scale,
         edge=edge,
         lines=drawn,
+        ridges=tuple((*ridge, box) for ridge, box in zip(named, boxes, strict=True)),
         roof_labels=roof_labels,
-        spots=(*labelled, *spots[LABELLED:]),
-        numbered=numbered,
+        spots=(*labelled, *spots[top:]),
+        units=units,
+        top=top,
     )
 
 
-def _labelled(spots: Sequence[Spot], room: Room, ruler: Ruler) -> tuple[list[Spot], bool]:
-    """Label with names and verdicts if all fit near their marks, with names alone, or with numbers.
+def _labelled(
+    spots: Sequence[Spot], room: Room, ruler: Ruler, *, numbered: bool
+) -> tuple[list[Spot], tuple[tuple[Spot, str, Box | None], ...]]:
+    """Label with names and limits; what does not fit near its mark gets its number.
 
-    Numbers need a key below the chart; whether they were needed is the second answer.
+    The second answer are the names of units at the ends of long stems.
     """
-
-    def attempt(texts: Sequence[str], details: Sequence[str], width: float = 0.0) -> list[Spot]:
-        anchors = []
-        for spot, text, detail in zip(spots, texts, details, strict=True):
-            wide = width or max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2
-            high = LABEL_PX + (DETAIL_PX if detail else 0.0)
-            anchors.append(Anchor(spot.x, spot.y, spot.radius, wide, high))
-        found = zip(spots, texts, details, place(anchors, room), strict=True)
-        return [replace(s, text=text, detail=detail, box=b) for s, text, detail, b in found]
-
-    marks, bare = [spot.mark for spot in spots], [""] * len(spots)
-    if len(spots) <= NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH:
+    marks = [spot.mark for spot in spots]
+    many = len(spots) > NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH
+    titles = [str(mark.rank) for mark in marks]
+    limits = [_limit(spot) for spot in spots]
+    full: list[list[tuple[str, str]]] = [[(title, "")] for title in titles]
+    if not many:
         texts = ruler.names([(m.name, m.detail) for m in marks], _NAME_ROOM)
-        if len(marks) > 1:
-            shares = [words.share(m.share) for m in marks]
-            texts = [f"{t}  {share}".rstrip() for t, share in zip(texts, shares, strict=True)]
-        for details in ([words.verdict(m.result.verdict) for m in marks], bare):
-            found = attempt(texts, details)
-            if all(s.box is not None and s.box.distance(s.x, s.y) <= _FAR for s in found):
-                return found, False
-    digits = [str(mark.rank) for mark in marks]
-    return attempt(digits, bare, max(map(ruler.width, digits)) + 3), True
+        if numbered:
+            texts = [f"{i}  {text}" for i, text in zip(titles, texts, strict=True)]
+        forms = zip(texts, limits, titles, strict=True)
+        full = [[(t, limit), (f"{i}  {limit}", ""), (i, "")] for t, limit, i in forms]
+    tips = [
+        (s, max(s.bars, key=lambda bar: abs(bar[1] - s.y))) for s in spots if s.bars and not many
+    ]
+    ends = [(s, own, y) for s, (own, y) in tips if abs(y - s.y) > _LONG]
+
+    def anchor(x: float, y: float, radius: float, text: str, detail: str = "") -> Anchor:
+        wide = max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2
+        return Anchor(x, y, radius, wide, LABEL_PX + (DETAIL_PX if detail else 0.0))
+
+    tries = list(full)
+    for _ in range(3):  # what does not fit near its mark gets its shorter form
+        now = [options[0] for options in tries]
+        anchors = [anchor(s.x, s.y, s.radius, *t) for s, t in zip(spots, now, strict=True)]
+        anchors += [anchor(s.x, y, 4.0, words.ceiling(own)) for s, own, y in ends]
+        boxes = place(anchors, room)
+        near = [
+            box is not None and box.distance(s.x, s.y) <= _FAR
+            for s, box in zip(spots, boxes, strict=False)
+        ]
+        tries = [o if ok or len(o) == 1 else o[1:] for o, ok in zip(tries, near, strict=True)]
+        if [options[0] for options in tries] == now:
+            break
+    labelled = [
+        replace(spot, text=text, detail=detail, box=box, named=len(options) == 3)
+        for spot, (text, detail), box, options in zip(spots, now, boxes, tries, strict=False)
+    ]
+    units = zip(ends, boxes[len(spots) :], strict=True)
+    return labelled, tuple((s, words.ceiling(own), box) for (s, own, _), box in units)
 
 
-def levels(spot: Spot, scale: Scale) -> list[tuple[str, float, float]]:
-    """The levels that were measured beside DRAM, their x in pixels, and the y of their names.
-
-    A name is clear of the kernel's own mark.
-    """
-    found = []
-    for level, side in _SIDES.items():
-        if (intensity := spot.mark.level_intensity(level)) is not None:
-            x = scale.x(intensity)
-            away = spot.radius + 6 if abs(x - spot.x) < spot.radius + 10 else 10.0
-            found.append((level, x, spot.y + side * away))
-    return found
-
-
-def _draw_levels(canvas: Canvas, spot: Spot, scale: Scale) -> None:
-    """Small marks of L2 and L1 at their own intensity, on a thin line from the kernel's DRAM."""
-    found = levels(spot, scale)
-    xs = [spot.x, *(x for _, x, _ in found)]
-    style: dict[str, Any] = {"linewidth": 1.0, "alpha": 0.6, "zorder": 3}
-    if found:
-        canvas.line([min(xs), max(xs)], [spot.y] * 2, spot.bound, **style)
-    for level, x, y in found:
-        # Above the marks: where all levels have the same traffic, theirs lie on the kernel's own.
-        canvas.mark(x, spot.y, spot.bound, _LEVEL_RADIUS, edge=1.2, zorder=5.5)
-        style = {"ha": "center", "fontsize": SMALL_PX - 1.5, "backed": "background", "zorder": 3.5}
-        canvas.small(x, y, unit_name(level), **style)
+def _limit(spot: Spot) -> str:
+    """What limits a kernel, with the unit that is nearest where it waits."""
+    judged = spot.mark.result.verdict
+    named = ", ".join(words.ceiling(own) for own in spot.mark.ceilings)
+    if judged.bound is not Bound.LATENCY:
+        return named or str(judged.bound)
+    cause = f"latency: {words.limit(judged)}"
+    long = any(abs(y - spot.y) > _LONG for _, y in spot.bars)
+    return cause if long or not named else f"{cause}; {named}"
 
 
 # --- drawing --------------------------------------------------------------------------------------
@@ -184,42 +199,108 @@ def draw(canvas: Canvas, chart: Chart) -> None:
     _draw_axes(canvas, chart)
     end = (chart.edge or chart.scale.area).x1
     roofs.draw(canvas, chart.lines, chart.roof_labels, end)
-    for spot in chart.spots if chart.panel.levels else ():
-        _draw_levels(canvas, spot, chart.scale)
+    for x, y, text, box in chart.ridges:
+        canvas.line([x, x], [y - 5, y + 5], "roof", linewidth=1.2, zorder=2.2)
+        if box is not None:
+            canvas.small(box.x0 + 1, (box.y0 + box.y1) / 2, text, zorder=2.5, va="center_baseline")
     # Large marks first, so that small ones are not hidden under them.
-    for spot in sorted(chart.spots[:OWN_MARKS], key=lambda s: -s.radius):
-        canvas.mark(spot.x, spot.y, spot.bound, spot.radius, gid=spot.mark.id, zorder=5)
+    for spot in sorted(chart.spots[: chart.top], key=lambda s: -s.radius):
+        _draw_levels(canvas, chart, spot)
+        _draw_ceilings(canvas, spot, chart.scale)
+        hollow = spot.mark.result.verdict.confidence is Confidence.LOW
+        other = spot.bars[1][0].bound if len(spot.bars) > 1 else None
+        style: dict[str, Any] = {"hollow": hollow, "other": other, "zorder": 5}
+        canvas.mark(spot.x, spot.y, spot.bound, spot.radius, gid=spot.mark.id, **style)
     for bound in Bound:
-        rest = [s for s in chart.spots[OWN_MARKS:] if s.bound is bound]
-        canvas.mark([s.x for s in rest], [s.y for s in rest], bound, 4.0, zorder=4.9)
+        rest = [s for s in chart.spots[chart.top :] if s.bound is bound]
+        if rest:
+            xs, ys = [s.x for s in rest], [s.y for s in rest]
+            canvas.mark(xs, ys, bound, 2.6, alpha=0.5, gid=f"rest-{bound}", zorder=4)
     for spot in chart.spots:
         if spot.box is not None:
             _draw_label(canvas, spot, spot.box)
+    for spot, text, box in chart.units:
+        if box is not None:
+            style = {"color": spot.bound, "zorder": 7, "va": "center_baseline"}
+            canvas.small(box.x0 + 1, (box.y0 + box.y1) / 2, text, backed="background", **style)
+
+
+def _draw_ceilings(canvas: Canvas, spot: Spot, scale: Scale) -> None:
+    """The stems and bars of a kernel's own ceilings, and the spread of its launches."""
+    dotted = spot.bound is Bound.LATENCY
+    for number, (own, y) in enumerate(spot.bars):
+        stem = {"linewidth": 1.3, "linestyle": (0, (1, 2)) if dotted else "-", "zorder": 3}
+        canvas.line([spot.x, spot.x], [spot.y, y], own.bound, **stem)
+        # Of two ceilings each has a side.
+        left, right = (_HALF, _HALF) if len(spot.bars) == 1 else ((_HALF, 0), (0, _HALF))[number]
+        bar = {"linewidth": 2.6, "zorder": 3.2, "solid_capstyle": "butt"}
+        gid = f"own-{spot.mark.rank}-{number}"
+        canvas.line([spot.x - left, spot.x + right], [y, y], own.bound, gid=gid, **bar)
+    if spot.mark.spread is not None:
+        low, high = map(scale.y, spot.mark.spread)
+        style = {"linewidth": 5.0, "alpha": 0.3, "solid_capstyle": "butt", "zorder": 2.8}
+        canvas.line(
+            [spot.x, spot.x], [low, high], spot.bound, gid=f"spread-{spot.mark.rank}", **style
+        )
+
+
+def _draw_levels(canvas: Canvas, chart: Chart, spot: Spot) -> None:
+    """Small marks of L2 and L1 at their own intensity, each with its own ceiling."""
+    m = spot.mark.result.measurement
+    for level in chart.panel.levels:
+        intensity = level_intensity(m, level)
+        if intensity is None or spot.mark.place is not Place.CHART:
+            continue
+        x = chart.scale.x(intensity)
+        use = next((use for use in m.units if use.unit == level), None)
+        own = own_ceiling(m, use, spot.bound) if use else None
+        if own and own.rate is not None:
+            y = chart.scale.y(own.rate)
+            canvas.line([x, x], [spot.y, y], spot.bound, linewidth=0.8, alpha=0.7, zorder=3)
+            canvas.line([x - 6, x + 6], [y, y], spot.bound, linewidth=1.6, alpha=0.7, zorder=3)
+        canvas.line([spot.x, x], [spot.y] * 2, spot.bound, linewidth=0.8, alpha=0.5, zorder=3)
+        canvas.mark(x, spot.y, spot.bound, 3.0, hollow=True, zorder=5.5)
+        style = {"ha": "center", "fontsize": SMALL_PX - 1.5, "backed": "background", "zorder": 3.5}
+        canvas.small(x, spot.y - 11, unit_name(level), **style)
 
 
 def _draw_axes(canvas: Canvas, chart: Chart) -> None:
+    area, scale = chart.scale.area, chart.scale
     if chart.edge is not None:
         canvas.box(chart.edge, "panel", zorder=0)
-        canvas.small(chart.edge.middle, BOTTOM - 12, "∞", ha="center", fontsize=TEXT_PX)
-    ax, axes = canvas.axes(chart.scale.area), chart.scale
-    byte = "byte of the level (large marks: DRAM)" if chart.panel.levels else "DRAM byte"
-    ax.set(zorder=-1, xscale="log", yscale="log", xlim=(axes.x0, axes.x1), ylim=(axes.y0, axes.y1))
-    label: dict[str, Any] = {"color": canvas.theme["muted"], "fontsize": SMALL_PX + 0.5}
-    ax.set_xlabel(f"Operations per {byte}", **label)
-    ax.set_ylabel("Operations per second", **label)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(base=10, numticks=12))
-        axis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: numbers.plain(x, digits=1)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: numbers.si(y, "", digits=1)))
-    ax.grid(True, which="major", color=canvas.theme["grid"], linewidth=0.8)
-    ax.set_axisbelow(True)
+        canvas.small(chart.edge.middle, BOTTOM - 13, "∞", ha="center", fontsize=TEXT_PX)
+    majors, minors = zip(decades(scale.x0, scale.x1), decades(scale.y0, scale.y1), strict=True)
+    xs, ys = (list(map(to, values)) for to, values in zip((scale.x, scale.y), majors, strict=True))
+    lines: list[tuple[Point, Point]] = [((x, area.y0), (x, area.y1)) for x in xs]
+    lines += [((area.x0, y), (area.x1, y)) for y in ys]
+    canvas.segments(lines, "grid", 0.8, zorder=0.5)
+    ticks: list[tuple[Point, Point]] = [((x, area.y0), (x, area.y0 - 5)) for x in xs]
+    ticks += [((area.x0, y), (area.x0 - 5, y)) for y in ys]
+    ticks += [((x, area.y0), (x, area.y0 - 3)) for x in map(scale.x, minors[0])]
+    ticks += [((area.x0, y), (area.x0 - 3, y)) for y in map(scale.y, minors[1])]
+    frame = [((area.x0, area.y1), (area.x0, area.y0)), ((area.x0, area.y0), (area.x1, area.y0))]
+    canvas.segments([*ticks, *frame], "faint", 0.9, zorder=0.6)
+    for x, value in zip(xs, majors[0], strict=True):
+        text = numbers.plain(value, digits=1)
+        half = canvas.ruler.width(text, SMALL_PX) / 2
+        canvas.small(min(x, canvas.width - half - 2), area.y0 - 13, text, ha="center")
+    for y, value in zip(ys, majors[1], strict=True):
+        canvas.small(area.x0 - 8, y, numbers.si(value, "", digits=1), ha="right")
+    integers = all(
+        roof.is_memory or names.operation_unit(roof.key) == "OP" for roof in chart.panel.roofs
+    ) and any(not roof.is_memory for roof in chart.panel.roofs)
+    noun = "OP" if integers else "FLOP"
+    byte = "byte of the level (large marks: DRAM)" if chart.panel.levels else "byte of DRAM"
+    style: dict[str, Any] = {"ha": "center", "fontsize": SMALL_PX + 0.5}
+    middle = (area.y0 + area.y1) / 2
+    canvas.small(area.middle, 12, f"Arithmetic intensity [{noun}/{byte}]", **style)
+    canvas.small(14, middle, f"Performance [{noun}/s]", rotation=90, **style)
 
 
 def _draw_label(canvas: Canvas, spot: Spot, box: Box) -> None:
     """A label's lines, aligned towards the mark, with a leader where that is not beside it."""
     end = box.nearest(spot.x, spot.y)
-    if box.distance(spot.x, spot.y) > spot.radius + 5:
+    if box.distance(spot.x, spot.y) > spot.radius + 6:
         canvas.line([spot.x, end[0]], [spot.y, end[1]], "muted", linewidth=0.7, alpha=0.8, zorder=4)
     canvas.box(box, "background", alpha=0.75, zorder=4.5)
     side, x = "center", box.middle
@@ -228,4 +309,6 @@ def _draw_label(canvas: Canvas, spot: Spot, box: Box) -> None:
     style: dict[str, Any] = {"ha": side, "va": "center_baseline", "zorder": 7}
     canvas.text(x, box.y1 - LABEL_PX / 2, spot.text, **style)
     if spot.detail:
-        canvas.small(x, box.y0 + DETAIL_PX / 2, spot.detail, **style)
+        gid = f"limit-{spot.mark.rank}"
+        color = spot.bound
+        canvas.small(x, box.y0 + DETAIL_PX / 2, spot.detail, color=color, gid=gid, **style)

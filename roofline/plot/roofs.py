@@ -1,33 +1,48 @@
-"""Roofs: which a device has, their lines, and a label for each that hides no other."""
+"""Roofs: which a device has, the axes that show them, their lines, and a label for each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from roofline.model import PRECISIONS, Result
-from roofline.plot.canvas import Canvas, Ruler
-from roofline.plot.layout import Box, Point
+from roofline.plot.layout import Box, Point, points_along
 from roofline.plot.style import KINDS, SMALL_PX
 from roofline.text import names, numbers
 from roofline.units import LEVELS, unit_name
 
+if TYPE_CHECKING:
+    from roofline.plot.canvas import Canvas, Ruler
+
 _LINE_PX = 13.0  # height of a label's line
 _STEP_PX = 18.0  # between two places tried along a roof
+_PART = 0.05  # of a kernel's operations: a precision with less is a by-product, without a roof
+# What axes reach at most, so that no broken number makes them endless.
+_LEAST, _MOST = 1e-9, 1e21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roof:
-    """A ceiling and its height by kind of peak; ``key`` is a memory level or an operation key."""
+    """A ceiling and its height by kind of peak; ``key`` is a memory level or an operation key.
+
+    ``how`` says of a kind what it is where that is not what the kind's name says.
+    """
 
     key: str
     rates: dict[str, float]
+    how: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_memory(self) -> bool:
         """Whether it is a bandwidth."""
         return self.key in LEVELS
+
+    @property
+    def tops(self) -> tuple[float, ...]:
+        """The rates of operations that it allows; none for memory."""
+        return () if self.is_memory else tuple(self.rates.values())
 
     @property
     def main(self) -> str:
@@ -46,31 +61,42 @@ class Roof:
         return numbers.rate(rate, names.operation_unit(self.key))
 
 
-def roofs_of(results: Sequence[Result], *, datasheet: bool) -> Iterator[Roof]:
-    """The roof of DRAM, of L2 and L1 where the reports measure them, and of each precision in use.
+def roofs_of(
+    results: Sequence[Result], levels: Collection[str] = (), *, datasheet: bool
+) -> Iterator[Roof]:
+    """The roof of DRAM, of the other ``levels`` asked for, and of each precision in use.
 
-    ``results`` are the longest first: for each kind of peak the first that is known counts.
+    ``results`` are the longest first: for each kind of peak the first that is known counts. A
+    precision is in use where it is a part of a kernel's operations worth naming.
     """
     for level in LEVELS:
-        rates = _rates(results, level, datasheet=datasheet)
         measured = any(getattr(r.measurement, f"{level}_bytes") is not None for r in results)
-        if rates and (measured or level == "dram" or "report" in rates):
-            yield Roof(key=level, rates=rates)
+        if level == "dram" or (level in levels and measured):
+            yield from _roof(results, level, datasheet=datasheet)
     for key in PRECISIONS:
-        users = [r for r in results if r.measurement.operations.get(key, 0.0) > 0]
-        if rates := _rates(users, key, datasheet=datasheet):
-            yield Roof(key=key, rates=rates)
+        users = [r for r in results if _part(r, key) >= _PART]
+        yield from _roof(users, key, datasheet=datasheet)
 
 
-def _rates(results: Iterable[Result], key: str, *, datasheet: bool) -> dict[str, float]:
+def _part(result: Result, key: str) -> float:
+    operations = result.measurement.operations
+    return operations.get(key, 0.0) / (sum(operations.values()) or math.inf)
+
+
+def _roof(results: Iterable[Result], key: str, *, datasheet: bool) -> Iterator[Roof]:
     found: dict[str, float] = {}
+    how: dict[str, str] = {}
     for peaks in (peaks for result in results for peaks in result.peaks.of_kind()):
         rate = peaks.operations_per_s.get(key)
         if key in LEVELS:
             rate = getattr(peaks, f"{key}_bytes_per_s")
-        if rate and (datasheet or peaks.kind != "datasheet"):
-            found.setdefault(peaks.kind, rate)
-    return {kind: found[kind] for kind in KINDS if kind in found}
+        wanted = peaks.kind not in found and (datasheet or peaks.kind != "datasheet")
+        if wanted and rate and 0 < rate < math.inf:
+            found[peaks.kind] = rate
+            if peaks.kind == "datasheet" and key in peaks.how:
+                how[peaks.kind] = peaks.how[key]
+    if found:
+        yield Roof(key=key, rates={kind: found[kind] for kind in KINDS if kind in found}, how=how)
 
 
 # --- axes -----------------------------------------------------------------------------------------
@@ -80,7 +106,7 @@ def _rates(results: Iterable[Result], key: str, *, datasheet: bool) -> dict[str,
 class Scale:
     """Log-log axes: operations per byte and operations per second, mapped into ``area``.
 
-    The range is finite and over 0.
+    The range is finite and over 0; what is outside of it is put on the edge.
     """
 
     x0: float
@@ -91,13 +117,26 @@ class Scale:
 
     def x(self, value: float) -> float:
         """The horizontal place of an intensity, in pixels."""
-        part = math.log(value / self.x0) / math.log(self.x1 / self.x0)
-        return self.area.x0 + (self.area.x1 - self.area.x0) * part
+        return self.area.x0 + (self.area.x1 - self.area.x0) * _log_part(value, self.x0, self.x1)
 
     def y(self, value: float) -> float:
         """The vertical place of a rate, in pixels."""
-        part = math.log(value / self.y0) / math.log(self.y1 / self.y0)
-        return self.area.y0 + (self.area.y1 - self.area.y0) * part
+        return self.area.y0 + (self.area.y1 - self.area.y0) * _log_part(value, self.y0, self.y1)
+
+
+def _log_part(value: float, low: float, high: float) -> float:
+    return math.log(min(max(value, low), high) / low) / math.log(high / low)
+
+
+def decades(low: float, high: float, most: int = 10) -> tuple[list[float], list[float]]:
+    """Powers of ten in a range, at most so many, and the steps between where all are shown."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    step = max(1, -(-(last - first + 1) // most))
+    major = [10.0**power for power in range(first, last + 1, step)]
+    if step > 1:
+        return major, []
+    between = (d * 10.0**power for power in range(first - 1, last + 1) for d in range(2, 10))
+    return major, [value for value in between if low < value < high]
 
 
 def fitted(
@@ -105,19 +144,37 @@ def fitted(
 ) -> Scale:
     """Room for every point, every ridge of the DRAM roof, all ceilings, and the labels.
 
-    ``heights`` are rates without an intensity. At least one point or height is given.
+    ``heights`` are rates without an intensity. At least one point or height is given. Numbers that
+    no device reaches are left to the edge.
     """
-    tops = [rate for roof in roofs if not roof.is_memory for rate in roof.rates.values()]
-    xs = [x for x, _ in points]
+
+    def sane(values: Iterable[float]) -> list[float]:
+        return [min(max(value, _LEAST), _MOST) for value in values]
+
+    tops = sane(rate for roof in roofs for rate in roof.tops)
+    xs = sane(x for x, _ in points)
     for roof in roofs:
         if roof.is_memory and tops:
             ridges = tops if roof.key == "dram" else [max(tops)]
-            xs += [top / roof.rates[roof.main] for top in ridges]
-    ys = [y for _, y in points] + [*heights]
+            xs += sane(top / roof.rates[roof.main] for top in ridges)
+    ys = sane([y for _, y in points] + [*heights])
     y1 = max(ys + tops) * 3
     y0 = min(min(ys) / 4, y1 / 200, min(tops, default=y1) / 3)
     x1 = max(xs, default=1.0) * 10
     return Scale(min(min(xs, default=1.0) / 6, x1 / 1e3), x1, y0, y1, area)
+
+
+def ridges(roofs: Sequence[Roof], scale: Scale) -> list[tuple[float, float, str]]:
+    """Where the report's DRAM roof meets its ceilings, in pixels, with the intensity in words."""
+    dram = next((roof for roof in roofs if roof.key == "dram"), None)
+    found = []
+    for roof in roofs if dram else ():
+        if not roof.is_memory and roof.main == dram.main and dram.rates[dram.main] > 0:  # type: ignore[union-attr]
+            top = roof.rates[roof.main]
+            at = top / dram.rates[dram.main]  # type: ignore[union-attr]
+            if scale.x0 < at < scale.x1:
+                found.append((scale.x(at), scale.y(top), f"ridge {numbers.plain(at)}"))
+    return found
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -174,7 +231,6 @@ class RoofLabel:
     x: float
     y: float
     angle: float
-    width: float
     boxes: tuple[Box, ...]
 
 
@@ -183,32 +239,33 @@ def labels(
 ) -> tuple[RoofLabel, ...]:
     """A label for each roof, clear of other labels and, where there is room, of marks and roofs."""
     placed: list[RoofLabel] = []
-    taken: list[Box] = []
-    for group in _groups(roofs):
-        own = [line for line in drawn if line.roof is group[0]]
-        others = [line for line in drawn if line.roof is not group[0]]
-        best = None
-        for full in (True, False) if own else ():
-            tries = _tries(own, label_text(group, full=full), ruler)
-            free = [t for t in tries if _is_free(t.boxes, area, taken)]
-            clear = [t for t in free if _is_free(t.boxes, area, marks)]
-            legible = (t for t in clear if not any(_runs_through(line, t) for line in others))
-            if clear:
-                best = next(legible, clear[0])
-                break
-            best = best or next(iter(free), None)
+    points = {id(line): points_along(line.start, line.end, 10) for line in drawn}
+    # Ceilings of the same heights have one label, each memory roof its own.
+    groups: dict[object, list[Roof]] = {}
+    for roof in sorted(roofs, key=lambda roof: roof.is_memory):
+        groups.setdefault(roof.key if roof.is_memory else str(roof.rates), []).append(roof)
+    for group in groups.values():
+        own = next((line for line in drawn if line.roof is group[0]), None)
+        taken = [box for label in placed for box in label.boxes]
+        best: tuple[tuple[int, int], RoofLabel] | None = None
+        others = [p for line in drawn if line is not own for p in points[id(line)]]
+        for text in (label_text(group), label_text(group, full=False)) if own else ():
+            for label in _tries(own, text, ruler):  # type: ignore[arg-type]
+                if best and best[0] == (0, 0):
+                    break
+                if not all(b.inside(area) for b in label.boxes) or _touching(label, taken):
+                    continue
+                crossed = sum(box.holds(point) for point in others for box in label.boxes)
+                cost = (_touching(label, marks), crossed)
+                if best is None or cost < best[0]:
+                    best = cost, label
         if best is not None:
-            placed.append(best)
-            taken += best.boxes
+            placed.append(best[1])
     return tuple(placed)
 
 
-def _groups(roofs: Sequence[Roof]) -> list[list[Roof]]:
-    """What gets one label: ceilings of the same heights together, each memory roof alone."""
-    same: dict[object, list[Roof]] = {}
-    for roof in sorted(roofs, key=lambda roof: roof.is_memory):
-        same.setdefault(roof.key if roof.is_memory else str(roof.rates), []).append(roof)
-    return list(same.values())
+def _touching(label: RoofLabel, boxes: Sequence[Box]) -> int:
+    return sum(own.overlaps(box, 3.0) for own in label.boxes for box in boxes)
 
 
 def label_text(roofs: Sequence[Roof], *, full: bool = True) -> str:
@@ -217,72 +274,39 @@ def label_text(roofs: Sequence[Roof], *, full: bool = True) -> str:
     ``roofs`` have the same height; without ``full`` the other kinds of peak are left out.
     """
     roof = roofs[0]
-    text = f"{', '.join(r.name for r in roofs)} {roof.height(roof.rates[roof.main])}"
-    if roof.main != "report":
-        text += f" {roof.main}"
-    others = [f"{kind} {roof.height(r)}" for kind, r in roof.rates.items() if kind != roof.main]
-    return f"{text} ({', '.join(others)})" if full and others else text
+    said = {
+        kind: f"{roof.height(rate)} {roof.how[kind]}"
+        if kind in roof.how
+        else f"{kind} {roof.height(rate)}"
+        for kind, rate in roof.rates.items()
+    }
+    first = said.pop(roof.main).removeprefix("report ")
+    text = f"{', '.join(r.name for r in roofs)} {first}"
+    return f"{text} ({', '.join(said.values())})" if full and said else text
 
 
-def _tries(own: Sequence[Line], text: str, ruler: Ruler) -> Iterator[RoofLabel]:
-    """Places for a label, the best first: above the roof's own line, then below its lowest.
-
-    Above means above those of its lines that would run through the text, too.
-    """
-    width, main = ruler.width(text, SMALL_PX), own[0]
-    above, angle = main, main.angle
-    lowest_first = sorted(own, key=lambda line: line.end[1] - line.end[0])
-    for line in lowest_first:
-        higher = line.start[1] - above.start[1]
-        higher -= math.tan(angle) * (line.start[0] - above.start[0])
-        if 0 < higher * math.cos(angle) < _LINE_PX + 4:
-            above = line
-    for line, lift in ((above, 3.0), (lowest_first[0], -_LINE_PX - 1.0)):
-        length = math.dist(line.start, line.end)
-        if line.roof.is_memory:
-            firsts = [8 + _STEP_PX * i for i in range(int((length - width) // _STEP_PX))]
-        else:  # named at the right end; the text may begin left of the ridge
-            firsts = [length - width - 8 - _STEP_PX * i for i in range(20)]
+def _tries(line: Line, text: str, ruler: Ruler) -> Iterator[RoofLabel]:
+    """Places for a label along a roof, the best first: above it, then below."""
+    width, length = ruler.width(text, SMALL_PX), math.dist(line.start, line.end)
+    cos, sin = math.cos(line.angle), math.sin(line.angle)
+    if line.roof.is_memory:
+        firsts = [8 + _STEP_PX * i for i in range(int((length - width) // _STEP_PX))]
+    else:  # named at the right end; the text may begin left of the ridge
+        firsts = [length - width - 8 - _STEP_PX * i for i in range(20)]
+    for lift in (3.0, 9.0, -_LINE_PX - 1.0, -_LINE_PX - 7.0):
         for first in firsts:
-            yield _at(text, width, line, first, lift)
-
-
-def _at(text: str, width: float, line: Line, first: float, lift: float) -> RoofLabel:
-    """The text ``first`` pixels along a line and ``lift`` above it."""
-    angle = line.angle
-    cos, sin = math.cos(angle), math.sin(angle)
-    x = line.start[0] + first * cos - lift * sin
-    y = line.start[1] + first * sin + lift * cos
-    if abs(angle) < 1e-6:
-        boxes = [Box(x, y, x + width, y + _LINE_PX)]
-    else:
-        half = _LINE_PX / 2
-        steps = max(int(width // half), 1)
-        along = [(i + 0.5) * width / steps for i in range(steps)]
-        left, low = x - half * sin, y + half * cos
-        boxes = [Box.around(left + a * cos, low + a * sin, half) for a in along]
-    return RoofLabel(text=text, x=x, y=y, angle=angle, width=width, boxes=tuple(boxes))
-
-
-def _runs_through(line: Line, label: RoofLabel) -> bool:
-    """Whether a line crosses the text: it is clipped to it, in the text's own axes."""
-    cos, sin = math.cos(label.angle), math.sin(label.angle)
-    low, high = 0.0, 1.0  # the part of the line that is left
-    for (ax, ay), length in (((cos, sin), label.width), ((-sin, cos), _LINE_PX)):
-        start, end = ((x - label.x) * ax + (y - label.y) * ay for x, y in (line.start, line.end))
-        if abs(end - start) < 1e-9:
-            if not 0 < start < length:
-                return False
-            continue
-        first, last = sorted((-start / (end - start), (length - start) / (end - start)))
-        low, high = max(low, first), min(high, last)
-    return low < high
-
-
-def _is_free(boxes: Sequence[Box], area: Box, taken: Sequence[Box]) -> bool:
-    return all(b.inside(area) for b in boxes) and not any(
-        b.overlaps(t, 3.0) for b in boxes for t in taken
-    )
+            x = line.start[0] + first * cos - lift * sin
+            y = line.start[1] + first * sin + lift * cos
+            if abs(sin) < 1e-6:
+                boxes: tuple[Box, ...] = (Box(x, y, x + width, y + _LINE_PX),)
+                yield RoofLabel(text=text, x=x, y=y, angle=0.0, boxes=boxes)
+                continue
+            half = _LINE_PX / 2
+            steps = max(int(width // half), 1)
+            along = [(i + 0.5) * width / steps for i in range(steps)]
+            left, low = x - half * sin, y + half * cos
+            boxes = tuple(Box.around(left + a * cos, low + a * sin, half) for a in along)
+            yield RoofLabel(text=text, x=x, y=y, angle=line.angle, boxes=boxes)
 
 
 def draw(canvas: Canvas, drawn: Sequence[Line], texts: Sequence[RoofLabel], x_end: float) -> None:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from roofline import __version__
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.plot import words
-from roofline.plot.canvas import styled
 from roofline.plot.scene import Mark
 from roofline.plot.style import DPI, THEMES
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ENDINGS = (".png", ".svg", ".pdf", ".html")
-MOST_SCALE = 4.0
+DPIS = (36.0, 600.0)
 _CREATOR = f"roofline {__version__}"
 # No date, so that the same report gives the same bytes.
 _METADATA: Mapping[str, dict[str, Any]] = {
@@ -41,11 +45,32 @@ class Picture:
     marks: tuple[Mark, ...]
 
 
+def need_matplotlib() -> None:
+    """Import what takes longest, and say what to install where it is missing.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+
+    """
+    if find_spec("matplotlib") is None:
+        hint = "pip install 'roofline[plot]'"
+        raise UsageError("cannot draw", why="matplotlib is not installed", hint=hint)
+    if "matplotlib.font_manager" not in sys.modules:
+        # Without a home that can be written to, matplotlib caches in a temporary folder, and warns
+        # of that at length: nothing for somebody who only wants a picture.
+        talk = logging.getLogger("matplotlib")
+        level = talk.level
+        talk.setLevel(logging.ERROR)
+        import_module("matplotlib.font_manager")
+        talk.setLevel(level)
+
+
 def check_path(path: Path, *, force: bool, option: str = "") -> None:
     """Raise ``UsageError`` where a picture cannot be written to ``path``; before long work.
 
     ``option`` is what named the path ("-o", "--plot"), for the hint.
     """
+    need_matplotlib()
     if path.suffix.lower() not in ENDINGS:
         nameless = path.name in {"", "-", ".."}  # "-" is no stream: a picture is a file
         better = Path("roofline.png") if nameless else path.with_suffix(".png")
@@ -61,37 +86,39 @@ def save(
     picture: Picture,
     path: Path,
     *,
-    scale: float = 1.0,
+    dpi: float = DPI,
     force: bool = False,
     both_themes: bool = True,
 ) -> None:
     """Write ``picture`` in the format that ``path`` ends in, whole or not at all.
 
-    ``scale`` multiplies the pixels of a PNG. ``both_themes`` lets a page of HTML follow the
-    reader's setting instead of the picture's theme.
+    ``dpi`` are the dots of a PNG: at 72 a pixel for each of the options' pixels. ``both_themes``
+    lets a page of HTML follow the reader's setting instead of the picture's theme.
 
     Raises:
-        UsageError: the ending is not known, ``path`` exists (without ``force``), or ``scale`` is
-            not over 0 and at most ``MOST_SCALE``.
+        UsageError: the ending is not known, ``path`` exists (without ``force``), or ``dpi`` is
+            out of range.
 
     """
     check_path(path, force=force)
-    if not 0 < scale <= MOST_SCALE:
-        why = f"the scale is a number over 0, at most {MOST_SCALE:g}"
-        what = f"cannot draw at {scale:g} times the pixels"
-        raise UsageError(what, why=why, hint="2 for dense screens")
+    least, most = DPIS
+    if not least <= dpi <= most:
+        what, why = f"cannot draw at {dpi:g} dots an inch", f"they are from {least:g} to {most:g}"
+        raise UsageError(what, why=why, hint="144 for dense screens, 300 for print")
     kind = path.suffix.lower().removeprefix(".")
     if kind == "html":
         content = html(picture, both_themes=both_themes).encode()
     elif kind == "svg":
         content = svg(picture).encode()
     else:
-        content = _encoded(picture.figure, kind, dpi=DPI * (scale if kind == "png" else 1.0))
+        content = _encoded(picture.figure, kind, dpi=dpi if kind == "png" else DPI)
     with whole_file(path, force=force) as temporary:
         temporary.write_bytes(content)
 
 
 def _encoded(figure: Figure, kind: str, *, dpi: float = DPI) -> bytes:
+    from roofline.plot.canvas import styled
+
     target = io.BytesIO()
     with styled():
         figure.savefig(target, format=kind, dpi=dpi, metadata=_METADATA[kind])
@@ -106,7 +133,7 @@ def svg(picture: Picture) -> str:
     marks = {mark.id: mark for mark in picture.marks}
 
     def with_tip(match: re.Match[str]) -> str:
-        mark = marks.get(match[1])
+        mark = marks.get(match[1].removeprefix("row-"))
         return match[0] + (f"<title>{escape(words.tip(mark))}</title>" if mark else "")
 
     return re.sub(r'<g id="([\w-]+)">', with_tip, text)

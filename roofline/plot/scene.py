@@ -1,44 +1,50 @@
-"""What a picture shows, before anybody knows where: kernels by device, their roofs, their place."""
+"""What a picture shows, before anybody knows where: kernels, their roofs, the views of them."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from roofline.errors import UsageError
-from roofline.model import Analysis, Measurement, Rule
+from roofline.model import Analysis, Bound, Measurement, Rule
+from roofline.plot import ceilings
+from roofline.plot.ceilings import OwnCeiling
 from roofline.plot.layout import Point
 from roofline.plot.roofs import Roof, roofs_of
 from roofline.plot.style import THEMES
 from roofline.render import overview
-from roofline.text import names
+from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.view import Chosen, Row, chosen, devices
 
-LEVELS_UP_TO = 5  # kernels for which the L2 and L1 points are still readable
+VIEWS = ("roofline", "units", "gain")
+LEVELS = ("l2", "l1")
 WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room
+ROWS, TOP = 30, 20  # kernels that get rows and labels; of more than ``ROWS`` the first ``TOP``
+CHARTS = 2  # devices with a roofline each, where no view is asked for; more share the units
 
 
 class Place(StrEnum):
-    """Where a kernel is shown."""
+    """Where a kernel is in a roofline."""
 
     CHART = "chart"
     INFINITE = "infinite"  # operations without DRAM bytes: at the right edge of the chart
-    BARS = "bars"  # below the chart, with what is known of it
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to draw; lengths in pixels.
 
-    ``height_px`` is what the chart is stretched or (down to a readable height) shrunk for; rows
-    and keys take what they need. ``levels`` adds the points of L2 and L1; ``None`` does so for up
-    to ``LEVELS_UP_TO`` kernels. ``datasheet`` draws the datasheet's roofs.
+    ``views`` are some of ``VIEWS`` from top to bottom; none asks for those that suit the number of
+    kernels. ``levels`` adds the points and roofs of ``LEVELS``; ``datasheet`` draws the
+    datasheet's roofs. ``height_px`` is what charts and the number of rows are fitted to.
 
     Raises:
-        UsageError: the theme is not known, or a length is out of range.
+        UsageError: a theme, view or level is not known, or a length is out of range.
 
     """
 
@@ -47,13 +53,15 @@ class Options:
     width_px: int = 900
     height_px: int | None = None
     launches: bool = False
-    levels: bool | None = None
+    views: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
     datasheet: bool = True
 
     def __post_init__(self) -> None:
-        if self.theme not in THEMES:
-            hint = f"one of: {', '.join(sorted(THEMES))}"
-            raise UsageError(f"no theme is called {self.theme!r}", hint=hint)
+        known = (("theme", THEMES, (self.theme,)), ("view", VIEWS, self.views))
+        for what, all_, given in (*known, ("level", LEVELS, self.levels)):
+            for name in set(given) - set(all_):
+                raise UsageError(f"no {what} is called {name!r}", hint=f"one of: {', '.join(all_)}")
         for side, value, (least, most) in (
             ("width", self.width_px, WIDTHS_PX),
             ("height", self.height_px, HEIGHTS_PX),
@@ -65,10 +73,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark(Row):
-    """A kernel (or launch) in the picture; ``rank`` counts from 1 by time within its panel.
+    """A kernel (or launch) in the picture; ``rank`` counts from 1 by time over all panels.
 
     ``detail`` tells it from others with the same name; ``why`` says what keeps it off the chart;
-    ``id`` is its own in the SVG.
+    ``id`` is its own in the SVG; ``ceilings`` are its own ones, the limiter's first.
     """
 
     place: Place
@@ -76,95 +84,105 @@ class Mark(Row):
     rank: int
     detail: str
     id: str
+    ceilings: tuple[OwnCeiling, ...]
 
     @property
     def point(self) -> Point:
         """Operations per DRAM byte and per second; only for a place on the chart or its edge."""
-        return point_of(self.result.measurement)
-
-    def level_intensity(self, level: str) -> float | None:
-        """Operations per byte of a memory level, where its bytes are measured."""
         m = self.result.measurement
-        level_bytes = getattr(m, f"{level}_bytes")
-        return m.total_operations / level_bytes if m.total_operations and level_bytes else None
+        return m.arithmetic_intensity or math.inf, m.operations_per_s or 0.0
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """The lowest and the highest rate of the launches, where there are several."""
+        group, m = self.group, self.result.measurement
+        if group is None or len(group.launches) < 2 or not (group.min_s and group.max_s):
+            return None
+        mean_s = (m.duration_s or 0.0) / m.count
+        rate = m.operations_per_s or 0.0
+        return rate * mean_s / group.max_s, rate * mean_s / group.min_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One device with its kernels by time, the roofs that they run against, and the rule."""
+    """One device with its kernels by time, and the roofs that they run against."""
 
     device: str
+    name: str
     marks: tuple[Mark, ...]
     roofs: tuple[Roof, ...]
-    levels: bool
-    rule: Rule
+    levels: tuple[str, ...]
 
-    def at(self, *places: Place) -> tuple[Mark, ...]:
-        """The kernels that are shown at ``places``."""
-        return tuple(m for m in self.marks if m.place in places)
+    @property
+    def shown(self) -> tuple[Mark, ...]:
+        """The kernels that a roofline can hold."""
+        return tuple(m for m in self.marks if m.place is not Place.NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """All panels, the one with the most time first."""
+    """All panels, the one with the most time first; ``marks`` are those of all, by time."""
 
     title: str
     panels: tuple[Panel, ...]
+    marks: tuple[Mark, ...]
     notes: tuple[str, ...]
+    views: tuple[str, ...]
+    rule: Rule
 
     @property
-    def marks(self) -> tuple[Mark, ...]:
-        """The marks of all panels."""
-        return tuple(mark for panel in self.panels for mark in panel.marks)
+    def top(self) -> int:
+        """How many kernels get rows and labels."""
+        return ROWS if len(self.marks) <= ROWS else TOP
 
 
 def compose(view: Analysis | Chosen, options: Options) -> Scene:
     """Arrange what was analysed, nothing left out; what a filter left out is noted."""
     part = chosen(view)
-    panels = panels_of(part.rows(launches=options.launches), options, part.analysis.rule)
+    panels = panels_of(part.rows(launches=options.launches), options)
+    marks = tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank))
     scope = overview.scope(part)
     notes = [overview.under_profiler(part), *([f"{scope}."] if scope else ())]
     return Scene(
-        title=names.printable(options.title or _title(part.analysis, panels)),
+        title=names.printable(options.title or claim(marks)),
         panels=panels,
+        marks=marks,
         notes=(*notes, *overview.source_notes(part)),
+        views=options.views or views_of(panels),
+        rule=part.analysis.rule,
     )
 
 
-def panels_of(rows: Iterable[Row], options: Options, rule: Rule) -> tuple[Panel, ...]:
-    """A panel for each device."""
-    by_device: dict[tuple[object, ...], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: -(row.time_s or 0.0)):
-        device = row.result.measurement.device
-        key = device.name, device.compute_capability, device.sm_count
-        by_device.setdefault(key, []).append(row)
-    return tuple(
-        _panel(number, rows, options, rule)
-        for number, rows in enumerate(by_device.values(), start=1)
-    )
+def views_of(panels: Collection[Panel]) -> tuple[str, ...]:
+    """The views that suit what there is: units alone where no roofline can hold a kernel."""
+    charts = sum(bool(p.shown) for p in panels)
+    return ("roofline", "units") if 0 < charts <= CHARTS >= len(panels) else ("units",)
 
 
-def place_of(m: Measurement) -> tuple[Place, str]:
-    """Where a kernel can be shown, and the reason where that is not on the chart."""
-    if not m.duration_s:
-        return Place.BARS, "duration not measured"
-    if not m.operations:
-        return Place.BARS, "operations not measured"
-    if not m.total_operations:
-        return Place.BARS, "no FP or tensor operations"
-    if m.dram_bytes is None:
-        return Place.BARS, "DRAM bytes not measured"
-    return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
+def claim(marks: Sequence[Mark]) -> str:
+    """What the picture says, for its title: what limits the kernel, or how the time is spent."""
+    if len(marks) == 1:
+        judged = marks[0].result.verdict
+        name = names.short(marks[0].name, 40)
+        if judged.bound is Bound.UNKNOWN:
+            return f"{name}: what limits it is not known"
+        percent = "" if judged.limiter is None else f" {numbers.percent(judged.limiter_percent)}"
+        return f"{name} is {judged.bound}-bound: {said.limited_by(judged)}{percent}"
+    shares: Counter[Bound] = Counter()
+    for mark in marks:
+        shares[mark.result.verdict.bound] += mark.share or 0.0  # type: ignore[assignment]
+    parts = [f"{b} {numbers.share(s)}" for b, s in shares.most_common() if s > 0]
+    if parts:
+        parts[0] += " of the time"
+    counted = numbers.plural(len(marks), "kernel" if any(m.group for m in marks) else "launch")
+    return f"What limits {counted}: {', '.join(parts)}" if parts else counted
 
 
-def point_of(m: Measurement) -> Point:
-    """Operations per DRAM byte and operations per second of a kernel that can be on the chart."""
-    return m.arithmetic_intensity or math.inf, m.operations_per_s or 0.0
-
-
-def _panel(number: int, rows: Sequence[Row], options: Options, rule: Rule) -> Panel:
-    marks = []
-    for rank, (row, detail) in enumerate(zip(rows, _details(rows), strict=True), start=1):
+def panels_of(rows: Iterable[Row], options: Options) -> tuple[Panel, ...]:
+    """A panel for each device; ranks go over all."""
+    ranked = sorted(rows, key=lambda row: -(row.time_s or 0.0))
+    by_device: dict[tuple[object, ...], list[Mark]] = {}
+    for rank, (row, detail) in enumerate(zip(ranked, _details(ranked), strict=True), start=1):
         place, why = place_of(row.result.measurement)
         mark = Mark(
             result=row.result,
@@ -174,16 +192,37 @@ def _panel(number: int, rows: Sequence[Row], options: Options, rule: Rule) -> Pa
             why=why,
             rank=rank,
             detail=detail,
-            id=f"kernel-{number}-{rank}",
+            id=f"kernel-{rank}",
+            ceilings=ceilings.own_ceilings(row.result),
         )
-        marks.append(mark)
-    on_chart = [m.result for m in marks if m.place is not Place.BARS]
+        device = row.result.measurement.device
+        key = device.name, device.compute_capability, device.sm_count
+        by_device.setdefault(key, []).append(mark)
+    return tuple(_panel(marks, options) for marks in by_device.values())
+
+
+def place_of(m: Measurement) -> tuple[Place, str]:
+    """Where a kernel can be shown, and the reason where that is not on the chart."""
+    if not m.duration_s:
+        return Place.NONE, "duration not measured"
+    if not m.operations:
+        return Place.NONE, "operations not measured"
+    if not m.total_operations:
+        return Place.NONE, "no FP or tensor operations"
+    if m.dram_bytes is None:
+        return Place.NONE, "DRAM bytes not measured"
+    return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
+
+
+def _panel(marks: Sequence[Mark], options: Options) -> Panel:
+    on_chart = [m.result for m in marks if m.place is not Place.NONE]
+    device = devices([m.result for m in marks])[0]
     return Panel(
-        device=overview.device(devices([row.result for row in rows])[0]),
+        device=overview.device(device),
+        name=device.device.name or "unknown GPU",
         marks=tuple(marks),
-        roofs=tuple(roofs_of(on_chart, datasheet=options.datasheet)),
-        levels=len(on_chart) <= LEVELS_UP_TO if options.levels is None else options.levels,
-        rule=rule,
+        roofs=tuple(roofs_of(on_chart, options.levels, datasheet=options.datasheet)),
+        levels=options.levels,
     )
 
 
@@ -198,11 +237,3 @@ def _details(rows: Sequence[Row]) -> Iterator[str]:
             yield f" ({shape})"
         else:
             yield f" #{row.result.measurement.index}"
-
-
-def _title(analysis: Analysis, panels: Sequence[Panel]) -> str:
-    on_chart = any(p.at(Place.CHART, Place.INFINITE) for p in panels)
-    what = "Roofline" if on_chart else "Utilisation"
-    paths = [names.last_part(source.path) for source in analysis.sources]
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return f"{what} of {', '.join(paths[:3])}{more}" if paths else what

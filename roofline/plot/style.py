@@ -1,4 +1,4 @@
-"""Colours, marks and line styles: each meaning has a colour and a shape, in light and in dark."""
+"""Colours, marks and line styles: each meaning has a colour and a shape, in every theme."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from typing import Any
 
 from roofline.model import Bound
 
-# What a colour stands for -> the colour in light and in dark. Within a theme no two are equal: the
-# page of HTML puts a variable in place of each.
-_COLORS: Mapping[str, tuple[str, str]] = {
-    "background": ("#ffffff", "#0d1117"),
-    "panel": ("#f6f8fa", "#161b22"),
-    "ink": ("#1f2328", "#e6edf3"),
-    "muted": ("#57606a", "#a5aeb8"),
-    "faint": ("#8c959f", "#768390"),
-    "grid": ("#e4e8ec", "#262c36"),
-    "roof": ("#30363d", "#c9d1d9"),
-    Bound.BANDWIDTH: ("#1f5fc0", "#4c9be8"),
-    Bound.COMPUTE: ("#d55e00", "#f0883e"),
-    Bound.LATENCY: ("#0f9d58", "#5fe0b0"),
-    Bound.UNKNOWN: ("#6b7280", "#9aa4b2"),
+# What a colour stands for -> the colour in light, in dark and on paper, where bounds differ in
+# lightness, too. Within a theme no two are equal: the page of HTML puts a variable in place of
+# each.
+_COLORS: Mapping[str, tuple[str, str, str]] = {
+    "background": ("#ffffff", "#0d1117", "#ffffff"),
+    "panel": ("#f6f8fa", "#161b22", "#f7f7f7"),
+    "ink": ("#1f2328", "#e6edf3", "#000000"),
+    "muted": ("#57606a", "#a5aeb8", "#3a3a3a"),
+    "faint": ("#8c959f", "#768390", "#7a7a7a"),
+    "grid": ("#e4e8ec", "#262c36", "#e0e0e0"),
+    "roof": ("#30363d", "#c9d1d9", "#1a1a1a"),
+    "faster": ("#1a7f37", "#3fb950", "#1b6e33"),
+    "slower": ("#cf222e", "#f85149", "#b3202a"),
+    Bound.BANDWIDTH: ("#1f5fc0", "#4c9be8", "#0b3d91"),
+    Bound.COMPUTE: ("#c45200", "#f0883e", "#c25600"),
+    Bound.LATENCY: ("#b5499a", "#c46aa8", "#b84f9c"),
+    Bound.UNKNOWN: ("#39414c", "#cfd6de", "#5c5c5c"),
 }
 THEMES: Mapping[str, Mapping[str, str]] = {
-    "light": {role: light for role, (light, _) in _COLORS.items()},
-    "dark": {role: dark for role, (_, dark) in _COLORS.items()},
+    theme: {role: colors[place] for role, colors in _COLORS.items()}
+    for place, theme in enumerate(("light", "dark", "paper"))
 }
 
 # Verdict -> marker, and its width for the same area as a circle of width 1.

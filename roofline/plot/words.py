@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Sequence
 
-from roofline.model import Bound, Result, Verdict
+from roofline.model import Bound, Measurement, Result, Verdict
+from roofline.plot.ceilings import OwnCeiling
 from roofline.plot.scene import Mark
 from roofline.text import names, numbers
 from roofline.text import verdict as said
+from roofline.units import unit_name
 
 COLUMNS = ("#", "Kernel", "Time", "Share", "Verdict", "Confidence", "Op/B", "Rate", "DRAM")
 _NAME_WIDTH = 110
@@ -18,10 +22,17 @@ def share(value: float | None) -> str:
     return "" if value is None else numbers.share(value)
 
 
-def rest(marks: Iterable[Mark], what: str) -> str:
-    """How many marks were left over, and their part of the time: "and 10 more kernels with 2 %"."""
-    left = list(marks)
-    return f"and {len(left)} more{what} with {share(sum(m.share or 0.0 for m in left))} of the time"
+def name(mark: Mark, limit: int = _NAME_WIDTH) -> str:
+    """The name of a kernel with what tells it from others of that name."""
+    return names.short(mark.name, limit) + mark.detail
+
+
+def others(marks: Sequence[Mark]) -> str:
+    """What is left over, in a row: "280 more with 12.0 % of the time: 120 bandwidth, ..."."""
+    bounds = Counter(str(mark.result.verdict.bound) for mark in marks)
+    spent = share(sum(mark.share or 0.0 for mark in marks))
+    counted = ", ".join(f"{count:,} {bound}" for bound, count in bounds.most_common())
+    return f"{len(marks):,} more with {spent} of the time: {counted}"
 
 
 def limit(judged: Verdict) -> str:
@@ -30,6 +41,46 @@ def limit(judged: Verdict) -> str:
     if judged.bound in (Bound.BANDWIDTH, Bound.COMPUTE) and judged.limiter_percent is not None:
         return f"{text} {numbers.percent(judged.limiter_percent)}"
     return text
+
+
+def ceiling(own: OwnCeiling) -> str:
+    """A kernel's own ceiling: "FP64 pipe 70 %"."""
+    return f"{unit_name(own.unit)} {numbers.percent(own.percent)}"
+
+
+def blocks(m: Measurement) -> int | None:
+    """The blocks of a grid."""
+    return None if m.grid is None else math.prod(m.grid)
+
+
+def waits(m: Measurement, stalls: int = 1) -> list[str]:
+    """What a wait is explained by: blocks, waves, occupancy, the first stalls."""
+    found, count = [], blocks(m)
+    if count is not None:
+        found.append(numbers.plural(count, "block"))
+    if m.waves is not None:
+        found.append(f"{said.waves(m.waves)} waves")
+    if m.occupancy_percent is not None:
+        found.append(f"occupancy {numbers.percent(m.occupancy_percent)}")
+    return found + [
+        f"{names.words(stall.reason)} {numbers.percent(100 * stall.share)}"
+        for stall in m.stalls[:stalls]
+    ]
+
+
+def below(mark: Mark) -> list[str]:
+    """What explains a verdict or what it leaves, the longest form first."""
+    judged, m = mark.result.verdict, mark.result.measurement
+    if judged.bound is Bound.UNKNOWN:
+        return [said.hint(mark.result)]
+    if judged.bound is Bound.LATENCY:
+        parts = waits(m)
+        return [", ".join(parts[i:]) for i in range(len(parts))] or [""]
+    floor_s, took_s = judged.floor_s, m.duration_s
+    if not floor_s or not took_s:
+        return [""]
+    factor = f"up to {numbers.times(took_s / floor_s)}"
+    return [f"{factor} until {unit_name(judged.nearest or '')} is full", factor]
 
 
 def verdict(judged: Verdict) -> str:
@@ -75,7 +126,7 @@ def tip(mark: Mark) -> str:
     """All that a tooltip says of a mark, in lines."""
     judged, intensity = mark.result.verdict, mark.result.measurement.arithmetic_intensity
     lines = [
-        names.short(mark.name, _NAME_WIDTH) + mark.detail,
+        name(mark),
         times(mark)[0],
         f"{verdict(judged)} (confidence {judged.confidence})",
         rates(mark.result),
@@ -91,7 +142,7 @@ def row(mark: Mark) -> tuple[str, ...]:
     judged, m = mark.result.verdict, mark.result.measurement
     return (
         str(mark.rank),
-        names.short(mark.name, _NAME_WIDTH) + mark.detail,
+        name(mark),
         numbers.duration(mark.time_s),
         share(mark.share) or numbers.ABSENT,
         verdict(judged),

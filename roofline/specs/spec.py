@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
+from fractions import Fraction
 from typing import Any, Literal
 
 from roofline.model import Peaks
@@ -201,11 +202,14 @@ class Spec:
         ``sm_count`` is SMs in use instead of all of them; the rest is as for ``rates``.
         """
         sms = self.sm_count if sm_count is None else sm_count
-        operations = {}
+        operations, how, full = {}, {}, self.rates(accumulate)
         for key, rate in self.rates(accumulate, tensor_path).items():
             clock = self.clock_hz(key)
             if sms is not None and clock is not None:
                 operations[key] = sms * rate * clock
+                if rate < full.get(key, rate):
+                    part = Fraction(rate / full[key]).limit_denominator(8)
+                    how[key] = f"by mma.sync, {part} of the datasheet"
         l1_rate, l1 = self.architecture.l1_bytes_per_clock, None
         if l1_rate is not None and sms is not None and self.boost_clock_hz is not None:
             l1 = l1_rate * sms * self.boost_clock_hz
@@ -216,6 +220,7 @@ class Spec:
             dram_bytes_per_s=self.dram_bytes_per_s,
             l1_bytes_per_s=l1,
             operations_per_s=operations or dict(self.published),
+            how=how,
         )
 
     def _clocks(self) -> str:

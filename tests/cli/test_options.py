@@ -114,6 +114,7 @@ def test_help_of_all_is_quick_and_loads_no_command() -> None:
 OTHERWISE = {
     "--output": {"plot", "redact", "report", "profile", "specs measure"},
     "--device": {"select", "specs measure"},
+    "--level": {"plot"},  # of memory; of profile how much is collected
 }
 LETTERS = {
     "-k": "--kernel",

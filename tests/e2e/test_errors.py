@@ -226,7 +226,7 @@ NUMBERS = [
     ("analyze", "--latency-threshold"),
     ("analyze", "--balance"),
     ("analyze", "--min-share"),
-    ("plot", "--scale"),
+    ("plot", "--dpi"),
     ("plot", "--balance"),
     ("compare", "--noise"),
     ("compare", "--latency-threshold"),

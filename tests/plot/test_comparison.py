@@ -1,79 +1,99 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Text
 
-from roofline.model import Bound, Device
-from roofline.plot import Options, Pair, draw_comparison, picture_comparison, save
-from roofline.plot.comparison import per_launch_s
+from roofline.compare.judge import compare
+from roofline.model import Bound
+from roofline.plot import Options, draw, picture, save
+from roofline.plot.style import THEMES
+from tests.makers import analysis, unit
 from tests.plot.values import kernel, texts
 
-FASTER = Pair(
-    before=kernel("gemm", Bound.LATENCY, duration_s=4e-3, operations={"fp32": 8e9}),
-    after=kernel("gemm", Bound.COMPUTE, duration_s=1e-3, operations={"fp32": 8e9}, dram_bytes=2e8),
-    share=0.6,
-)
-SAME = Pair(before=kernel("same"), after=kernel("same"), share=0.2)
-UNCOUNTED = Pair(
-    before=kernel("old", operations={}, duration_s=1e-3),
-    after=kernel("new", operations={}, duration_s=1.25e-3),
-)
+SLOW = (unit("l1", 92.0), unit("dram", 40.0), unit("issue", 10.0), unit("fma", 5.0))
+FAST = (unit("l1", 20.0), unit("dram", 90.0), unit("issue", 24.0), unit("fma", 12.0))
 
 
-def arrows(pairs):
-    """The arrows in the chart and in the rows."""
-    return draw_comparison(pairs).findobj(FancyArrowPatch)
+def pair(name: str = "gemm", times: tuple[float, float] = (4e-3, 1e-3)):
+    before = kernel(name, duration_s=times[0], units=SLOW)
+    after = kernel(name, duration_s=times[1], units=FAST)
+    return before, after
 
 
-def test_a_pair_that_moved_has_an_arrow_in_chart_and_row():
-    assert len(arrows([FASTER])) == 2
-    assert len(arrows([SAME])) == 0
+def comparison(*pairs):
+    return compare(analysis(*(b for b, _ in pairs)), analysis(*(a for _, a in pairs)))
 
 
-def test_a_pair_off_the_roofline_is_in_the_rows():
-    figure = draw_comparison([UNCOUNTED])
-
-    assert not figure.axes
-    assert "1.00 ms → 1.25 ms  0.800x" in texts(figure)
-    assert not any(text.startswith("Arrows go") for text in texts(figure))  # there are none
+def artist(figure, kind, gid):
+    (found,) = figure.findobj(lambda a: isinstance(a, kind) and a.get_gid() == gid)
+    return found
 
 
-def test_times_are_those_of_one_launch():
-    # 6 ms in three launches against 1 ms in one
-    result = kernel("k", duration_s=6e-3, count=3)
+def test_the_outcome_is_said_with_its_range_and_coloured():
+    drawn = draw(comparison(pair()))
+    outcome = artist(drawn, Text, "outcome-0")
 
-    assert per_launch_s(result) == pytest.approx(2e-3)
-
-
-def test_all_pairs_have_a_row():
-    words = texts(draw_comparison([FASTER, SAME, UNCOUNTED]))
-
-    assert {"gemm", "same", "new"} <= set(words)
-    assert "4.00 ms → 1.00 ms  4.00x" in words
+    assert outcome.get_text().startswith("faster: 4.00x (")
+    assert outcome.get_color() == THEMES["light"]["faster"]
+    slower = artist(draw(comparison(pair(times=(1e-3, 2e-3)))), Text, "outcome-0")
+    assert slower.get_text().startswith("slower: 2.00x (")
+    assert slower.get_color() == THEMES["light"]["slower"]
 
 
-def test_a_missing_time_is_said():
-    pair = Pair(before=kernel("k", duration_s=None), after=kernel("k"))
+def test_no_change_is_grey():
+    outcome = artist(draw(comparison(pair(times=(1e-3, 1.001e-3)))), Text, "outcome-0")
 
-    assert "- → 1.00 ms  not comparable" in texts(draw_comparison([pair]))
-
-
-def test_another_device_is_said():
-    other = kernel("k", device=Device(name="NVIDIA Other"))
-    words = texts(draw_comparison([Pair(before=other, after=kernel("k"))]))
-
-    assert any("before on NVIDIA Other" in w for w in words)
+    assert outcome.get_text().startswith("no change: 1.00x")
+    assert outcome.get_color() == THEMES["light"]["muted"]
 
 
-def test_the_verdict_before_is_in_the_legend():
-    assert "latency-bound" in texts(draw_comparison([FASTER]))
+def test_units_go_from_before_to_after():
+    drawn = draw(comparison(pair()))
+    ends = [artist(drawn, Line2D, f"{when}-l1").get_xdata()[0] for when in ("before", "after")]
+    other = [artist(drawn, Line2D, f"{when}-dram").get_xdata()[0] for when in ("before", "after")]
+
+    # 72 points to the left and 50 to the right on the same scale
+    assert (ends[0] - ends[1]) / (other[1] - other[0]) == pytest.approx(72 / 50)
+    assert {"92 % → 20 %", "40 % → 90 %"} <= set(texts(drawn))
+    assert len(drawn.findobj(FancyArrowPatch)) == 4  # none is at rest
 
 
-@pytest.mark.parametrize("ending", [".svg", ".html"])
-def test_it_can_be_saved(tmp_path: Path, ending: str):
-    path = tmp_path / f"a{ending}"
-    save(picture_comparison([FASTER, SAME, UNCOUNTED], Options(theme="dark")), path)
+def test_bars_are_times_and_floors():
+    drawn = draw(comparison(pair()))
 
-    assert "gemm" in path.read_text(encoding="utf-8")
+    assert any(t.startswith("before  4.00 ms") for t in texts(drawn))
+    assert any(t.startswith("after  1.00 ms") for t in texts(drawn))
+
+
+def test_three_that_changed_are_drawn_and_the_others_counted():
+    changed = [pair(f"k{i}_{'abcde'[i] * 6}", (4e-3 - i * 1e-4, 1e-3)) for i in range(5)]
+    figure = draw(comparison(*changed))
+
+    assert len([t for t in texts(figure) if t.startswith("faster: ")]) == 3
+    assert "Not drawn: 2 pairs (2 faster)." in texts(figure)
+    assert figure.get_size_inches()[1] * 72 <= 1600
+
+
+def test_a_missing_time_is_not_judged():
+    figure = draw(comparison((kernel("k", duration_s=None), kernel("k"))))
+
+    assert "not judged" in texts(figure)
+
+
+def test_kernels_of_one_side_are_named():
+    one, other = pair()
+    made = compare(analysis(one, kernel("a_first_kernel")), analysis(other))
+
+    assert "Only before: a_first_kernel." in texts(draw(made))
+
+
+@pytest.mark.parametrize("ending", [".svg", ".html", ".pdf", ".png"])
+def test_it_can_be_saved_and_is_the_same_again(tmp_path, ending):
+    made = comparison(pair(), (kernel("u", Bound.UNKNOWN, units=()), kernel("u")))
+    paths = [tmp_path / f"{n}{ending}" for n in "ab"]
+    for path in paths:
+        save(picture(made, Options(theme="dark")), path)
+
+    assert paths[0].read_bytes() == paths[1].read_bytes()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from roofline.plot import roofs
 from roofline.plot.canvas import Ruler
 from roofline.plot.layout import Box
-from roofline.plot.roofs import Line, Roof, Scale, fitted, lines
+from roofline.plot.roofs import Roof, Scale, fitted, lines
 
 AREA = Box(0, 0, 700, 400)
 DRAM = Roof(key="dram", rates={"report": 1e12})
@@ -84,7 +84,7 @@ def test_every_point_and_ceiling_is_within_the_axes(points, heights, ceilings, m
             Roof(key="dram", rates={"report": 603e9, "datasheet": 640e9}),
             "DRAM 603 GB/s (datasheet 640 GB/s)",
         ),
-        (Roof(key="tensor_int8", rates={"datasheet": 624e12}), "tensor INT8 624 TOP/s datasheet"),
+        (Roof(key="tensor_int8", rates={"datasheet": 624e12}), "tensor INT8 datasheet 624 TOP/s"),
     ],
 )
 def test_a_roof_is_named_with_its_height_and_kind(roof, text):
@@ -97,37 +97,56 @@ def test_equal_ceilings_share_a_label():
     assert roofs.label_text([FP32, fp16]) == "FP32, FP16 10.0 TFLOP/s"
 
 
-def a_label(degrees: float) -> roofs.RoofLabel:
-    angle = math.radians(degrees)
-    return roofs.RoofLabel(text="", x=100.0, y=50.0, angle=angle, width=40.0, boxes=())
+def test_a_datasheet_figure_that_is_none_is_named_for_what_it_is():
+    # An H100 does 2/3 of its 989 TFLOP/s by mma.sync.
+    how = {"datasheet": "by mma.sync, 2/3 of the datasheet"}
+    roof = Roof(key="tensor_bf16", rates={"report": 5.7e14, "datasheet": 6.6e14}, how=how)
+
+    text = "tensor BF16 570 TFLOP/s (660 TFLOP/s by mma.sync, 2/3 of the datasheet)"
+    assert roofs.label_text([roof]) == text
+
+
+def test_labels_keep_off_each_other_and_lines():
+    scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
+    both = [DRAM, FP32, FP64]
+    drawn = lines(both, scale)
+    placed = roofs.labels(both, drawn, AREA, Ruler(), ())
+
+    assert len(placed) == 3
+    for label in placed:
+        others = [b for other in placed if other is not label for b in other.boxes]
+        assert not any(a.overlaps(b) for a in label.boxes for b in others)
 
 
 @pytest.mark.parametrize(
-    ("line", "degrees", "crosses"),
+    ("low", "high", "major", "minors"),
     [
-        (((0, 55), (200, 55)), 0, True),
-        (((0, 45), (200, 45)), 0, False),  # below the text
-        (((120, 0), (120, 200)), 0, True),
-        (((141, 0), (141, 200)), 0, False),  # right of its end at 140
-        (((120, 0), (120, 40)), 0, False),  # ends before it
-        (((95, 0), (95, 200)), 90, True),  # the text now goes up from (100, 50), 13 px to the left
-        (((120, 0), (120, 200)), 90, False),
+        (0.5, 150.0, [1.0, 10.0, 100.0], 20),  # 0.6 to 0.9, 2 to 9, 20 to 90
+        (1e-9, 1e21, [10.0**p for p in range(-9, 22, 4)], 0),
     ],
 )
-def test_lines_through_a_label_are_found(line, degrees, crosses):
-    start, end = line
-    drawn = Line(roof=DRAM, kind="report", start=start, end=end)
+def test_ticks_are_powers_of_ten_with_steps_between(low, high, major, minors):
+    found, between = roofs.decades(low, high)
 
-    assert roofs._runs_through(drawn, a_label(degrees)) is crosses
+    assert found == pytest.approx(major)
+    assert all(low < value < high for value in between)
+    assert len(between) == minors
 
 
-def test_a_label_is_tried_above_the_highest_of_near_lines_and_below_the_lowest():
-    # The datasheet's line is 4 px above the report's and begins farther right.
-    roof = Roof(key="fp32", rates={"report": 10e12, "datasheet": 12e12})
-    low = Line(roof=roof, kind="report", start=(200.0, 226.0), end=(586.0, 226.0))
-    high = Line(roof=roof, kind="datasheet", start=(331.0, 230.0), end=(586.0, 230.0))
+@given(st.floats(min_value=0, exclude_min=True), st.floats(min_value=0, exclude_min=True))
+def test_axes_of_broken_numbers_stay_within_what_a_device_can_reach(intensity, rate):
+    found = fitted([(intensity, rate)], [], [DRAM, FP32], AREA)
+    major, minor = roofs.decades(found.y0, found.y1)
 
-    first, *_, last = roofs._tries([low, high], "FP32", Ruler())
+    assert len(major) <= 10
+    assert len(minor) <= 100
+    assert AREA.x0 <= found.x(intensity) <= AREA.x1
+    assert AREA.y0 <= found.y(rate) <= AREA.y1
 
-    assert first.y == 230 + 3
-    assert last.y == 226 - 14  # a line of 13 px, and 1 between
+
+def test_a_ridge_is_labelled_where_roofs_meet():
+    # 1 TB/s and 10 TFLOP/s meet at 10 operations a byte.
+    scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
+    ((x, y, text),) = roofs.ridges([DRAM, FP32], scale)
+
+    assert (x, y, text) == (pytest.approx(scale.x(10)), pytest.approx(scale.y(1e13)), "ridge 10.0")

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from roofline.errors import UsageError
-from roofline.model import Device, Note, PeakSet, Result, Source
+from roofline.model import Bound, Device, Note, PeakSet, Result, Source
 from roofline.plot import Options, roofline
 from roofline.plot.canvas import Ruler
-from roofline.plot.layout import Box
-from roofline.plot.roofs import Scale
+from roofline.plot.ceilings import level_intensity
 from roofline.plot.scene import Place, compose, place_of
 from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement
@@ -26,12 +25,12 @@ def only_panel(*results: Result, **options: object):
     [
         ({}, Place.CHART, ""),
         ({"dram_bytes": 0.0}, Place.INFINITE, ""),
-        ({"dram_bytes": None}, Place.BARS, "DRAM bytes not measured"),
-        ({"operations": {}}, Place.BARS, "operations not measured"),
-        ({"operations": {"fp32": 0.0}}, Place.BARS, "no FP or tensor operations"),
-        ({"operations": {}, "dram_bytes": None}, Place.BARS, "operations not measured"),
-        ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.BARS, "no FP or tensor ope"),
-        ({"duration_s": None}, Place.BARS, "duration not measured"),
+        ({"dram_bytes": None}, Place.NONE, "DRAM bytes not measured"),
+        ({"operations": {}}, Place.NONE, "operations not measured"),
+        ({"operations": {"fp32": 0.0}}, Place.NONE, "no FP or tensor operations"),
+        ({"operations": {}, "dram_bytes": None}, Place.NONE, "operations not measured"),
+        ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.NONE, "no FP or tensor ope"),
+        ({"duration_s": None}, Place.NONE, "duration not measured"),
     ],
 )
 def test_every_kernel_has_a_place(values, place, why):
@@ -86,15 +85,27 @@ def test_datasheet_roofs_can_be_left_out():
     assert all(set(roof.rates) == {"report"} for roof in panel.roofs)
 
 
-def test_cache_roofs_only_where_the_report_measures_them():
+def test_by_products_bring_no_ceiling():
+    # 4 % of the operations are FP64.
+    panel = only_panel(kernel("a", operations={"fp32": 96e6, "fp64": 4e6}))
+
+    assert [roof.key for roof in panel.roofs if not roof.is_memory] == ["fp32"]
+
+
+def test_cache_roofs_only_where_they_are_asked_for_and_measured():
     bare = replace(TOY_PEAKS, l2_bytes_per_s=None, l1_bytes_per_s=None)
     datasheet = replace(DATASHEET, l1_bytes_per_s=9e12)
     result = kernel("a", peaks=bare)
     result = replace(result, peaks=PeakSet(report=bare, datasheet=datasheet))
 
-    assert [roof.key for roof in only_panel(result).roofs if roof.is_memory] == ["dram"]
+    def memory(result: Result, *levels: str) -> list[str]:
+        roofs = only_panel(result, levels=levels).roofs
+        return [roof.key for roof in roofs if roof.is_memory]
+
+    assert memory(result, "l1") == ["dram"]
     measured = replace(result, measurement=replace(result.measurement, l1_bytes=1e9))
-    assert [roof.key for roof in only_panel(measured).roofs if roof.is_memory] == ["dram", "l1"]
+    assert memory(measured) == ["dram"]
+    assert memory(measured, "l1") == ["dram", "l1"]
 
 
 def test_devices_get_a_panel_each_the_one_with_the_most_time_first():
@@ -124,12 +135,29 @@ def test_launches_of_one_grid_are_told_apart_by_their_number():
     assert [m.detail for m in panel.marks] == [" #3", " #5"]
 
 
-def test_levels_are_shown_for_few_kernels_unless_said():
-    few = [kernel(f"k{i}") for i in range(5)]
+@pytest.mark.parametrize(
+    ("count", "device_count", "views", "top"),
+    [(1, 1, ("roofline", "units"), 30), (30, 1, ("roofline", "units"), 30),
+     (31, 1, ("roofline", "units"), 20), (4, 2, ("roofline", "units"), 30),
+     (4, 3, ("units",), 30)],
+)  # fmt: skip
+def test_views_suit_the_number_of_kernels_and_devices(count, device_count, views, top):
+    devices = [Device(name=f"GPU {i % device_count}") for i in range(count)]
+    scene = compose(
+        analysis(*(kernel(f"k{i}", device=d) for i, d in enumerate(devices))), Options()
+    )
 
-    assert only_panel(*few).levels
-    assert not only_panel(*few, kernel("k5")).levels
-    assert only_panel(*few, kernel("k5"), levels=True).levels
+    assert (scene.views, scene.top) == (views, top)
+
+
+def test_ranks_count_over_all_devices():
+    other = Device(name="NVIDIA Other")
+    scene = compose(
+        analysis(kernel("a"), kernel("b", device=other, duration_s=2e-3), kernel("c")), Options()
+    )
+
+    assert [m.result.measurement.name for m in scene.marks] == ["b", "a", "c"]
+    assert [m.rank for m in scene.marks] == [1, 2, 3]
 
 
 def test_a_filter_is_said():
@@ -150,15 +178,28 @@ def test_notes_of_sources_are_kept_and_folders_are_not():
     assert "somebody" not in scene.title + " ".join(scene.notes)
 
 
-def test_without_a_chart_the_title_does_not_promise_a_roofline():
-    assert compose(analysis(kernel("a", operations={})), Options()).title.startswith("Utilisation")
-    assert compose(analysis(kernel("a")), Options()).title == "Roofline of toy.ncu-rep"
+def test_the_title_is_the_claim():
+    def title(*results: Result) -> str:
+        return compose(analysis(*results), Options()).title
+
+    assert title(kernel("a")) == "a is bandwidth-bound: DRAM 90 %"
+    assert title(kernel("a", Bound.LATENCY)) == "a is latency-bound: grid too small"
+    assert title(kernel("a", Bound.UNKNOWN)) == "a: what limits it is not known"
+    # 3 ms of 4 ms are compute.
+    two = kernel("a", Bound.COMPUTE, duration_s=3e-3), kernel("b")
+    assert title(*two) == "What limits 2 kernels: compute 75.0 % of the time, bandwidth 25.0 %"
+
+
+def test_without_operations_there_are_units_alone():
+    assert compose(analysis(kernel("a", operations={})), Options()).views == ("units",)
 
 
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"theme": "zzz"}, "no theme is called 'zzz'\n  try: one of: dark, light"),
+        ({"theme": "zzz"}, "no theme is called 'zzz'\n  try: one of: light, dark, paper"),
+        ({"views": ("zzz",)}, "no view is called 'zzz'\n  try: one of: roofline, units, gain"),
+        ({"levels": ("l9",)}, "no level is called 'l9'\n  try: one of: l2, l1"),
         ({"width_px": 100}, "a picture cannot be 100 pixels in width"),
         ({"height_px": 10**6}, "a picture cannot be 1000000 pixels in height"),
     ],
@@ -174,10 +215,10 @@ def test_a_ceiling_far_below_every_mark_is_within_the_axes():
     # A tensor kernel at 300 TFLOP/s that also runs FP32, whose roof is at 40.
     peaks = replace(TOY_PEAKS, operations_per_s={"fp32": 40e12, "tensor_fp4": 6e15})
     panel = only_panel(
-        kernel("k", operations={"tensor_fp4": 300e9, "fp32": 1e6}, dram_bytes=1e9, peaks=peaks),
+        kernel("k", operations={"tensor_fp4": 300e9, "fp32": 20e9}, dram_bytes=1e9, peaks=peaks),
         datasheet=False,
     )
-    planned = roofline.lay_out(panel, 900, 470, Ruler())
+    planned = roofline.lay_out(panel, 900, 470, Ruler(), 30)
 
     assert planned is not None
     heights = [line.end[1] for line in planned.lines if not line.roof.is_memory]
@@ -186,19 +227,10 @@ def test_a_ceiling_far_below_every_mark_is_within_the_axes():
     assert len([x for x in planned.roof_labels if "FP32" in x.text]) == 1
 
 
-def test_levels_that_were_not_measured_have_no_mark():
-    bare = only_panel(kernel("a", l1_bytes=None, l2_bytes=4e9)).marks[0]
-    scale = Scale(1e-4, 1e3, 1e6, 1e15, Box(0, 0, 700, 400))
-    spot = roofline.Spot(mark=bare, x=300.0, y=200.0)
+def test_levels_keep_their_order_and_are_absent_where_not_measured():
+    m = measurement(dram_bytes=1e8, l2_bytes=4e8, l1_bytes=9e8, operations={"fp32": 9e8})
 
-    assert [level for level, _, _ in roofline.levels(spot, scale)] == ["l2"]
-
-
-def test_marks_of_levels_keep_their_order():
-    mark = only_panel(kernel("a", dram_bytes=1e8, l2_bytes=4e8, l1_bytes=9e8)).marks[0]
-
-    l1, l2, dram = map(mark.level_intensity, ("l1", "l2", "dram"))
-    assert l1 is not None
-    assert l2 is not None
-    assert dram is not None
-    assert l1 < l2 < dram
+    # 9e8 operations over 1e8, 4e8 and 9e8 bytes
+    found = [level_intensity(m, level) for level in ("dram", "l2", "l1")]
+    assert found == pytest.approx([9.0, 2.25, 1.0])
+    assert level_intensity(replace(m, l2_bytes=None), "l2") is None

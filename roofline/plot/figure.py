@@ -1,0 +1,230 @@
+"""The whole picture: title, legend, the views one below the other, small print."""
+
+from __future__ import annotations
+
+import math
+
+from roofline.model import Analysis, Bound, Confidence
+from roofline.plot import gain, heat, roofline, words
+from roofline.plot.canvas import Canvas, styled
+from roofline.plot.layout import Box
+from roofline.plot.save import Picture
+from roofline.plot.scene import CHARTS, Mark, Options, Place, Scene, compose
+from roofline.plot.style import HEADING_PX, KINDS, PAD, SMALL_PX, TITLE_PX
+from roofline.text import numbers
+from roofline.text import verdict as said
+from roofline.view import Chosen
+
+MOST_PX = 1600.0  # a taller picture is read by nobody
+_CHART_PX = {1: 450.0, 2: 330.0}  # by the number of charts; more share what is left
+_LEAST_CHART_PX = 200.0
+_ROWS = 3  # that are left where a small height is asked for
+_REST_PX = 20.0  # the row for the kernels that are left over
+_NOTES = 6
+_FEW = 10.0  # waves: of more the last one does not matter
+
+
+def picture(view: Analysis | Chosen, options: Options) -> Picture:
+    """Draw what was analysed, as high as asked for, never higher than ``MOST_PX``."""
+    scene = compose(view, options)
+    wanted = float(options.height_px or 0)
+    with styled():
+        chart, top = _CHART_PX[1 if len(scene.panels) == 1 else 2], scene.top
+        canvas, charts = _drawn(scene, options, chart, top), _charts(scene)
+        over = canvas.height - (wanted or MOST_PX)
+        if over > 0 or (wanted and charts):
+            least = over - charts * (chart - _LEAST_CHART_PX)  # what charts cannot give rows must
+            if least > 0 and scene.views != ("roofline",):
+                shown = min(top, len(scene.marks))
+                fewer = math.ceil((least + _REST_PX) / heat.ROW_PX)
+                top = max(shown - fewer, _ROWS)
+                over -= (shown - top) * heat.ROW_PX - _REST_PX
+            chart = max(chart - over / max(charts, 1), _LEAST_CHART_PX)
+            canvas = _drawn(scene, options, chart, top)
+        return finished(canvas, scene, options)
+
+
+def finished(canvas: Canvas, scene: Scene, options: Options) -> Picture:
+    """The picture on a canvas on which everything is drawn."""
+    figure = canvas.finish(float(options.height_px or 0))
+    return Picture(figure=figure, title=scene.title, theme=options.theme, marks=scene.marks)
+
+
+def _charts(scene: Scene) -> int:
+    """How many devices get a chart: those with the most time."""
+    most = CHARTS if len(scene.views) > 1 else 4
+    return min(sum(bool(p.shown) for p in scene.panels), most) if "roofline" in scene.views else 0
+
+
+def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
+    canvas = Canvas(options.theme, float(options.width_px))
+    draw_title(canvas, scene.title)
+    single = len(scene.marks) == 1
+    if single:
+        canvas.block(_claim(scene.marks[0]), below=6)
+    _draw_legend(canvas, scene)
+    drawn, unnamed = 0, False
+    for view in scene.views:
+        if view == "roofline":
+            charted = [p for p in scene.panels if p.shown][: _charts(scene)]
+            for panel in charted:
+                canvas.block([panel.device], below=6)
+                chart = roofline.lay_out(
+                    panel, canvas.width, chart_px, canvas.ruler, top, numbered=not single
+                )
+                assert chart is not None
+                canvas.down(chart_px)
+                roofline.draw(canvas, chart)
+                drawn += len(chart.spots)
+                unnamed |= not all(spot.named for spot in chart.spots)
+            continue
+        if "roofline" not in scene.views or not drawn:
+            canvas.block([_devices(scene)], below=4)
+        (heat if view == "units" else gain).draw(canvas, scene, top)
+    if unnamed and scene.views == ("roofline",):  # numbers need a key
+        heat.draw(canvas, scene, top)
+    if single and "units" in scene.views:
+        _draw_waits(canvas, scene.marks[0])
+    canvas.block(_footer(scene, drawn), SMALL_PX, below=16)
+    return canvas
+
+
+def draw_title(canvas: Canvas, title: str) -> None:
+    """The title, on two lines where it is long."""
+    size = TITLE_PX
+    lines = [title]
+    if canvas.ruler.width(title, size, bold=True) > canvas.width - 2 * PAD:
+        size = HEADING_PX
+        lines = canvas.ruler.wrap(title, (canvas.width - 2 * PAD) / 1.1, size)[:2]
+    canvas.down(20 + 18 * len(lines))
+    for number, line in enumerate(reversed(lines)):
+        canvas.text(PAD, 16 + 18 * number, line, fontsize=size, weight="bold")
+
+
+def _claim(mark: Mark) -> list[str]:
+    """What one kernel's verdict says, its bounds and how far it may be leant on."""
+    judged = mark.result.verdict
+    why = f"confidence {judged.confidence}"
+    if reasons := said.confidence_reasons(mark.result):
+        why += f": {reasons[0]}"
+    return [t for t in (said.hint(mark.result), said.bounds(mark.result), why) if t]
+
+
+def _devices(scene: Scene) -> str:
+    if len(scene.panels) == 1:
+        return scene.panels[0].device
+    listed = [panel.name for panel in scene.panels]
+    more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
+    return f"{len(listed)} GPUs: {', '.join(listed[:4])}{more}"
+
+
+def _draw_legend(canvas: Canvas, scene: Scene) -> None:
+    """An entry for each verdict and kind of roof, in as many lines as they need."""
+    marks, chart = scene.marks, "roofline" in scene.views and any(p.shown for p in scene.panels)
+    shown: set[str] = {m.result.verdict.bound for m in marks}
+    low = any(m.result.verdict.confidence is Confidence.LOW for m in marks)
+    for key, there in (("low", low), ("both", any(m.ceilings[1:] for m in marks)), ("own", chart)):
+        shown |= {key} if there else set()
+    shown |= {kind for p in scene.panels if chart for roof in p.roofs for kind in roof.rates}
+    entries: dict[str, str] = {bound: f"{bound}-bound" for bound in Bound}
+    entries |= {Bound.UNKNOWN: "unknown", "low": "low confidence", "both": "both limit"}
+    entries |= {kind: text for kind, (_, text) in KINDS.items()}
+    entries["own"] = "own ceiling (dotted: it waits)"
+    x = canvas.width
+    for key in (key for key in entries if key in shown):
+        needed = 24 + canvas.ruler.width(entries[key]) + 18
+        if x + needed > canvas.width:
+            x = PAD
+            canvas.down(20)
+        if key == "own":
+            canvas.line([x + 10, x + 10], [3, 15], "ink", linewidth=1.2)
+            canvas.line([x + 2, x + 18], [15, 15], "ink", linewidth=2.4)
+        elif key in KINDS:
+            color, dashes = "roof" if key == "report" else "faint", KINDS[key][0]
+            canvas.line([x + 1, x + 21], [10, 10], color, linewidth=1.6, linestyle=dashes)
+        elif key == "low":
+            canvas.mark(x + 10, 10, Bound.UNKNOWN, 5.0, hollow=True)
+        elif key == "both":
+            canvas.mark(x + 10, 10, Bound.BANDWIDTH, 5.0, other=Bound.COMPUTE)
+        else:
+            canvas.mark(x + 10, 10, Bound(key), 5.0)
+        canvas.text(x + 26, 10, entries[key], va="center_baseline")
+        x += needed
+    canvas.down(4)
+
+
+def _draw_waits(canvas: Canvas, mark: Mark) -> None:
+    """What a wait is explained by: blocks, waves, occupancy, and what the warps stall on."""
+    m = mark.result.measurement
+    rows: list[tuple[str, float, float | None, str]] = []
+    if m.occupancy_percent is not None or m.theoretical_occupancy_percent is not None:
+        most = m.theoretical_occupancy_percent
+        text = numbers.percent(m.occupancy_percent)
+        text += "" if most is None else f" of {numbers.percent(most)} possible"
+        rows.append(("occupancy", m.occupancy_percent or 0.0, most, text))
+    if m.waves is not None and 0 < m.waves < _FEW:
+        whole = math.ceil(m.waves)
+        text = f"{said.waves(m.waves)} of {numbers.plural(whole, 'wave')}"
+        rows.append(("waves", 100 * m.waves / whole, None, text))
+    for stall in m.stalls[:4]:
+        percent = 100 * stall.share
+        rows.append((f"stall: {stall.reason.replace('_', ' ')}", percent, None,
+                     f"{numbers.percent(percent)} of stalls"))  # fmt: skip
+    head = "What it waits for" if mark.result.verdict.bound is Bound.LATENCY else "How it ran"
+    facts = [t for t in words.waits(m, 0) if not t.startswith("occ")]
+    if not rows and not facts:
+        return
+    height = 30 + 19.0 * len(rows)
+    canvas.down(height)
+    canvas.text(PAD, height - 12, head, fontsize=HEADING_PX, weight="bold")
+    at = PAD + 16 + canvas.ruler.width(head, HEADING_PX, bold=True)
+    canvas.small(at, height - 12, ", ".join(facts), va="center")
+    left, right = PAD + 150, canvas.width * 0.66
+    for i, (name, percent, most, text) in enumerate(rows):
+        y = height - 36 - 19.0 * i
+        canvas.small(
+            left - 10,
+            y,
+            canvas.ruler.clip(name, 140, SMALL_PX),
+            ha="right",
+            color="ink",
+            va="center_baseline",
+        )
+        canvas.box(Box(left, y - 6, right, y + 6), "panel")
+        end = left + (right - left) * min(max(percent, 0.0), 100.0) / 100
+        canvas.box(Box(left, y - 6, end, y + 6), Bound.LATENCY, alpha=0.75)
+        if most is not None:
+            end = left + (right - left) * min(max(most, 0.0), 100.0) / 100
+            canvas.line([end, end], [y - 7, y + 7], "ink", linewidth=1.5)
+        canvas.small(right + 10, y, text, va="center_baseline")
+
+
+def _footer(scene: Scene, drawn: int) -> list[str]:
+    """What must be said below every picture."""
+    lines = []
+    if drawn:
+        first = "Mark: reached; bar: own ceiling, the rate over the utilisation of its unit."
+        clocks = {m.result.measurement.sm_clock_hz for m in scene.marks}
+        if len(clocks) > len(scene.panels):
+            first += " Roofs are at the clocks of the kernel with the most time."
+        lines.append(first)
+        if any(m.spread for m in scene.marks):
+            lines.append("Wide pale line: slowest to fastest launch.")
+        absent = [m for m in scene.marks if m.place is Place.NONE]
+        if absent and "units" not in scene.views:
+            whys = sorted({m.why for m in absent})
+            lines.append(f"Not on the roofline: {len(absent)} ({', '.join(whys)}).")
+        charted = [p for p in scene.panels if p.shown]
+        if "roofline" in scene.views and len(charted) > _charts(scene):
+            left = ", ".join(p.name for p in charted[_charts(scene) :])
+            lines.append(f"Without a chart: {left}.")
+    if any(m.place is Place.INFINITE for m in scene.marks) and drawn:
+        lines.append("∞: operations without any DRAM byte.")
+    if "units" in scene.views:
+        lines.append(
+            "Box: the busiest unit, dashed where it is under "
+            f"{scene.rule.latency:g} % (latency); ·: not measured."
+        )
+    lines += scene.notes
+    more = [f"and {len(lines) - _NOTES} more notes"] if len(lines) > _NOTES + 1 else []
+    return lines[: _NOTES if more else None] + more

@@ -1,0 +1,97 @@
+"""Time and gain: where the time goes, how much of it each kernel waits, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from roofline.plot import words
+from roofline.plot.canvas import Canvas
+from roofline.plot.layout import Box
+from roofline.plot.scene import Mark, Scene
+from roofline.plot.style import HEADING_PX, PAD, SMALL_PX
+from roofline.text import numbers
+from roofline.units import unit_name
+
+_ROW, _BAR, _HEAD, _AXIS = 26.0, 15.0, 44.0, 28.0
+_BESIDE = 260.0  # less room than this is too little for a line
+_PROMISED = 10.0  # more times than that are no promise
+
+
+def gain(mark: Mark) -> str:
+    """What a kernel could save of all the time: "saves up to 7.1 % of all: 1.22x until ..."."""
+    judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
+    if judged.floor_s is None or not took_s or judged.nearest is None:
+        return "no ceiling known"
+    unit = unit_name(judged.nearest)
+    if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
+        return f"no useful bound: every unit is below {100 / _PROMISED:.0f} %"
+    saved = (mark.share or 0.0) * (1 - judged.floor_s / took_s)
+    factor = numbers.times(took_s / judged.floor_s)
+    return f"saves up to {numbers.share(saved)} of all: {factor} until {unit} is full"
+
+
+def draw(canvas: Canvas, scene: Scene, top: int) -> None:
+    """A bar for each of the first ``top`` kernels, one after the other, and one for the rest."""
+    shown = [m for m in scene.marks[:top] if m.time_s]
+    rest = [m for m in scene.marks[top:] if m.time_s]
+    whole = sum(m.time_s or 0.0 for m in scene.marks)
+    rows = len(shown) + bool(rest)
+    height = _HEAD + _ROW * max(rows, 1) + _AXIS
+    canvas.down(height)
+    head = "Where the time goes, and what the nearest ceiling would save"
+    canvas.text(PAD, height - 12, head, fontsize=HEADING_PX, weight="bold")
+    key = "full: the busiest unit works; pale: it waits; tick: the next unit's floor"
+    canvas.small(PAD, height - 30, canvas.ruler.clip(key, canvas.width - 2 * PAD, SMALL_PX))
+    if not shown:
+        canvas.small(PAD, _AXIS + 10, "no duration in the report")
+        return
+    left, right = PAD + 8, canvas.width - PAD - 12
+
+    def x(seconds: float) -> float:
+        return left + (right - left) * seconds / whole
+
+    for tick in range(0, 101, 20):
+        at = x(whole * tick / 100)
+        canvas.line([at, at], [_AXIS, height - _HEAD], "grid", linewidth=0.8, zorder=0.5)
+        canvas.small(at, _AXIS - 12, f"{tick} %", ha="center")
+    begin = 0.0
+    for number, mark in enumerate(shown):
+        low = height - _HEAD - _ROW * (number + 1) + (_ROW - _BAR) / 2
+        time_s = mark.time_s or 0.0
+        _draw_bar(canvas, mark, x(begin), x(begin + time_s), low)
+        spent = f"{numbers.duration(time_s)}, {numbers.share(time_s / whole)}"
+        texts = [
+            f"{mark.rank}  {words.name(mark, n)}  {spent}   {gain(mark)}" for n in (44, 28, 14)
+        ]
+        _draw_beside(canvas, x(begin), x(begin + time_s), low + _BAR / 2, texts)
+        begin += time_s
+    if rest:
+        low = _AXIS + (_ROW - _BAR) / 2
+        canvas.box(Box(x(begin), low, x(whole), low + _BAR), "faint", alpha=0.6)
+        _draw_beside(canvas, x(begin), x(whole), low + _BAR / 2, [words.others(rest)])
+
+
+def _draw_bar(canvas: Canvas, mark: Mark, x0: float, x1: float, low: float) -> None:
+    judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
+    canvas.box(Box(x0, low, max(x1, x0 + 1), low + _BAR), judged.bound, alpha=0.28)
+    for floor_s, is_next in ((judged.floor_s, False), (judged.next_floor_s, True)):
+        if floor_s is None or not took_s:
+            continue
+        end = x0 + (x1 - x0) * min(floor_s / took_s, 1.0)
+        if is_next:
+            canvas.line([end, end], [low - 2, low + _BAR + 2], "ink", linewidth=1.5, zorder=3)
+        else:
+            gid = f"floor-{mark.rank}"
+            canvas.box(Box(x0, low, end, low + _BAR), judged.bound, gid=gid, zorder=2)
+
+
+def _draw_beside(canvas: Canvas, x0: float, x1: float, y: float, texts: Sequence[str]) -> None:
+    """A line of text on the side of a bar that has more room; over the bar where neither has."""
+    before, after = x0 - PAD - 6, canvas.width - PAD - x1 - 6
+    style: dict[str, Any] = {"va": "center_baseline", "zorder": 4, "color": "ink"}
+    room = after if after >= before or after >= canvas.ruler.width(texts[0], SMALL_PX) else before
+    x, side = (x1 + 6, "left") if room == after else (x0 - 6, "right")
+    if room < _BESIDE:
+        x, side, room, style["backed"] = PAD + 14, "left", canvas.width - 2 * PAD - 30, "background"
+    canvas.small(x, y, canvas.ruler.first(texts, room, SMALL_PX), ha=side, **style)

@@ -1,0 +1,222 @@
+"""What a picture says is read back from what was drawn, and held against the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from roofline import analyze
+from roofline.errors import InputError
+from roofline.model import Analysis, Bound, Confidence, Result, Stall
+from roofline.plot import Options, draw
+from roofline.plot.canvas import Ruler
+from roofline.plot.ceilings import own_ceilings, unit_columns
+from roofline.plot.roofline import lay_out
+from roofline.plot.scene import compose
+from roofline.units import unit_name
+from tests.makers import analysis, unit
+from tests.plot.values import crowd, kernel, mixed, texts
+from tests.shared import REPORTS
+
+SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*.ncu-rep"))
+
+
+@cache
+def analysed(path: Path) -> Analysis:
+    try:
+        return analyze(path, jobs=1)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def found(figure: Figure, kind: type, start: str) -> dict[str, Any]:
+    """What is drawn of a kind, by the rest of its name."""
+    artists = figure.findobj(
+        lambda a: isinstance(a, kind) and (a.get_gid() or "").startswith(start)
+    )
+    return {artist.get_gid().removeprefix(start): artist for artist in artists}
+
+
+def limiters(figure: Figure) -> Iterator[tuple[int, str, str]]:
+    """The rank, the unit's name above the box and the number in it, of all boxes of the units."""
+    heads = {
+        text.get_position()[0]: text.get_text() for text in found(figure, Text, "unit-").values()
+    }
+    cells = found(figure, Text, "cell-")
+    for key, box in found(figure, Rectangle, "box-").items():
+        left, right = box.get_x(), box.get_x() + box.get_width()
+        (name,) = (name for x, name in heads.items() if left < x < right)
+        inside = [
+            cell.get_text()
+            for cell in cells.values()
+            if left < cell.get_position()[0] < right
+            and box.get_y() < cell.get_position()[1] < box.get_y() + box.get_height()
+        ]
+        assert len(inside) == 1
+        yield int(key.split("-")[0]), name, inside[0]
+
+
+def check(shown: Analysis) -> None:
+    """The limiter of every kernel that has one is boxed, named and in its verdict's text."""
+    figure = draw(shown)
+    marks = compose(shown, Options()).marks
+    boxed: dict[int, list[tuple[str, str]]] = {}
+    for rank, name, number in limiters(figure):
+        boxed.setdefault(rank, []).append((name, number))
+    verdicts = found(figure, Text, "verdict-")
+    assert figure.get_size_inches()[1] * 72 <= 1600
+    for mark in marks[: 30 if len(marks) <= 30 else 20]:
+        judged = mark.result.verdict
+        if judged.limiter is None:
+            continue
+        assert judged.limiter_percent is not None
+        number = f"{judged.limiter_percent:.0f}"
+        assert (unit_name(judged.limiter), number) in [
+            (name, text.replace(">99", "100")) for name, text in boxed[mark.rank]
+        ]
+        assert f"{judged.bound}: {unit_name(judged.limiter)}" in verdicts[str(mark.rank)].get_text()
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_the_limiter_of_every_sample_can_be_read(path):
+    check(analysed(path))
+
+
+@pytest.mark.skipif(not REPORTS, reason="no folder of real reports here")
+@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
+def test_the_limiter_of_every_public_report_can_be_read(path):
+    check(analysed(path))
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
+def test_ceilings_of_kernels_that_dram_limits_lie_on_the_dram_roof(path):
+    for panel in compose(analysed(path), Options()).panels:
+        chart = lay_out(panel, 900, 450, Ruler(), 30)
+        if chart is None:
+            continue
+        for spot in chart.spots:
+            m = spot.mark.result.measurement
+            rate = spot.mark.result.peaks.report.dram_bytes_per_s
+            if spot.mark.result.verdict.limiter == "dram" and m.arithmetic_intensity and rate:
+                (_, y), *_ = spot.bars
+                assert abs(y - chart.scale.y(m.arithmetic_intensity * rate)) < 2
+
+
+def test_an_own_ceiling_is_the_rate_over_the_utilisation():
+    # 75 MFLOP in 1 ms are 75 GFLOP/s; at 90 % of DRAM that leaves 83.3.
+    (own,) = own_ceilings(kernel("k"))
+
+    assert (own.unit, own.percent, own.bound) == ("dram", 90.0, Bound.BANDWIDTH)
+    assert own.rate == pytest.approx(75e9 / 0.9)
+
+
+def both(confidence: Confidence = Confidence.HIGH) -> Result:
+    units = (unit("dram", 80.0), unit("l2", 40.0), unit("issue", 75.0), unit("fma", 30.0))
+    made = kernel("both", units=units)
+    judged = replace(made.verdict, co_limited=True, limiter_percent=80.0, confidence=confidence)
+    return replace(made, verdict=judged)
+
+
+def test_a_kernel_that_two_units_limit_has_two_ceilings_and_two_colours():
+    figure = draw(analysis(both()))
+    mark = found(figure, Line2D, "kernel-")["1"]
+
+    assert [(c.unit, c.bound) for c in own_ceilings(both())] == [
+        ("dram", Bound.BANDWIDTH),
+        ("issue", Bound.COMPUTE),
+    ]
+    assert set(found(figure, Line2D, "own-1-")) == {"0", "1"}
+    assert mark.get_fillstyle() == "left"
+    assert mark.get_markerfacecolor() != mark.get_markerfacecoloralt()
+    assert {name for _, name, _ in limiters(figure)} == {"DRAM", "issue slots"}
+
+
+def test_low_confidence_is_hollow():
+    mark = found(draw(analysis(both(Confidence.LOW))), Line2D, "kernel-")["1"]
+
+    assert mark.get_markerfacecolor() == "#ffffff"
+
+
+def test_a_wait_is_dotted_and_explained():
+    made = kernel("k", Bound.LATENCY, units=(unit("dram", 20.0), unit("issue", 5.0)),
+                  occupancy_percent=12.0, theoretical_occupancy_percent=50.0, waves=0.25,
+                  stalls=(Stall(reason="long_scoreboard", share=0.7),))  # fmt: skip
+    made = replace(made, verdict=replace(made.verdict, limiter_percent=20.0))
+    figure = draw(analysis(made))
+    words = texts(figure)
+
+    assert found(figure, Rectangle, "box-")["1-dram"].get_linestyle() != "-"
+    assert {"DRAM 20 %", "12 % of 50 % possible", "0.25 of 1 wave", "70 % of stalls"} <= set(words)
+    assert any("100 blocks" in w for w in words)
+
+
+def test_the_spread_of_launches_is_drawn():
+    shown = analysis(*[kernel("k", count=3, duration_s=3e-3)] * 3)
+    group = replace(shown.groups[0], launches=(0, 1, 2), min_s=0.5e-3, max_s=2e-3)
+    figure = draw(replace(shown, groups=(group,)))
+    (line,) = found(figure, Line2D, "spread-").values()
+
+    # from half to twice the mean's rate; the kernel itself at the middle of the logarithms
+    (mark,) = found(figure, Line2D, "kernel-").values()
+    low, high = line.get_ydata()
+    assert mark.get_ydata()[0] == pytest.approx((low + high) / 2)
+
+
+@pytest.mark.parametrize("percent", [1e-30, 1e9, 1e300, 104.0])
+@pytest.mark.parametrize("views", [(), ("gain",)])
+def test_percentages_beyond_reason_are_drawn_in_no_time(percent, views):
+    made = kernel("k", units=(unit("dram", percent), unit("issue", 5.0)))
+    made = replace(made, verdict=replace(made.verdict, limiter_percent=percent, floor_s=percent))
+    figure = draw(analysis(made), Options(views=views))
+
+    assert len(figure.findobj(Line2D)) < 60
+
+
+@pytest.mark.parametrize("count", [31, 300])
+def test_many_kernels_have_twenty_rows_and_one_for_the_rest(count):
+    figure = draw(crowd(2, count))
+
+    assert len(found(figure, Line2D, "row-kernel-")) == 20
+    assert any(t.startswith(f"{count - 20} more with ") for t in texts(figure))
+    assert figure.get_size_inches()[1] * 72 <= 1600
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "paper"])
+@pytest.mark.parametrize("view", ["roofline", "units", "gain"])
+@pytest.mark.parametrize("width", [480, 900])
+def test_text_stays_within_the_picture(theme, view, width):
+    figure = draw(mixed(), Options(theme=theme, views=(view,), width_px=width))
+    figure.canvas.draw()
+    edge = figure.bbox
+
+    for text in figure.findobj(Text):
+        box = text.get_window_extent()
+        if text.get_text():
+            assert box.x0 >= -1, text.get_text()
+            assert box.x1 <= edge.x1 + 1, text.get_text()
+
+
+def test_the_columns_hold_every_limiter_and_stay_in_order():
+    kernels = [kernel("a", units=(unit("dram", 90.0), unit("xu", 9.0), unit("issue", 50.0)))]
+    odd = kernel("b", Bound.COMPUTE, units=(unit("xu", 95.0), unit("l2", 1.0)))
+    kernels.append(odd)
+
+    assert unit_columns(kernels, 2) == ("dram", "xu")
+    assert unit_columns(kernels, 3) == ("dram", "issue", "xu")
+
+
+def test_axes_have_units_and_the_ridge_its_intensity():
+    # TOY_PEAKS: 10 TFLOP/s over 1 TB/s
+    words = texts(draw(analysis(kernel("k"))))
+
+    assert {"Arithmetic intensity [FLOP/byte of DRAM]", "Performance [FLOP/s]"} <= set(words)
+    assert "ridge 10.0" in words
