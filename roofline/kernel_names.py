@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from roofline.foreign import printable as printable
+
 ELLIPSIS = "…"
 NAMELESS = "(no name)"
 
@@ -166,11 +168,6 @@ class Signature:
     base: str
     arguments: tuple[str, ...] | None = None
     parameters: str | None = None
-
-
-def printable(text: str) -> str:
-    """``text`` on one line, without characters that steer a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def parse(name: str) -> Signature:

@@ -16,6 +16,7 @@ from typing import Literal
 from roofline import __version__
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
+from roofline.foreign import cleaned, printable
 from roofline.process import Completed
 from roofline.text.numbers import duration, plural, share
 
@@ -119,10 +120,10 @@ def time_program(
     tell(total, total)
     own = None
     if metric is not None:
-        own = FigureSummary(pattern=metric.pattern, **asdict(summarize(figures)))
+        own = FigureSummary(pattern=printable(metric.pattern), **asdict(summarize(figures)))
     return ProgramTimes(
         schema=SCHEMA,
-        program=PurePath(program[0]).name,
+        program=printable(PurePath(program[0]).name),
         repeats=repeats,
         warmup=warmup,
         wall_s=summarize(walls),
@@ -186,7 +187,7 @@ def environment(gpus: Sequence[str], driver: str | None) -> Environment:
         machine=platform.machine(),
         cpu_count=os.cpu_count(),
         python=platform.python_version(),
-        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+        visible_devices=cleaned(os.environ.get("CUDA_VISIBLE_DEVICES")),
     )
 
 
@@ -203,8 +204,9 @@ def read_times(path: Path) -> ProgramTimes:
     import msgspec
 
     try:
-        times = msgspec.json.decode(read_text(path), type=ProgramTimes)
-    except msgspec.MsgspecError as error:
+        found = cleaned(msgspec.json.decode(read_text(path)))
+        times = msgspec.convert(found, ProgramTimes, str_keys=True)
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(f"{path} is not a timing", why=str(error)[:200], hint=hint) from error
     if not times.wall_s.median > 0:
         raise InputError(f"{path} holds no wall time", hint=hint)

@@ -133,7 +133,7 @@ def test_namespaces_are_kept_where_they_tell():
 
 
 def test_names_cannot_steer_a_terminal():
-    assert printable("a\x1b[31mb\nc") == "a?[31mb?c"
+    assert printable("a\x1b[31mb\nc") == "a?[31mb c"
 
 
 # --- one spelling, one name for two builds ----------------------------------------------------
@@ -223,7 +223,7 @@ def test_similarity_is_of_telling_words(one: str, other: str, alike: bool):
         ("kernel", 40, "kernel"),
         ("triton_poi_fused_0d1d2d", 40, "triton_poi_fused_0d1d2d"),
         ("", 40, "(no name)"),
-        ("bad\x1b[31m\nname", 40, "bad?[31m?name"),
+        ("bad\x1b[31m\nname", 40, "bad?[31m name"),
     ],
 )
 def test_short_keeps_what_tells_most(name: str, width: int, text: str):

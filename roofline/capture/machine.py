@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from roofline.kernel_names import printable
 from roofline.process import Completed, run_quietly
 
 # Bits of Linux capabilities (linux/capability.h).
@@ -138,7 +139,7 @@ def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:
     if answer is None or answer.code != 0:
         return (), None, None
     gpus, driver = [], None
-    for line in answer.stdout.splitlines():
+    for line in map(printable, answer.stdout.splitlines()):
         fields = [field.strip() for field in line.split(",")]
         if len(fields) == 5 and fields[0].isdigit():
             index, name, capability, driver, mig = fields
@@ -157,6 +158,7 @@ def _value(path: Path, name: str) -> str | None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16)
     except OSError:
         return ""

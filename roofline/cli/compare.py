@@ -340,7 +340,7 @@ def _for_github(comparison: Comparison) -> None:
 
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in ci.github(comparison):
-            say(line, prefix="")
+            say(line, command=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from roofline.errors import InputError, RooflineError, RooflineWarning, UsageError, one_line
+from roofline.foreign import shown
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our answer has gone, which needs no message
@@ -25,10 +26,13 @@ _LOST = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.E
 _NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
-def say(text: str, *, prefix: str = "roofline: ") -> None:
-    """Write a line to stderr; where nobody can read it, it is dropped and the answer is not."""
+def say(text: str, *, prefix: str = "roofline: ", command: bool = False) -> None:
+    """Write a line to stderr; where nobody can read it, it is dropped and the answer is not.
+
+    A log takes it for text whatever it says, unless it is a ``command`` to the log.
+    """
     try:
-        click.echo(f"{prefix}{text}", err=True)
+        click.echo(text if command else shown(f"{prefix}{text}"), err=True)
     except OSError:
         _let_go(sys.stderr)
 

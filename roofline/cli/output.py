@@ -18,6 +18,7 @@ from roofline.cli import options as opt
 from roofline.cli.options import FORMATS
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
+from roofline.foreign import shown
 
 _ENDINGS = {f".{form}": form for form in FORMATS} | {".md": "markdown"}
 PICTURES = frozenset({".png", ".svg", ".pdf", ".html"})
@@ -102,7 +103,8 @@ class Output:
         """As ``write``, for text that is made while it is written."""
         if self.file is None:
             for chunk in chunks:
-                click.echo(encodable(chunk), nl=False, color=self.color)
+                text = shown(chunk) if self.format in ("table", "markdown") else chunk
+                click.echo(encodable(text), nl=False, color=self.color)
             return
         with (
             whole_file(self.file, force=self.force) as temporary,

@@ -28,6 +28,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import FORMATS, GROUPS, PROGRAM, Judging, Share
 from roofline.cli.output import Output
 from roofline.errors import UsageError
+from roofline.foreign import shown
 from roofline.kernel_names import is_collective
 from roofline.process import become
 
@@ -234,7 +235,7 @@ def command(options: ProfileOptions) -> int:
     reports = names if output.output is None else numbered(output.output, count)
     if options.dry_run:
         runs = profile_run.runs_of(base, planned, reports)
-        click.echo(profile_run.plan(runs, options.ncu, options.chip))
+        click.echo(shown(profile_run.plan(runs, options.ncu, options.chip)))
         return 0
     if not options.list_kernels:
         for report in reports:

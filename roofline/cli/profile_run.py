@@ -25,6 +25,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import Judging
 from roofline.cli.output import Output
 from roofline.errors import InputError, RooflineError, UsageError
+from roofline.foreign import shown
 from roofline.model import Analysis, Device
 from roofline.render import capture as render
 from roofline.render import selection as text
@@ -268,7 +269,7 @@ def answer_about(
         words += ["--timeline", str(showing.timeline), *_step(showing)]
     for line in ("", *_afterwards(runs, ncu, analysis), f"Next: {shell(words)}"):
         # A format for programs stays alone on stdout.
-        click.echo(line, err=output.format != "table")
+        click.echo(shown(line), err=output.format != "table")
 
 
 def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[str]:

@@ -14,6 +14,7 @@ from roofline.compare.baseline import without_personal
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
+from roofline.foreign import shown
 from roofline.model import Analysis
 
 PICTURES = {
@@ -72,7 +73,7 @@ def command(options: ReportOptions) -> int:
     with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
         _write(without_personal(after), comparison, options, folder)
     for name in options.names:
-        click.echo(options.target.path / name)
+        click.echo(shown(str(options.target.path / name)))
     return InputError.exit_code if any(unreadable for _, unreadable in sides) else 0
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from roofline import __version__
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, write_text
+from roofline.foreign import cleaned
 from roofline.model import Analysis, Result
 from roofline.text.names import last_part
 
@@ -43,7 +44,8 @@ def load_baseline(path: Path) -> Analysis:
     import msgspec  # here, as help needs it not
 
     try:
-        return msgspec.json.decode(read_text(path), type=Baseline).analysis
+        found = cleaned(msgspec.json.decode(read_text(path)))
+        return msgspec.convert(found, Baseline, str_keys=True).analysis
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{path} is not a baseline that this version reads",

@@ -45,7 +45,7 @@ def add_record(path: Path, entry: Callable[[int], str]) -> int:
     """Add an entry to the record at ``path``, given its number, and return that."""
     check_record(path)
     old = _text(path) if path.is_file() else ""
-    number = old.count(_HEAD) + 1
+    number = len(re.findall(f"^{re.escape(_HEAD)}$", old, re.MULTILINE)) + 1
     separator = "\n" if old else ""
     write_text(path, old + separator + entry(number), force=True)
     return number

@@ -130,7 +130,7 @@ class Canvas:
             face = self.theme[backed]
             given["bbox"] = {"facecolor": face, "alpha": 0.8, "linewidth": 0, "pad": 0.5}
         given["color"] = self.theme[given["color"]]
-        self.figure.text(x, y, text, transform=self.pixels, **given)
+        self.figure.text(x, y, text, transform=self.pixels, parse_math=False, **given)
 
     def small(self, x: float, y: float, text: str, **style: Any) -> None:
         """One line of small print."""

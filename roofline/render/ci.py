@@ -18,7 +18,7 @@ def github(comparison: Comparison) -> list[str]:
     failed = [g for g in comparison.gates if g.status != "passed"]
     said = [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
     if comparison.correctness is not None and not comparison.correctness.passed:
-        command = _data(printable(comparison.correctness.command))
+        command = _data(comparison.correctness.command)
         said.append(f"::error title=roofline check::{command} failed")
     warnings = [c for c in comparison.checks if c.level == "warning"]
     return said + [f"::warning title=roofline::{_data(note_text(c.text))}" for c in warnings[:MOST]]
@@ -26,7 +26,7 @@ def github(comparison: Comparison) -> list[str]:
 
 def _data(text: str) -> str:
     """Escaped as the runner's command format wants it."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25")
 
 
 def junit(comparison: Comparison) -> str:

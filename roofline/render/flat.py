@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from roofline.errors import UsageError
 from roofline.model import FOLDS, PRECISIONS, QUANTITIES, Analysis, Fold, Measurement
 from roofline.text import verdict as said
-from roofline.text.names import last_part
+from roofline.text.names import last_part, printable
 from roofline.units import UNITS
 from roofline.view import Chosen, Row, chosen, missing_of
 
@@ -208,7 +208,7 @@ def _written(value: Cell) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        line = " ".join(value.split())
+        line = printable(" ".join(value.split()))
         return f"'{line}" if line.startswith(_FORMULA) else line
     return repr(value)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from roofline.foreign import shown
 from roofline.model import Analysis
 from roofline.render import overview
 from roofline.text import names, numbers
@@ -12,7 +14,10 @@ from roofline.view import Chosen, Row, chosen
 
 ROWS = 10  # more than that nobody reads in a pull request
 NAME = 60  # letters of a kernel's name
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"})
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#~&"} | {"$": "<span>$</span>"})
+# What GitHub makes links of (mentions, numbers, addresses), and marks at a line's beginning.
+_LINKS = re.compile(r"@(?=\w)|#(?=\d)|(?i:\bGH-|\bwww(?=\.)|:(?=//)|\bmailto:|\bxmpp:)")
+_MARKS = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+]\s|(?:--+|=+)\s*$))")
 _TITLES = (
     *("-#", "kernel", "-count", "-time", "-share", "limited by", "busiest units"),
     *("-AI (FLOP/B)", "confidence"),
@@ -21,12 +26,14 @@ _TITLES = (
 
 def escaped(text: str) -> str:
     """``text`` without anything that Markdown or HTML would act on."""
-    return names.printable(text).translate(_SPECIAL)
+    safe = _LINKS.sub(r"\g<0><!-- -->", shown(names.printable(text)).translate(_SPECIAL))
+    return _MARKS.sub(r"\1\\", safe)
 
 
 def code(text: str) -> str:
     """``text`` in backticks, fit for a table cell."""
-    return "`" + names.printable(text).replace("`", "'").replace("|", "\\|") + "`"
+    plain = shown(names.printable(text)).strip() or "-"
+    return "`" + plain.replace("`", "'").replace("|", "\\|") + "`"
 
 
 def table(titles: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

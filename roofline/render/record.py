@@ -10,7 +10,9 @@ import msgspec
 from roofline import __version__
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import SCHEMA, Statement
+from roofline.foreign import cleaned
 from roofline.render import comparison as words
+from roofline.render.markdown import escaped
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 
@@ -21,17 +23,17 @@ KERNELS = 10
 def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
     """One entry: a YAML document, every value of it JSON, then a section a subject."""
     stated = _stated(comparison, statement)
-    head = {
+    head: dict[str, Any] = {
         "schema": SCHEMA,
         "entry": number,
         "recorded": statement.when,
         **stated,
         **_head(comparison),
     }
-    yaml = [f"{key}: {msgspec.json.encode(value).decode()}" for key, value in head.items()]
-    lines = ["---", *yaml, "---", "", f"# Experiment {number}: {_plain(stated['problem'])}"]
+    yaml = [f"{key}: {msgspec.json.encode(value).decode()}" for key, value in cleaned(head).items()]
+    lines = ["---", *yaml, "---", "", f"# Experiment {number}: {escaped(stated['problem'])}"]
     for title, body in _sections(comparison, stated).items():
-        if said := [f"- {_plain(line)}" for line in body]:
+        if said := [f"- {escaped(line)}" for line in body]:
             lines += ["", f"## {title}", "", *said]
     return "\n".join(lines) + "\n"
 
@@ -109,11 +111,6 @@ def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Itera
         ],
         "Environment": _environment(comparison),
     }
-
-
-def _plain(text: str) -> str:
-    """One line that Markdown does not take for HTML."""
-    return names.printable(text).replace("<", "\\<")
 
 
 def _correctness(comparison: Comparison) -> Iterator[str]:

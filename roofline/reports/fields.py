@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
+from roofline.foreign import printable
+
 MAGIC = b"NVR\0"
 VERSION = 7
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -128,8 +130,8 @@ def _classes() -> dict[str, Any]:
 
 
 def decoded(text: bytes) -> str:
-    """Text of a report, which need not be UTF-8."""
-    return text.decode("utf-8", "replace")
+    """Text of a report, which need not be UTF-8, made harmless."""
+    return printable(text.decode("utf-8", "replace"))
 
 
 @cache

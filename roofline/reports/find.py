@@ -8,6 +8,7 @@ from pathlib import Path
 
 from roofline.errors import InputError
 from roofline.files import TEMPORARY, unreadable
+from roofline.foreign import printable
 
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 
@@ -72,4 +73,4 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
 
 def label_of(path: Path) -> str:
     """A file's name as text: its bytes may be no UTF-8, or the locale may not know them."""
-    return os.fsencode(path.name).decode("utf-8", "replace")
+    return printable(os.fsencode(path.name).decode("utf-8", "replace"))

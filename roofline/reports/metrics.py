@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from roofline.foreign import printable
 from roofline.model import Note, RuleResult
 
 Scalar = float | int | str
@@ -70,14 +71,15 @@ class ByName:
     def text(self, name: str) -> str | None:
         """See ``Metrics``."""
         value = self._value(name)
-        return value if isinstance(value, str) else None
+        return printable(value) if isinstance(value, str) else None
 
     def instances(self, name: str) -> Mapping[str, float]:
         """See ``Metrics``."""
         found: dict[str, float] = {}
         for key, value in self._rows(name):
             if key is not None and isinstance(value, (int, float)) and math.isfinite(value):
-                found[str(key)] = found.get(str(key), 0.0) + value
+                key = printable(str(key))
+                found[key] = found.get(key, 0.0) + value
         return found
 
     def notes(self) -> tuple[Note, ...]:

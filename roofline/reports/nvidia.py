@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
+from roofline.foreign import printable
 from roofline.model import Note, RuleResult
 from roofline.reports.metrics import ByName, Scalar, rule_result
 
@@ -74,12 +75,12 @@ class NvidiaMetrics(ByName):
     @property
     def name(self) -> str:
         """The function's name."""
-        return self._action.name() or ""
+        return printable(self._action.name() or "")
 
     @property
     def demangled(self) -> str:
         """The function's signature."""
-        return self._action.name(self._action.NameBase_DEMANGLED) or ""
+        return printable(self._action.name(self._action.NameBase_DEMANGLED) or "")
 
     def nvtx(self) -> Iterable[tuple[str, str]]:
         """The open NVTX ranges, outermost first, each with its domain."""
@@ -87,7 +88,7 @@ class NvidiaMetrics(ByName):
         for number in state.domains() if state is not None else ():
             domain = state.domain_by_id(number)
             for name in (*domain.start_end_ranges(), *domain.push_pop_ranges()):
-                yield domain.name(), name
+                yield printable(domain.name()), printable(name)
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._action.metric_by_name(name)

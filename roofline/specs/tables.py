@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from roofline.errors import InputError
+from roofline.foreign import cleaned
 from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS
 from roofline.specs.spec import (
     FP16_ACCUMULATE,
@@ -89,8 +90,8 @@ _GPU = {
 def read_tables(path: Path, text: str, *, hint: str) -> dict[str, Any]:
     """The tables of one file, or which line of it is wrong."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return cleaned(tomllib.loads(text))  # type: ignore[no-any-return]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML", why=str(error), hint=hint) from error
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from roofline.errors import InputError, about
 from roofline.files import refuse_unreadable, unreadable
+from roofline.kernel_names import printable
 from roofline.patterns import compiled
 from roofline.timeline.chrome import AMD, read_chrome
 from roofline.timeline.events import Timeline, no_such_step
@@ -80,6 +82,7 @@ def load_timeline(
     refuse_unreadable(path)
     with about(path):
         found = _read(path, step=step, stream=stream, nsys=nsys)
+        found = replace(found, file=printable(found.file))
     if not found.totals and not found.is_kernel[found.events.identity].any():
         raise InputError(
             f"{path.name} holds no kernels",

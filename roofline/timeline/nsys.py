@@ -119,7 +119,11 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
     connect = partial(sqlite3.connect, uri, uri=True)
     try:
         with closing(connect()) as db:
-            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
+            db.text_factory = lambda raw: printable(raw.decode("utf-8", "replace"))
+            # Views and virtual tables could run for ever.
+            own = "type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            rows = db.execute(f"SELECT name FROM sqlite_master WHERE {own}")  # noqa: S608
+            tables = {row[0] for row in rows}
             return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
     except sqlite3.DatabaseError as error:
         raise InputError(
@@ -225,7 +229,7 @@ class _Export:
         for first in range(0, len(wanted), _IDS):
             part = wanted[first : first + _IDS]
             marks = ",".join("?" * len(part))
-            query = f"SELECT id, value FROM StringIds WHERE id IN ({marks})"  # noqa: S608
+            query = f"SELECT id, CAST(value AS TEXT) FROM StringIds WHERE id IN ({marks})"  # noqa: S608
             found.update(self.db.execute(query, part))
         return found
 
@@ -309,7 +313,8 @@ class _Export:
         marks = self._ask(RANGES, f"{domain}, {self._text}", f"WHERE eventType = {_DOMAIN}")
         domains = {number: name for number, name in marks if name}
         pattern = compiled(step or STEP, option="--step")
-        what = f"start, end, globalTid, {domain}, {self._text} AS name"
+        times = ", ".join(f"CAST({c} AS INTEGER)" for c in ("start", "end", "globalTid"))
+        what = f"{times}, {domain}, {self._text} AS name"
         for start, end, thread, where, name in self._ask(RANGES, what, f"WHERE {more}"):
             match = None if name is None else pattern.search(name)
             if match is not None:
@@ -334,14 +339,17 @@ class _Export:
     def _text(self) -> str:
         """How the name of a range is asked for."""
         if self._has_column(RANGES, "textId"):
-            return "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
-        return "text"
+            held = "(SELECT value FROM StringIds WHERE id = textId)"
+            return f"CAST(coalesce(text, {held}) AS TEXT)"
+        return "CAST(text AS TEXT)"
 
     # --- the GPUs, and how it was recorded
 
     def _devices(self) -> dict[int, Device]:
         """The GPUs by index, where the export kept their table."""
-        columns = "id, name, computeMajor, computeMinor, smCount, totalMemory"
+        whole = "CAST({} AS INTEGER)".format
+        numbers = map(whole, ("computeMajor", "computeMinor", "smCount", "totalMemory"))
+        columns = f"{whole('id')}, CAST(name AS TEXT), {', '.join(numbers)}"
         return {
             index: Device(
                 index=index,

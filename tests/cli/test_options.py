@@ -103,7 +103,12 @@ def test_help_of_all_is_quick_and_loads_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert set(done.stderr.split()) == {"roofline.cli", "roofline.cli.errors", "roofline.errors"}
+    assert set(done.stderr.split()) == {
+        "roofline.cli",
+        "roofline.cli.errors",
+        "roofline.errors",
+        "roofline.foreign",
+    }
 
 
 # --- one meaning ----------------------------------------------------------------------------------
