@@ -20,7 +20,7 @@ OWNERS = {
     "matplotlib": ("plot/",),
     "pandas": ("render/",),
     "click": ("cli/",),
-    "rich": ("text/", "render/", "cli/"),
+    "rich": ("text/", "render/", "cli/", "plot/terminal.py"),
     "sqlite3": ("timeline/",),
     "torch": ("specs/",),
 }

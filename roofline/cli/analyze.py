@@ -41,6 +41,7 @@ class Showing:
     plot: Path | None = opt.written(
         "--plot FILE", "Also draw the roofline: .png, .svg, .pdf or .html by the ending."
     )
+    chart: bool = opt.written("--chart", "Also draw the roofline here, in letters.")
     timeline: Path | None = opt.judged(
         "--timeline FILE",
         "A timeline of the same program (see 'roofline select'): also show how much each "
@@ -77,6 +78,7 @@ def command(options: AnalyzeOptions) -> int:
       roofline analyze report.ncu-rep --explain sgemm
       roofline analyze report.ncu-rep --json --output analysis.json
       roofline analyze report.ncu-rep --launches --format csv > launches.csv
+      roofline analyze report.ncu-rep --chart
       roofline analyze report.ncu-rep --plot roofline.png
       roofline analyze report.ncu-rep --timeline trace.json.gz
 
@@ -149,6 +151,8 @@ def check(showing: Showing, output: Output) -> None:
         )
     if showing.step is not None and showing.timeline is None:
         raise UsageError("--step needs a timeline", hint="--timeline FILE")
+    if showing.chart and form != "table":
+        raise UsageError(f"--chart is for a terminal, not for {form}", hint="--plot roofline.svg")
     if showing.plot is not None:
         from roofline.plot import check_path
 
@@ -256,9 +260,15 @@ def _text(
 
         limit = choice.top or table.ROWS
         text = table.render(part, launches=choice.launches, limit=limit, width=width, color=color)
-    return (
-        [text] if joined is None else [text, "\n", gains.render(joined, width=width, color=color)]
-    )
+    chunks = [text]
+    if joined is not None:
+        chunks += ["\n", gains.render(joined, width=width, color=color)]
+    if showing.chart:
+        from roofline.plot import terminal
+
+        launches = choice.launches and not explained
+        chunks.append(terminal.render(part, launches=launches, width=width, color=color))
+    return chunks
 
 
 def _explained(part: Chosen, wanted: str) -> tuple[Group, ...]:

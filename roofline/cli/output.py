@@ -31,6 +31,8 @@ _ASCII = str.maketrans(
     {"…": "~", "µ": "u", "\N{MULTIPLICATION SIGN}": "x", "█": "#"}
     | dict.fromkeys("▏▎▍▌", " ")
     | dict.fromkeys("▋▊▉", "#")
+    | dict(zip("─━┴┤│┊•", "-=+|||*", strict=True))
+    | dict.fromkeys(map(chr, range(0x2800, 0x2900)), ".")  # dots of a chart
 )
 
 

@@ -81,6 +81,38 @@ def test_an_existing_picture_is_kept(report):
     assert run(report, "-o", output, "--force").exit_code == 0
 
 
+def test_a_chart_is_drawn_below_the_table(report):
+    done = CliRunner().invoke(cli, ["analyze", str(report), "--chart"])
+
+    assert done.exit_code == 0, done.output
+    assert "No roofline: " in done.stdout or "FLOP/s over FLOP/byte" in done.stdout
+
+
+def test_a_chart_is_for_terminals(report):
+    done = CliRunner().invoke(cli, ["analyze", str(report), "--chart", "--json"])
+
+    assert done.exit_code == 2
+    assert "--plot roofline.svg" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["roofline.png", "page.html", "out.xlsx"])
+def test_no_text_is_written_under_the_name_of_a_picture(report, tmp_path, name):
+    done = CliRunner().invoke(cli, ["analyze", str(report), "-o", str(tmp_path / name)])
+
+    assert done.exit_code == 2
+    assert f"cannot write this answer to {tmp_path / name}: it is text" in done.stderr
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("size", ["900", "900x700"])
+def test_sizes_are_widths_or_both(report, size):
+    output = report.with_suffix(".svg")
+
+    assert run(report, "-o", output, "--size", size, "--view", "units").exit_code == 0
+    assert 'width="900"' in output.read_text(encoding="utf-8")
+    assert run(report, "-o", output, "-f", "--size", "9x").exit_code == 2
+
+
 def test_help_begins_with_the_line_of_the_list():
     assert command.help is not None
     assert command.help.startswith(COMMANDS["plot"])
