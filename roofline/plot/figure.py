@@ -164,7 +164,7 @@ def _draw_waits(canvas: Canvas, mark: Mark) -> None:
         rows.append(("occupancy", m.occupancy_percent or 0.0, most, text))
     if m.waves is not None and 0 < m.waves < _FEW:
         whole = math.ceil(m.waves)
-        text = f"{said.waves(m.waves)} of {numbers.plural(whole, 'wave')}"
+        text = f"{numbers.waves(m.waves)} of {numbers.plural(whole, 'wave')}"
         rows.append(("waves", 100 * m.waves / whole, None, text))
     for stall in m.stalls[:4]:
         percent = 100 * stall.share

@@ -59,7 +59,7 @@ def waits(m: Measurement, stalls: int = 1) -> list[str]:
     if count is not None:
         found.append(numbers.plural(count, "block"))
     if m.waves is not None:
-        found.append(f"{said.waves(m.waves)} waves")
+        found.append(f"{numbers.waves(m.waves)} waves")
     if m.occupancy_percent is not None:
         found.append(f"occupancy {numbers.percent(m.occupancy_percent)}")
     return found + [
