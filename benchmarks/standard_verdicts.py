@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from re import Pattern
 
 from roofline.analysis import Judge
 from roofline.capture.levels import SAMPLING, base_name, chip_of, metrics_of, table
@@ -64,6 +65,10 @@ class Restricted:
     def any_of(self, names: frozenset[str]) -> bool:
         """Whether any of them was collected."""
         return any(self.has(name) for name in names)
+
+    def matching(self, pattern: Pattern[str]) -> Collection[str]:
+        """The names of what was collected that a pattern fits."""
+        return [name for name in self.whole.matching(pattern) if self._keeps(name)]
 
     def instances(self, name: str) -> Mapping[str, float]:
         """Instances, if they were collected."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from re import Pattern
 from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 from roofline.errors import UsageError
@@ -145,7 +146,8 @@ class UnitUse:
     """How busy one hardware unit was.
 
     ``unit`` is a key of the JSON's ``utilization`` ("dram", "l1", "issue", ...), ``percent`` is
-    of peak over elapsed time, ``metric`` says what it was read from or ``computed`` from.
+    of peak over elapsed time, ``metric`` says what it was read from or ``computed`` from,
+    ``part`` which part of the unit it is, a key of ``units.PARTS``, where that is known.
     """
 
     unit: str
@@ -153,6 +155,7 @@ class UnitUse:
     percent: float
     metric: str
     computed: bool = False
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +187,10 @@ class Peaks:
 class Measurement:
     """What one launch did (or several of one kernel, summed). Nothing past it knows a counter.
 
-    ``operations`` maps operation keys to counts; empty means not measured. ``accumulate`` maps a
+    ``sm_count`` is what the launch was given where that is not all of the device. ``operations``
+    maps operation keys to counts; empty means not measured. Integer operations of threads are
+    apart, as they are no FLOPs. ``rates`` has operations and "dram_bytes" per second where the
+    report has no time. ``accumulate`` maps a
     tensor key to the accumulator of most of its operations ("fp32", "fp16"), ``tensor_path`` to
     "mma_sync" or "wgmma" where the opcodes tell. ``unmeasured`` names operations that did run but
     were not counted ("tensor", "fp16"): then no total exists. ``stalls`` are largest first;
@@ -202,6 +208,7 @@ class Measurement:
     grid: Annotated[Dim3 | None, Fold.KEY] = None
     block: Annotated[Dim3 | None, Fold.KEY] = None
     device: Annotated[Device, Fold.KEY] = field(default_factory=Device)
+    sm_count: Annotated[int | None, Fold.SAME] = None
     count: Annotated[int, Fold.SUM] = 1
     duration_s: Annotated[Amount, Quantity("duration", "s", "duration")] = None
     dram_bytes: Annotated[Amount, Quantity("DRAM bytes", "B", "dram_bytes")] = None
@@ -212,6 +219,10 @@ class Measurement:
     l2_bytes: Annotated[Amount, Quantity("L2 bytes", "B", "l2_bytes")] = None
     l1_bytes: Annotated[Amount, Quantity("L1 bytes", "B", "l1_bytes")] = None
     operations: Annotated[Mapping[str, float], Fold.SUM] = field(default_factory=dict)
+    rates: Annotated[Mapping[str, float], Fold.OVER_TIME] = field(default_factory=dict)
+    integer_operations: Annotated[
+        Amount, Quantity("integer operations", "operations", "integer_operations")
+    ] = None
     accumulate: Annotated[Mapping[str, str], Fold.SAME] = field(default_factory=dict)
     tensor_path: Annotated[str | None, Fold.SAME] = None
     unmeasured: Annotated[tuple[str, ...], Fold.OWN] = ()
@@ -256,19 +267,35 @@ class Measurement:
     @property
     def arithmetic_intensity(self) -> float | None:
         """Operations per DRAM byte; ``None`` where either is missing or the bytes are 0."""
-        if self.total_operations is None or not self.dram_bytes:
-            return None
-        return self.total_operations / self.dram_bytes
+        if self.total_operations is not None and self.dram_bytes is not None:
+            return self.total_operations / self.dram_bytes if self.dram_bytes else None
+        operations, bytes_ = self.operations_per_s, self.dram_bytes_per_s
+        return operations / bytes_ if operations is not None and bytes_ else None
 
     @property
     def dram_bytes_per_s(self) -> float | None:
         """Achieved DRAM bandwidth."""
-        return _rate(self.dram_bytes, self.duration_s)
+        rate = _rate(self.dram_bytes, self.duration_s)
+        return self.rates.get("dram_bytes") if rate is None else rate
+
+    def operation_rates(self) -> Mapping[str, float]:
+        """Achieved rates by operation key; empty where there is no time, nor any rate."""
+        if self.duration_s:
+            return {key: count / self.duration_s for key, count in self.operations.items()}
+        return {key: rate for key, rate in self.rates.items() if key != "dram_bytes"}
+
+    def integers_per_s(self) -> float | None:
+        """Rate of integer operations where they dominate: ten times all others."""
+        most = self.integer_operations or 0.0
+        dominate = most and most >= 10.0 * sum(self.operations.values()) and not self.unmeasured
+        return _rate(most, self.duration_s) if dominate else None
 
     @property
     def operations_per_s(self) -> float | None:
         """Achieved rate of all operations."""
-        return _rate(self.total_operations, self.duration_s)
+        rate = _rate(self.total_operations, self.duration_s)
+        rates = self.operation_rates()
+        return rate if rate is not None or self.unmeasured or not rates else sum(rates.values())
 
 
 def _rate(amount: float | None, duration_s: float | None) -> float | None:
@@ -537,6 +564,9 @@ class Metrics(Protocol):
     def any_of(self, names: frozenset[str]) -> bool:
         """Whether the report holds any of ``names``: one question instead of many."""
 
+    def matching(self, pattern: Pattern[str]) -> Collection[str]:
+        """The names that a pattern fits from their beginning; some may be of other results."""
+
     def instances(self, name: str) -> Mapping[str, float]:
         """Instance values by correlation id (an opcode, an address); empty where there are none."""
 
@@ -565,7 +595,7 @@ class Launch:
     """A kernel launch, range or graph of a report.
 
     ``source`` is the file as the user named it, ``origin`` what the file says of itself where it
-    was computed and not captured.
+    was computed and not captured; ``grid`` and ``block`` are what the file says beside its metrics.
     """
 
     source: str
@@ -575,6 +605,8 @@ class Launch:
     name: str
     demangled: str
     metrics: Metrics
+    grid: Dim3 | None = None
+    block: Dim3 | None = None
     nvtx: tuple[str, ...] = ()
     process: int | None = None
     ncu_version: str | None = None

@@ -83,7 +83,7 @@ _TABLE = (
     Unit(
         key="lsu", name="LSU path", family=_B, ceiling=95, clock="sm",
         prefixes=("l1tex__lsuin_requests", "sm__mio", "sm__inst_executed_pipe_lsu",
-                  "sm__inst_executed_pipe_adu", "sm__memory_throughput"),
+                  "sm__inst_executed_pipe_adu", "sm__memory_throughput_"),
         members=("l1tex__lsuin_requests", "sm__inst_executed_pipe_adu",
                  "sm__inst_executed_pipe_lsu", "sm__mio_inst_issued",
                  "sm__mio_pq_read_cycles_active", "sm__mio_pq_write_cycles_active",
@@ -126,7 +126,7 @@ _TABLE = (
     ),
     Unit(
         key="other_memory", name="unnamed memory unit", article="an", family=_B, generic=True,
-        prefixes=("gpu__compute_memory_",),
+        prefixes=("gpu__compute_memory_", "sm__memory_throughput."),
     ),
     Unit(
         key="issue", name="issue slots", family=_C, ceiling=80, clock="sm", needed=True,
@@ -167,7 +167,7 @@ _TABLE = (
         precisions=tuple(key for key in TENSOR_PRECISIONS if key != "tensor_fp64"),
         parts=("tensor_fp64",),
         prefixes=("sm__pipe_tensor", "sm__pipe_tc_", "sm__inst_executed_pipe_tensor",
-                  "sm__inst_executed_pipe_tc"),
+                  "sm__inst_executed_pipe_tc", "sm__ops_path_tensor"),
         members=("sm__pipe_tensor_cycles_active", "sm__pipe_tensor_op_hmma_cycles_active",
                  "sm__pipe_tensor_op_imma_cycles_active",
                  "sm__pipe_tensor_subpipe_hmma_cycles_active", "sm__pipe_tc_cycles_active"),
@@ -178,7 +178,7 @@ _TABLE = (
         prefixes=("sm__pipe_tensor_op_dmma", "sm__pipe_tensor_subpipe_dmma",
                   "sm__inst_executed_pipe_tensor_op_dmma",
                   "sm__inst_executed_pipe_tensor_subpipe_dmma",
-                  "sm__inst_executed_pipe_fp64_op_dmma"),
+                  "sm__inst_executed_pipe_fp64_op_dmma", "sm__ops_path_tensor_src_fp64"),
         members=("sm__pipe_tensor_op_dmma_cycles_active",),
     ),
     Unit(
@@ -210,6 +210,25 @@ _BY_PREFIX = sorted(
     ((prefix, unit) for unit in _TABLE for prefix in unit.prefixes), key=lambda row: -len(row[0])
 )
 
+# Percentages that stand for many units: named where nothing else is known of their side.
+AGGREGATES = frozenset(
+    (MEMORY_THROUGHPUT, SM_THROUGHPUT, "sm__memory_throughput", "sm__instruction_throughput",
+     "gpu__compute_memory_access_throughput", "gpu__compute_memory_request_throughput")
+)  # fmt: skip
+# Unit -> what counts more of it than its members do.
+THROUGHPUTS = {"l1": "l1tex__throughput", "l2": "lts__throughput"}
+# Parts of a unit -> their names.
+PARTS = {"l1_data": "L1 data", "l1_to_l2": "L1's path to L2", "l2_fabric": "L2 fabric"}
+# Parts of L1 -> a member of which half the peak is all that it reaches, and on which capabilities.
+HALVED = {
+    "l1_data": ("l1tex__data_pipe_lsu_wavefronts", frozenset({"7.5"})),
+    "l1_to_l2": (
+        "l1tex__m_l1tex2xbar_req_cycles_active",
+        frozenset({"7.0", "7.2", "7.5", "8.6", "8.9", "12.0", "12.1"}),
+    ),
+}
+# Where L2 has two halves: what connects them carries what DRAM does.
+WITH_FABRIC = frozenset({"8.0", "9.0"})
 # Units are equally busy to this many points: passes of one kernel differ by 0.2.
 TIE = 0.5
 # What is computed and what is counted of one unit differ by a little more.
@@ -236,6 +255,7 @@ def unit_of_precision(precision: str) -> str:
 @cache
 def unit_of_metric(metric: str) -> Unit | None:
     """The unit of a utilisation metric; ``None`` where its name tells nothing."""
+    metric = metric.replace("smsp__", "sm__", 1)  # a quarter of an SM
     return next((unit for prefix, unit in _BY_PREFIX if metric.startswith(prefix)), None)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from re import Pattern
 from typing import Any
 
 from roofline.model import Kind, Launch, Note, RuleResult
+from roofline.reports.metrics import nan_notes
 from roofline.units import ELAPSED
 
 Value = float | str | None
@@ -22,9 +24,12 @@ class PlainMetrics:
     rules: tuple[RuleResult, ...] = ()
     lines: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    nan: set[str] = field(default_factory=set)
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)
+        if value is None and name in self.values:
+            self.nan.add(name)
         return value if isinstance(value, (int, float)) else None
 
     def text(self, name: str) -> str | None:
@@ -36,6 +41,9 @@ class PlainMetrics:
 
     def any_of(self, names: frozenset[str]) -> bool:
         return not names.isdisjoint(self.values)
+
+    def matching(self, pattern: Pattern[str]) -> Collection[str]:
+        return [name for name in self.values if pattern.match(name)]
 
     def instances(self, name: str) -> Mapping[str, float]:
         return self.instanced.get(name, {})
@@ -53,7 +61,7 @@ class PlainMetrics:
         return self.values.keys()
 
     def notes(self) -> tuple[Note, ...]:
-        return ()
+        return nan_notes(self.nan)
 
 
 def launch(values: Mapping[str, Value] | None = None, **other: Any) -> Launch:

@@ -83,6 +83,7 @@ FIELDS: dict[str, tuple[Any, Any, Any]] = {
     "grid": ((2, 1, 1), (2, 1, 1), (2, 1, 1)),
     "block": ((32, 1, 1), (32, 1, 1), (32, 1, 1)),
     "device": (Device(name="G"), Device(name="G"), Device(name="G")),
+    "sm_count": (66, 66, 66),
     "count": (1, 2, 3),
     "duration_s": (1.0, 3.0, 4.0),
     "dram_bytes": (1.0, 2.0, 3.0),
@@ -91,6 +92,8 @@ FIELDS: dict[str, tuple[Any, Any, Any]] = {
     "l2_bytes": (6.0, 7.0, 13.0),
     "l1_bytes": (None, 8.0, None),
     "operations": ({"fp32": 1.0, "fp64": 9.0}, {"fp32": 2.0}, {"fp32": 3.0}),
+    "rates": ({"fp32": 1.0}, {"fp32": 5.0}, {"fp32": 4.0}),
+    "integer_operations": (5.0, 6.0, 11.0),
     "accumulate": (
         {"tensor_bf16": "fp32", "tensor_fp16": "fp16"},
         {"tensor_bf16": "fp32", "tensor_fp16": "fp32"},

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from roofline.capture.request import CaptureLevel
-from roofline.counters import operations, peaks, recipes, stalls, tensor
+from roofline.counters import peaks, recipes, stalls, tensor
 from roofline.counters.recipes import RECIPES, Recipe
 from roofline.units import ELAPSED, UNITS, members
 
@@ -29,13 +29,14 @@ def _needs(*quantities: tuple[Recipe, ...]) -> tuple[str, ...]:
 
 # Free, and for whoever opens the report in another tool.
 UNREAD = (
-    "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "smsp__cycles_elapsed.avg.per_second",
+    "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg",
     "smsp__inst_executed.sum", "smsp__inst_issued.sum",
 )  # fmt: skip
 # Duration, clocks, DRAM, issue slots: one hardware pass.
 QUICK = (
     *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"], RECIPES["dram_clock_hz"]),
     *_needs(RECIPES["dram_read_bytes"], RECIPES["dram_write_bytes"], RECIPES["sm_active_percent"]),
+    "smsp__cycles_elapsed.avg.per_second",
     peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
     *_of_peak(["dram__cycles_active", *UNITS["issue"].members]),
@@ -44,10 +45,14 @@ QUICK = (
 
 # Arithmetic by precision and the opcode mix (exact tensor operations): patched into the code.
 SASS = (
-    *_needs(recipes.FP32, recipes.FP64, recipes.FP16),
+    *(
+        f"{counter}.sum"
+        for precision in (recipes.FP32, recipes.FP64, recipes.FP16)
+        for counter in precision.counters()
+    ),
     *(name for name, _, _ in peaks.VECTOR),  # constants of the chip, the roofs of the report
     tensor.OPCODES,
-    operations.THREAD_OPCODES,
+    tensor.THREAD_OPCODES,
 )
 
 # Known at launch; no pass.

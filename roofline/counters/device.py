@@ -37,6 +37,12 @@ def device_of(metrics: Metrics) -> Device:
     )
 
 
+def sms_given(metrics: Metrics, device: Device) -> int | None:
+    """The SMs that a launch was given, where they are not all (green contexts, MPS)."""
+    count = metrics.number("launch__sm_count")
+    return int(count) if count and device.sm_count and count < device.sm_count else None
+
+
 def _first(metrics: Metrics, convert: Callable[[float], _T], *names: str) -> _T | None:
     """The first attribute that is there and not 0, which reports write for "not known"."""
     for name in names:

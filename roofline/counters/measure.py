@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from roofline.counters import recipes
-from roofline.counters.device import device_of
+from roofline.counters.device import device_of, sms_given
 from roofline.counters.evidence import counts_of, ratios_of
-from roofline.counters.operations import operations_of
+from roofline.counters.operations import integer_operations, operations_of
 from roofline.counters.peaks import report_peaks
 from roofline.counters.stalls import stalls
 from roofline.counters.tensor import tensor_work
@@ -38,13 +39,26 @@ FLAGS = {
     "dram_bytes": "--metrics dram__bytes_read.sum,dram__bytes_write.sum",
     "operations": "--section SpeedOfLight_RooflineChart",
     "operations.tensor": "--metrics sass__inst_executed_per_opcode_with_modifier_all",
-    "operations.fp16": "--metrics sass__thread_inst_executed_true_per_opcode_with_modifier_all",
+    **dict.fromkeys(
+        ("operations.fp16", "operations.packed_fp32"),
+        "--metrics sass__thread_inst_executed_true_per_opcode_with_modifier_all",
+    ),
     "stalls": "--section WarpStateStats",
     "occupancy": "--section Occupancy",
     "launch": "--section LaunchStats",
     "sm_clock": "--section SpeedOfLight",
 }
-
+# Where a quantity is read: a counter that is there without a number cannot be collected.
+_SOURCES: Mapping[str, tuple[str, ...]] = {
+    "duration": ("gpu__time_duration",),
+    "utilization": ("gpu__", "dram__", "lts__", "l1tex__", "sm__"),
+    "dram_bytes": ("dram__",),
+    "operations": ("smsp__sass", "sm__sass"),
+    "operations.tensor": ("sm__ops_path",),
+    "stalls": ("smsp__average_warp", "smsp__pcsamp"),
+    "occupancy": ("sm__maximum_warps",),
+    "sm_clock": ("sm__cycles", "smsp__cycles", "gpc__cycles"),
+}
 _MISSING = {quantity: Missing(quantity=quantity, flag=flag) for quantity, flag in FLAGS.items()}
 
 
@@ -55,12 +69,22 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     elapsed time. What is not measured is ``None`` and named in ``missing``.
     """
     metrics, reader = launch.metrics, recipes.QuantityReader(launch.metrics)
-    device, tensor = device_of(metrics), tensor_work(metrics)
+    device, tensor = device_of(metrics), tensor_work(reader)
     operations, unmeasured = operations_of(reader, tensor)
     numbers = _numbers(reader)
+    rates: Mapping[str, float] = {}
+    if numbers["duration_s"] is None:
+        rates, unmeasured = _rates(metrics, unmeasured)
+    block = _dim3(metrics, "block") or launch.block
+    grid = _dim3(metrics, "grid") or _grid(launch)
+    sms = sms_given(metrics, device)
+    share = 1.0 if sms is None or not device.sm_count else sms / device.sm_count
+    if numbers["sm_active_percent"] is not None:
+        numbers["sm_active_percent"] = min(100.0, numbers["sm_active_percent"] / share)
     peaks, peak_notes = report_peaks(
         metrics,
         device,
+        share=share,
         sm_clock_hz=numbers["sm_clock_hz"],
         dram_clock_hz=numbers["dram_clock_hz"],
         tensor=tensor,
@@ -69,15 +93,17 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
     reasons, stall_how = stalls(metrics)
     if stall_how:
         reader.provenance["stalls"] = stall_how
-    units, counts = unit_uses(metrics), counts_of(metrics)
+    active = _active(numbers["sm_active_percent"], grid, sms or device.sm_count)
+    units = unit_uses(metrics, active, share, device.compute_capability)
+    counts = counts_of(metrics)
+    nan = [name for note in metrics.notes() for name in note.facts.get("names", ())]
     gaps = {
         "duration": numbers["duration_s"] is None,
         "utilization": not units,
         "dram_bytes": numbers["dram_bytes"] is None
         and device.compute_capability not in _NO_DRAM_COUNTERS,
         "operations": not operations,
-        "operations.tensor": "tensor" in unmeasured,
-        "operations.fp16": "fp16" in unmeasured,
+        **{f"operations.{kind}": kind in unmeasured for kind in ("tensor", "fp16", "packed_fp32")},
         "stalls": not reasons,
         "occupancy": numbers["theoretical_occupancy_percent"] is None,
         "launch": numbers["waves"] is None and launch.kind is Kind.KERNEL,
@@ -90,10 +116,12 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         kind=launch.kind,
         name=launch.name,
         demangled=launch.demangled,
-        grid=_dim3(metrics, "grid"),
-        block=_dim3(metrics, "block"),
+        grid=grid,
+        block=block,
         device=device,
+        sm_count=sms,
         operations=operations,
+        rates=rates,
         accumulate=tensor.accumulate,
         tensor_path=tensor.path,
         unmeasured=unmeasured,
@@ -108,12 +136,16 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         settings=launch.settings,
         peaks=peaks,
         provenance=reader.provenance,
-        missing=tuple(_MISSING[quantity] for quantity, gap in gaps.items() if gap),
+        missing=tuple(
+            _MISSING[quantity]
+            for quantity, gap in gaps.items()
+            if gap and not any(name.startswith(_SOURCES.get(quantity, ())) for name in nan)
+        ),
         notes=(
             *tensor.notes,
             *peak_notes,
             *reader.notes,
-            *_notes(metrics, launch.kind, device, numbers),
+            *_notes(launch, device, sms, numbers),
             *metrics.notes(),
         ),
         **numbers,
@@ -123,24 +155,67 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
 def _numbers(reader: recipes.QuantityReader) -> dict[str, Any]:
     """All that has recipes, by field of a measurement."""
     numbers = {
-        name: reader.get(QUANTITIES[name].origin, ways) for name, ways in recipes.RECIPES.items()
+        name: reader.get(QUANTITIES[name].origin, ways)
+        for name, ways in recipes.RECIPES.items()
+        if name != "duration_s"
     }
-    numbers["duration_s"] = numbers["duration_s"] or None  # a duration of 0 measures nothing
+    numbers["duration_s"] = reader.duration_s
+    numbers["integer_operations"] = reader.keep("integer_operations", integer_operations(reader))
     sides = numbers["dram_read_bytes"], numbers["dram_write_bytes"]
     if sides[0] is not None and sides[1] is not None:
         reader.provenance["dram_bytes"] = "read + write"
         numbers["dram_bytes"] = sides[0] + sides[1]
     # Where L1 asked L2 for more, bytes came by ways that are not counted here.
-    found, below = numbers["l1_bytes"], recipes.read(recipes.L2_FROM_L1, reader.metrics)
+    found, below = numbers["l1_bytes"], reader.read(recipes.L2_FROM_L1)
     if found is not None and below is not None and found < below.value:
         del reader.provenance["l1_bytes"]
         numbers["l1_bytes"] = None
     return numbers
 
 
+def _active(percent: float | None, grid: Dim3 | None, sms: int | None) -> float | None:
+    """The part of the time for which SMs had a block, at most that of the SMs that had one."""
+    fill = 1.0 if grid is None or not sms else min(1.0, math.prod(grid) / sms)
+    if percent is not None:
+        return percent / 100.0
+    return fill if fill < 1.0 else None
+
+
+def _rates(
+    metrics: Metrics, unmeasured: tuple[str, ...]
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """What a report without a time tells per second: operations by key, and "dram_bytes".
+
+    Also what is uncounted, ``unmeasured`` where there are no rates of operations.
+    """
+    reader = recipes.QuantityReader(metrics, rates=True)
+    found, uncounted = operations_of(reader, tensor_work(reader))
+    rates = {key: rate for key, rate in found.items() if rate}
+    sides = [
+        reader.get(name, recipes.RECIPES[name]) for name in ("dram_read_bytes", "dram_write_bytes")
+    ]
+    whole = reader.get("dram_bytes", recipes.RECIPES["dram_bytes"])
+    if sides[0] is not None and sides[1] is not None:
+        whole = sides[0] + sides[1]
+    if rates:
+        unmeasured = uncounted
+    return rates if whole is None else {**rates, "dram_bytes": whole}, unmeasured
+
+
 def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
     x, y, z = map(metrics.number, recipes.DIMENSIONS[what])
     return None if x is None or y is None or z is None else (int(x), int(y), int(z))
+
+
+def _grid(launch: Launch) -> Dim3 | None:
+    """The grid that the file says beside the metrics; the first versions of ncu gave threads."""
+    grid, blocks = launch.grid, launch.metrics.number("launch__grid_size")
+    if grid is None or blocks is None or math.prod(grid) == blocks:
+        return grid
+    if launch.block is None:
+        return None
+    x, y, z = (threads // one for threads, one in zip(grid, launch.block, strict=True))
+    return (x, y, z) if x * y * z == blocks else None
 
 
 def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) -> str | None:
@@ -160,12 +235,15 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
 
 
 def _notes(
-    metrics: Metrics, kind: Kind, device: Device, numbers: Mapping[str, float | None]
+    launch: Launch, device: Device, sms: int | None, numbers: Mapping[str, float | None]
 ) -> Iterator[Note]:
-    if metrics.has(recipes.DURATION) and metrics.number(recipes.DURATION) is None:
-        yield Note(code="counters_nan")
-    if kind is not Kind.KERNEL:
-        yield Note(code=f"{kind}_result")
+    metrics = launch.metrics
+    if launch.kind is not Kind.KERNEL:
+        yield Note(code=f"{launch.kind}_result")
+    if sms is not None:
+        yield Note(code="part_of_gpu", facts={"sms": sms, "of_sms": device.sm_count})
+    if metrics.number("launch__uses_mps"):
+        yield Note(code="shared_gpu")
     if device.compute_capability in _NO_DRAM_COUNTERS:
         sectors = metrics.number(recipes.L2_MISSES)
         missed = None if sectors is None else recipes.SECTOR_BYTES * sectors

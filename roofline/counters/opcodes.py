@@ -36,6 +36,19 @@ _PLAIN = {
     for operation, operations in {"ADD": 1, "MUL": 1, "FMA": 2}.items()
 }
 
+# Packed arithmetic, which the counters of FADD, FMUL and FFMA do not see: opcode -> what it is.
+PACKED = {
+    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), "packed_fp32"),
+    **dict.fromkeys(("QADD4", "QMUL4", "QFMA4"), "packed_fp8"),
+}
+# Integer arithmetic of a thread: an opcode without modifiers, or with its first one.
+_INTEGER = {
+    "IADD": 1, "IADD3": 2, "VIADD": 1, "IADD32I": 1, "VIADD2": 1, "IMUL": 1, "IMUL32I": 1,
+    "IMAD": 2, "XMAD": 2, "IDP.2A": 4, "IDP.4A": 8, "IDP4A": 8,
+}  # fmt: skip
+# Multiply-adds that move or shift.
+_NO_IMAD = frozenset({"MOV", "SHL"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorMix:
@@ -124,15 +137,36 @@ def tensor_mix(executions: Mapping[str, float]) -> TensorMix:
 def plain_mix(thread_executions: Mapping[str, float]) -> dict[str, float]:
     """Operations of the ordinary pipes from thread-level ``executions`` by opcode.
 
-    HxxX2.BF16 counts as bf16; HADD2.F32 converts and is no operation. Keys whose opcodes never
-    ran are there with 0: the mix is complete, so they were measured.
+    HxxX2.BF16 counts as bf16; HADD2.F32 converts and is no operation, nor is HFMA2.MMA where no
+    other opcode works on halves: compilers move constants with it. Keys whose opcodes never ran
+    are there with 0: the mix is complete, so they were measured.
     """
+    halves = {opcode for opcode, count in thread_executions.items() if count and _is_half(opcode)}
+    if all(opcode.startswith("HFMA2.MMA") for opcode in halves):
+        thread_executions = {o: n for o, n in thread_executions.items() if o not in halves}
     found = dict.fromkeys(("fp64", "fp32", "fp16", "bf16"), 0.0)
     for opcode, count in thread_executions.items():
         key, operations = _plain(opcode)
         if key:
             found[key] += operations * count
     return found
+
+
+def integer_mix(thread_executions: Mapping[str, float]) -> float:
+    """Integer additions and multiplications, a multiply-add as two; from thread-level counts."""
+    return sum(_integer(opcode) * count for opcode, count in thread_executions.items())
+
+
+@cache
+def _integer(opcode: str) -> int:
+    head, *modifiers = opcode.split(".")
+    if head == "IMAD" and not _NO_IMAD.isdisjoint(modifiers):
+        return 0
+    return _INTEGER.get(".".join([head, *modifiers[:1]]), _INTEGER.get(head, 0))
+
+
+def _is_half(opcode: str) -> bool:
+    return _plain(opcode)[0] in ("fp16", "bf16")
 
 
 @cache

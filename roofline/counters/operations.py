@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from roofline.counters.opcodes import plain_mix
-from roofline.counters.recipes import FP16, FP32, FP64, QuantityReader
-from roofline.counters.tensor import TensorWork
+from roofline.counters.opcodes import PACKED, integer_mix, plain_mix
+from roofline.counters.recipes import FP16, FP32, FP64, PACKED_FP32, QuantityReader, Reading, forms
+from roofline.counters.tensor import MIXES, THREAD_OPCODES, TensorWork
 
-THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
 _HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
 _MIX = "thread-level opcode mix"
-# Packed FP32: the FADD, FMUL and FFMA counters say nothing of it; the mix does.
-_PACKED = ("FADD2", "FMUL2", "FFMA2")
+# A pipe that is busier than this with half-precision instructions does more than move constants.
+_MOVING_PERCENT = 20.0
+_HALF_PIPES = tuple(
+    f"sm__{pipe}.avg.pct_of_peak_sustained_elapsed"
+    for pipe in ("inst_executed_pipe_fp16", "pipe_tensor_cycles_active", "pipe_fma_cycles_active")
+)
+_INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on"
 
 
 def operations_of(
@@ -21,29 +25,73 @@ def operations_of(
     """Operations by key, and what ran without being counted."""
     executed = reader.metrics.instances(THREAD_OPCODES)
     mix = plain_mix(executed) if executed else {}
-    # Where the mix says more: it tells FP16 from BF16 and from conversions, and sees packed FP32.
+    # Where the mix says more: it tells FP16 from BF16, conversions and moves, and sees packed FP32.
     better = {"fp16"} if mix else set()
-    if any(opcode.partition(".")[0] in _PACKED for opcode in executed):
+    packed = PACKED_FP32.read(reader)
+    if "packed_fp32" in {PACKED.get(opcode.partition(".")[0]) for opcode in executed}:
         better.add("fp32")
     found: dict[str, float] = {}
-    for key, recipes in (("fp64", FP64), ("fp32", FP32), ("fp16", FP16)):
-        value = None if key in better else reader.get(f"operations.{key}", recipes)
+    for key, counters in (("fp64", FP64), ("fp32", FP32), ("fp16", FP16)):
+        reading = None if key in better else counters.read(reader)
+        if reading is None and key in mix:
+            reading = Reading(mix[key], _MIX)
+        elif key == "fp32" and packed is not None:
+            reading = _both(reading, packed)
+        elif key == "fp16" and reading is not None and _only_moves(reader):
+            reading = Reading(0.0, f"{reading.how}: moves of constants by HFMA2.MMA")
+        value = reader.keep(f"operations.{key}", reading)
         if value is not None:
             # Operations come in ones: undo the rounding of a rate times a time.
             nearest = float(round(value))
             found[key] = nearest if abs(value - nearest) <= 1e-9 * nearest + 1e-6 else value
-        elif key in mix:
-            found[key] = mix[key]
-            reader.provenance[f"operations.{key}"] = _MIX
     if mix.get("bf16"):
         found["bf16"] = mix["bf16"]
         reader.provenance["operations.bf16"] = _MIX
-    unmeasured = []
     if tensor.how is not None:
         reader.provenance["operations.tensor"] = tensor.how
         found |= tensor.operations
-    elif tensor.active:
-        unmeasured.append("tensor")
-    if "fp16" not in found and (reader.metrics.number(_HALF_ACTIVITY) or 0.0) > 0:
-        unmeasured.append("fp16")
-    return found, tuple(unmeasured)
+    ran = {
+        **{kind: _packed_ran(reader, kind) for kind in dict.fromkeys(PACKED.values())},
+        "tensor": tensor.how is None and tensor.active,
+        "fp16": "fp16" not in found and (reader.number(_HALF_ACTIVITY) or 0.0) > 0,
+    }
+    if mix or packed:
+        ran.pop("packed_fp32")
+    return found, tuple(kind for kind, uncounted in ran.items() if uncounted)
+
+
+def _both(plain: Reading | None, packed: Reading) -> Reading | None:
+    """FP32 operations, plain and packed; ``None`` where the plain ones are missing."""
+    if plain is None:
+        return None
+    how = f"{plain.how}, {packed.how}" if packed.value else plain.how
+    return Reading(plain.value + packed.value, how)
+
+
+def _packed_ran(reader: QuantityReader, kind: str) -> bool:
+    """Whether a kind of packed arithmetic ran, by counters or by an opcode mix."""
+    heads = {head for head, packed in PACKED.items() if packed == kind}
+    for mix in MIXES:
+        opcodes = reader.metrics.instances(mix)
+        if any(count and opcode.partition(".")[0] in heads for opcode, count in opcodes.items()):
+            return True
+    return any(
+        reader.amount(f"{unit}__sass_thread_inst_executed_op_{head.lower()}_pred_on")
+        for unit in ("smsp", "sm")
+        for head in heads
+    )
+
+
+def _only_moves(reader: QuantityReader) -> bool:
+    """Whether half-precision multiply-adds move constants: no other, and no pipe busy with them."""
+    add, mul, fma = (reader.amount(name) for name in FP16.counters())
+    busiest = max(reader.number(name) or 0.0 for name in _HALF_PIPES)
+    return add == mul == 0.0 and bool(fma) and busiest < _MOVING_PERCENT
+
+
+def integer_operations(reader: QuantityReader) -> Reading | None:
+    """Integer additions and multiplications; without an opcode mix, integer instructions."""
+    executed = reader.metrics.instances(THREAD_OPCODES)
+    if executed:
+        return Reading(integer_mix(executed), _MIX)
+    return reader.read(forms(_INTEGERS))

@@ -62,6 +62,8 @@ _TENSOR_PEAKS = frozenset(
     for source, _ in (*_EITHER, *_ONE)
     for half in ("", "_sparsity_off", "_sparsity_on")
 )
+# Turing's wavefronts of 128 bytes take two cycles; elsewhere they take one.
+_L1_PER_CYCLE = {"7.5": 64.0}
 DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
 _TOO_HIGH = 1.02
 
@@ -97,8 +99,12 @@ def report_peaks(
     dram_clock_hz: float | None,
     tensor: TensorWork,
     l1_measured: bool,
+    share: float = 1.0,
 ) -> tuple[Peaks, tuple[Note, ...]]:
-    """What the report says its device can do at the clocks that were measured."""
+    """What the report says its device can do at the clocks that were measured.
+
+    ``share`` is the part of the SMs that the launch was given.
+    """
     how: dict[str, str] = {}
     dram, notes = _dram(metrics, device, dram_clock_hz, how)
     l2 = read(L2_PEAK, metrics)
@@ -106,15 +112,19 @@ def report_peaks(
         how["l2"] = l2.how
     l1 = None
     if l1_measured and sm_clock_hz and device.sm_count:
-        l1 = WAVEFRONT_BYTES * device.sm_count * sm_clock_hz
-        how["l1"] = "128 bytes a cycle and SM x SM clock"
+        per_cycle = _L1_PER_CYCLE.get(device.compute_capability or "", WAVEFRONT_BYTES)
+        l1 = per_cycle * device.sm_count * share * sm_clock_hz
+        how["l1"] = f"{per_cycle:g} bytes a cycle and SM x SM clock"
     peaks = Peaks(
         kind="report",
         source="the report's peak rates at its measured clocks",
         dram_bytes_per_s=dram,
         l2_bytes_per_s=None if l2 is None else l2.value,
         l1_bytes_per_s=l1,
-        operations_per_s=_operations(metrics, sm_clock_hz, tensor, how),
+        operations_per_s={
+            key: share * rate
+            for key, rate in _operations(metrics, sm_clock_hz, tensor, how).items()
+        },
         how=how,
     )
     return peaks, notes

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple, Protocol
 
 from roofline.model import Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
+# The reader's own names: what follows from others under several names.
+SM_CYCLES = "SM cycles elapsed"
+_OWN = frozenset({DURATION, SM_CYCLES})
 SECTOR_BYTES = 32.0
 WAVEFRONT_BYTES = 128.0
 L2_MISSES = "lts__t_sectors_lookup_miss.sum"
@@ -40,12 +44,19 @@ class Reading(NamedTuple):
     how: str
 
 
-def read(recipes: tuple[Recipe, ...], metrics: Metrics) -> Reading | None:
-    """Apply the first recipe that the metrics allow; ``None`` where none does."""
+class Numbers(Protocol):
+    """What has numbers by name: metrics, or what reads them."""
+
+    def number(self, name: str) -> float | None:
+        """The value, or ``None``."""
+
+
+def read(recipes: tuple[Recipe, ...], numbers: Numbers) -> Reading | None:
+    """Apply the first recipe that the numbers allow; ``None`` where none does."""
     for recipe in recipes:
         values = []
         for name in recipe.needs:
-            value = metrics.number(name)
+            value = numbers.number(name)
             if value is None:
                 break
             values.append(value)
@@ -57,16 +68,54 @@ def read(recipes: tuple[Recipe, ...], metrics: Metrics) -> Reading | None:
 
 
 class QuantityReader:
-    """Applies recipes and remembers how each quantity was read."""
+    """Applies recipes and remembers how each quantity was read.
 
-    def __init__(self, metrics: Metrics) -> None:
+    The duration comes from whatever tells it. A reader of rates takes it as one second, and what
+    does not depend on it as absent: what it reads are amounts per second.
+    """
+
+    def __init__(self, metrics: Metrics, *, rates: bool = False) -> None:
         self.metrics = metrics
         self.provenance: dict[str, str] = {}
         self.notes: list[Note] = []
+        self._rates = rates
+        self._known: dict[str, float | None] = {DURATION: 1.0} if rates else {}
+        if not rates:  # a duration of 0 measures nothing
+            self._known[DURATION] = self.get("duration", RECIPES["duration_s"]) or None
+        cycles = read(_SM_CYCLES[:3] if rates else _SM_CYCLES, self)
+        self._known[SM_CYCLES] = None if cycles is None else cycles.value
+        self._cycles = "" if cycles is None else cycles.how
+
+    @property
+    def duration_s(self) -> float | None:
+        """The time that the kernel took."""
+        return self._known[DURATION]
+
+    def number(self, name: str) -> float | None:
+        """A metric's value, or what stands for it."""
+        known = self._known
+        return known[name] if name in known else self.metrics.number(name)
+
+    def read(self, recipes: tuple[Recipe, ...]) -> Reading | None:
+        """Apply the first recipe that the report allows."""
+        if self._rates:
+            recipes = tuple(recipe for recipe in recipes if not _OWN.isdisjoint(recipe.needs))
+        found = read(recipes, self)
+        if found is None or SM_CYCLES not in found.how:
+            return found
+        return Reading(found.value, found.how.replace(SM_CYCLES, self._cycles))
+
+    def amount(self, base: str) -> float | None:
+        """The sum of a counter over the kernel, from whichever form of it the report has."""
+        found = self.read(forms(base))
+        return None if found is None else found.value
 
     def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
         """Read a quantity; a negative one is not used, and noted."""
-        reading = read(recipes, self.metrics)
+        return self.keep(quantity, self.read(recipes))
+
+    def keep(self, quantity: str, reading: Reading | None) -> float | None:
+        """Remember how a quantity was read, and give its value."""
         if reading is None:
             return None
         if reading.value < 0:
@@ -85,6 +134,11 @@ def _ratio(top: float, bottom: float) -> float | None:
     return top / bottom if bottom else None
 
 
+def _share(part: float, whole: float) -> float | None:
+    """In percent; the clocks of two domains differ by a little in short kernels."""
+    return min(100.0, 100.0 * part / whole) if whole else None
+
+
 def _sectors(*counts: float) -> float:
     return SECTOR_BYTES * sum(counts)
 
@@ -93,76 +147,135 @@ def _plain(*names: str) -> tuple[Recipe, ...]:
     return tuple(Recipe(name, (name,), float) for name in names)
 
 
-def _over_time(base: str) -> Recipe:
-    return Recipe(f"{base} per second x duration", (f"{base}.sum.per_second", DURATION), _product)
+@cache
+def forms(base: str, factor: float = 1.0) -> tuple[Recipe, ...]:
+    """The ways to the sum of a counter over the kernel, times ``factor``."""
+    times = "" if factor == 1.0 else f" x {factor:g}"
+
+    def scaled(*values: float) -> float:
+        return factor * _product(*values)
+
+    domain = base.partition("__")[0]
+    per_cycle, cycles = f"{base}.sum.per_cycle_elapsed", f"{domain}__cycles_elapsed.avg"
+    clocked: tuple[tuple[str, tuple[str, ...]], ...] = ((SM_CYCLES, (SM_CYCLES,)),)
+    if domain not in ("sm", "smsp", "l1tex", "tpc", "idc"):
+        clocked = ((cycles, (f"{cycles}.per_second", DURATION)), (cycles, (cycles,)))
+    return (
+        Recipe(f"{base}.sum{times}", (f"{base}.sum",), scaled),
+        Recipe(
+            f"{base} per second{times} x duration", (f"{base}.sum.per_second", DURATION), scaled
+        ),
+        *(
+            Recipe(f"{base} per_cycle_elapsed{times} x {how}", (per_cycle, *needs), scaled)
+            for how, needs in clocked
+        ),
+    )
 
 
 def _dram_side(side: str) -> tuple[Recipe, ...]:
     recipes: list[Recipe] = []
     for base in (f"dram__bytes_{side}", f"dram__bytes_op_{side}"):
-        recipes += [Recipe(f"{base}.sum", (f"{base}.sum",), float, spelling=True), _over_time(base)]
-    sectors = f"dram__sectors_{side}.sum"
-    return (*recipes, Recipe(f"{sectors} x 32", (sectors,), _sectors))
+        first, *others = forms(base)
+        recipes += [replace(first, spelling=True), *others]
+    return (*recipes, *forms(f"dram__sectors_{side}", SECTOR_BYTES))
 
 
-def _counted(letter: str, add_and_mul: float, fma: float, factor: str) -> tuple[Recipe, ...]:
-    """Operations of one precision from SASS counters of threads not predicated off."""
+@dataclass(frozen=True, slots=True)
+class Sass:
+    """The add, multiply and multiply-add counters of threads that were not predicated off.
 
-    def total(adds: float, muls: float, fmas: float, *scale: float) -> float:
-        return (add_and_mul * (adds + muls) + fma * fmas) * _product(*scale)
+    ``letter`` and ``form`` as in the opcodes ("f" and "2" of FFMA2), ``lanes`` a thread works on.
+    """
 
-    recipes = []
-    for unit in ("smsp", "sm"):
-        base = [
-            f"{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
-            for op in ("add", "mul", "fma")
-        ]
-        names = f" ({unit}__sass_thread_inst_executed_op_{letter}add, {letter}mul, {letter}fma)"
-        rates, cycles = [f"{name}.per_cycle_elapsed" for name in base], "smsp__cycles_elapsed"
-        recipes += [
-            Recipe(f"{how}{names}{factor}", (*needs, *scale), total)
-            for how, needs, scale in (
-                ("SASS counters", base, ()),
-                (f"per_cycle_elapsed x {cycles}", rates, (f"{cycles}.avg.per_second", DURATION)),
-                (f"per_cycle_elapsed x {cycles}.avg", rates, (f"{cycles}.avg",)),
-            )
-        ]
-    return tuple(recipes)
+    letter: str
+    form: str = ""
+    lanes: float = 1.0
+
+    def counters(self, unit: str = "smsp") -> tuple[str, ...]:
+        """The base names, the multiply-add last."""
+        words = (f"{self.letter}{op}{self.form}" for op in ("add", "mul", "fma"))
+        return tuple(f"{unit}__sass_thread_inst_executed_op_{word}_pred_on" for word in words)
+
+    def together(self, unit: str) -> str:
+        """The counter of all three, which takes a multiply-add as two."""
+        words = "_".join(f"{self.letter}{op}{self.form}" for op in ("add", "mul", "fma"))
+        return f"{unit}__sass_thread_inst_executed_ops_{words}_pred_on"
+
+    def read(self, reader: QuantityReader) -> Reading | None:
+        """The operations; ``None`` where one of the three counters is missing."""
+        for unit in ("smsp", "sm"):
+            found = [reader.read(forms(base)) for base in self.counters(unit)]
+            if None not in found:
+                add, mul, fma = (one for one in found if one is not None)
+                value = self.lanes * (add.value + mul.value + 2.0 * fma.value)
+                return Reading(value, self._said(unit, add.how))
+        for unit in ("smsp", "sm"):
+            whole = reader.read(forms(self.together(unit)))
+            if whole is not None:
+                return Reading(self.lanes * whole.value, whole.how)
+        return None
+
+    def ran(self, reader: QuantityReader) -> bool:
+        """Whether any of the three is there and not 0."""
+        names = (base for unit in ("smsp", "sm") for base in self.counters(unit))
+        return any(reader.amount(base) for base in names)
+
+    def _said(self, unit: str, how: str) -> str:
+        first, mul, fma = self.counters(unit)
+        short = (name.removeprefix(f"{unit}__sass_thread_inst_executed_op_") for name in (mul, fma))
+        names = ", ".join((first, *short)).replace("_pred_on", "")
+        form = how.removeprefix(first).lstrip()
+        form = "SASS counters" if form == ".sum" else form
+        return f"{form} ({names})" + (", two lanes an instruction" if self.lanes == 2.0 else "")
 
 
+FP64, FP32, FP16 = Sass("d"), Sass("f"), Sass("h", lanes=2.0)
+PACKED_FP32 = Sass("f", form="2", lanes=2.0)
+_SM_CYCLES = (
+    *(
+        Recipe(
+            f"{unit}__cycles_elapsed",
+            (f"{unit}__cycles_elapsed.avg.per_second", DURATION),
+            _product,
+        )
+        for unit in ("smsp", "sm", "gpc")
+    ),
+    *_plain("smsp__cycles_elapsed.avg", "sm__cycles_elapsed.avg"),
+)
 _L1_SECTORS = tuple(
     f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"
     for space in ("global", "local")
     for op in ("ld", "st")
 )
 _L1_SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-L2_FROM_L1 = (
-    Recipe("lts__t_sectors_srcunit_tex.sum x 32", ("lts__t_sectors_srcunit_tex.sum",), _sectors),
-)
-FP64 = _counted("d", 1.0, 2.0, "")
-FP32 = _counted("f", 1.0, 2.0, "")
-FP16 = _counted("h", 2.0, 4.0, ", two lanes an instruction")
+L2_FROM_L1 = forms("lts__t_sectors_srcunit_tex", SECTOR_BYTES)
 # Field of a measurement -> the ways to it.
 RECIPES: dict[str, tuple[Recipe, ...]] = {
     "duration_s": (
         *_plain(DURATION, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum"),
-        Recipe(
-            "gpc__cycles_elapsed.max over its rate",
-            ("gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"),
-            _ratio,
+        *(
+            Recipe(
+                f"{unit}__cycles_elapsed.{most} over its rate",
+                (f"{unit}__cycles_elapsed.{most}", f"{unit}__cycles_elapsed.{rate}.per_second"),
+                _ratio,
+            )
+            for unit, most in (
+                ("gpc", "max"),
+                ("sm", "max"),
+                ("sm", "avg"),
+                ("gpc", "avg"),
+                ("smsp", "max"),
+                ("smsp", "avg"),
+            )
+            for rate in ("avg", "max")
         ),
     ),
     "dram_read_bytes": _dram_side("read"),
     "dram_write_bytes": _dram_side("write"),
-    "dram_bytes": (*_plain("dram__bytes.sum"), _over_time("dram__bytes")),
+    "dram_bytes": (*forms("dram__bytes"), *forms("dram__sectors", SECTOR_BYTES)),
     "l2_bytes": (
-        *_plain("lts__t_bytes.sum"),
-        Recipe("lts__t_sectors.sum x 32", ("lts__t_sectors.sum",), _sectors),
-        Recipe(
-            "lts__t_sectors per second x 32 x duration",
-            ("lts__t_sectors.sum.per_second", DURATION),
-            lambda rate, time: SECTOR_BYTES * rate * time,
-        ),
+        *forms("lts__t_bytes"),
+        *forms("lts__t_sectors", SECTOR_BYTES),
         Recipe(
             "lts2xbar bytes per second x duration",
             ("derived__lts__lts2xbar_bytes.sum.per_second", DURATION),
@@ -171,7 +284,7 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
     ),
     # Loads and stores alike. LSU write-back, which NVIDIA's own L1 roofline uses, has loads only.
     "l1_bytes": (
-        *_plain("l1tex__t_bytes.sum"),
+        *forms("l1tex__t_bytes"),
         Recipe(
             "global and local sectors x 32 + shared-memory wavefronts x 128",
             (*_L1_SECTORS, _L1_SHARED),
@@ -206,13 +319,18 @@ RECIPES: dict[str, tuple[Recipe, ...]] = {
         ),
         *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
     ),
-    "sm_active_percent": tuple(
-        Recipe(
-            f"sm__cycles_active.avg over {whole}",
-            ("sm__cycles_active.avg", whole),
-            lambda part, whole: 100.0 * part / whole if whole else None,
-        )
-        for whole in ("sm__cycles_elapsed.max", "sm__cycles_elapsed.avg")
+    "sm_active_percent": (
+        *(
+            Recipe(f"{part} over {whole}", (part, whole), _share)
+            for part, whole in (
+                ("sm__cycles_active.avg", "sm__cycles_elapsed.max"),
+                ("sm__cycles_active.avg", "sm__cycles_elapsed.avg"),
+                ("sm__cycles_active.avg", "gpc__cycles_elapsed.max"),
+                ("smsp__cycles_active.avg", "smsp__cycles_elapsed.avg"),
+                ("sm__cycles_active.avg", SM_CYCLES),
+            )
+        ),
+        *_plain("sm__cycles_active.avg.pct_of_peak_sustained_elapsed"),
     ),
     "passes": _plain("profiler__replayer_passes"),
 }

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
+from roofline.counters.recipes import QuantityReader, forms
 from roofline.model import Metrics, Note
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
+THREAD_OPCODES = "sass__thread_inst_executed_true_per_opcode_with_modifier_all"
+# Instances by opcode -> executions of each that make one of a warp, and how it is said. Without
+# modifiers an opcode states no shape, but still tells whether it ran.
+MIXES = {
+    OPCODES: (1.0, "opcode mix"),
+    THREAD_OPCODES: (32.0, "thread-level opcode mix"),
+    "sass__inst_executed_per_opcode": (1.0, "opcode mix without modifiers"),
+    "sass__thread_inst_executed_true_per_opcode": (32.0, "opcode mix without modifiers"),
+}
 _BY_ADDRESS = "inst_executed"
-_ACTIVE = ".avg.pct_of_peak_sustained_active"
-_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
-# Activity that only matrix instructions cause.
-_CERTAIN = tuple(
-    f"sm__inst_executed_pipe_tensor_op_{kind}{_ACTIVE}" for kind in ("imma", "dmma", "gmma")
+# Whatever is counted of the tensor pipe, but the peaks of its counters.
+_TENSOR = re.compile(
+    r"(?:sm(?:sp)?__(?:inst_executed_)?pipe_(?:tensor|tc(?=[_.]))\w*|sm(?:sp)?__mem_tensor\w*"
+    r"|sm(?:sp)?__inst_executed_pipe_fp64_op_dmma|sm__ops_path_tensor\w*)"
+    r"\.(?:sum|avg|max)(?!\.peak)(?:\.\w+)?$"
 )
-# Activity that HFMA2.MMA causes as well: compilers use it to move constants.
-_LIKELY = (
-    f"sm__pipe_tensor_cycles_active{_ELAPSED}",
-    f"sm__pipe_tensor_cycles_active{_ACTIVE}",
-    f"sm__pipe_tensor_op_hmma_cycles_active{_ACTIVE}",
-    f"sm__inst_executed_pipe_tensor{_ACTIVE}",
-    f"sm__inst_executed_pipe_tensor_op_hmma{_ACTIVE}",
-    f"sm__pipe_tc_cycles_active{_ELAPSED}",
-    f"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active{_ELAPSED}",
-)
+# Activity that only matrix instructions cause, and what HFMA2.MMA causes as well: compilers move
+# constants with it, and some chips count those moves apart.
+_CERTAIN = re.compile(r"(?:op|subpipe)_(?:[idbqo]mma|[hiqb]?gmma|utc)|mem_tensor|ops_path")
+_MOVES = "type_hfma2"
 # Kernels without matrix instructions show up to 1.2 % in public reports.
 FAINT_PERCENT = 2.0
 _NOTHING_PERCENT = 0.05
@@ -50,19 +55,19 @@ class TensorWork:
     notes: tuple[Note, ...] = ()
 
 
-def tensor_work(metrics: Metrics) -> TensorWork:
+def tensor_work(reader: QuantityReader) -> TensorWork:
     """Tensor operations from the best source that the report has."""
-    mix, mix_how = _mix(metrics)
+    mix, mix_how = _mix(reader.metrics)
     if mix is not None and not mix.shapeless and not mix.operations:
         return TensorWork(how=f"{mix_how}: no tensor instructions", active=False)
-    counted = path_counts(metrics)
+    counted = path_counts(reader)
     if mix is None or mix.shapeless:
         if counted is not None and (counted.active or mix is None):
             ran = {key: value for key, value in counted.operations.items() if value}
             return replace(counted, operations=ran)
         if mix is None:
-            return _uncounted(metrics)
-        note = Note(code="tensor_shape_unknown", facts={"opcodes": mix.shapeless})
+            return _uncounted(reader.metrics)
+        note = Note(code="tensor_shape_unknown", facts={"opcodes": list(mix.shapeless)})
         return TensorWork(active=True, notes=(note,))
     return TensorWork(
         operations=mix.operations,
@@ -75,19 +80,23 @@ def tensor_work(metrics: Metrics) -> TensorWork:
 
 
 def _mix(metrics: Metrics) -> tuple[TensorMix | None, str]:
-    executions = metrics.instances(OPCODES)
-    if executions:
-        return tensor_mix(executions), "opcode mix"
+    for name, (threads, how) in MIXES.items():
+        if executions := metrics.instances(name):
+            warps = {opcode: count / threads for opcode, count in executions.items()}
+            return tensor_mix(warps), how
     active, faint = _activity(metrics)
     if not active and not faint:
         return None, ""
     by_opcode: dict[str, float] = {}
-    for address, count in metrics.instances(_BY_ADDRESS).items():
+    by_address = metrics.instances(_BY_ADDRESS)
+    all_known = bool(by_address)
+    for address, count in by_address.items():
         words = (metrics.sass(address) or "").split()
         opcode = next((word.rstrip(";") for word in words if not word.startswith("@")), "")
+        all_known = all_known and opcode not in ("", "???")
         if parse_mma(opcode):
             by_opcode[opcode] = by_opcode.get(opcode, 0.0) + count
-    if not by_opcode:
+    if not by_opcode and not all_known:
         return None, ""
     return tensor_mix(by_opcode), "executions by address with SASS"
 
@@ -102,14 +111,22 @@ def _uncounted(metrics: Metrics) -> TensorWork:
 
 def _activity(metrics: Metrics) -> tuple[bool | None, float]:
     """Whether matrix instructions ran (``None``: not said), and activity too small to tell."""
-    certain = [value for name in _CERTAIN if (value := metrics.number(name)) is not None]
-    likely = [value for name in _LIKELY if (value := metrics.number(name)) is not None]
-    if not certain and not likely:
+    found = {
+        name: value
+        for name in metrics.matching(_TENSOR)
+        if (value := metrics.number(name)) is not None
+    }
+    if not found:
         return None, 0.0
-    most = max(likely, default=0.0)
-    if any(certain) or most > FAINT_PERCENT:
+    moves = {value for name, value in found.items() if _MOVES in name}
+    ran = {name: value for name, value in found.items() if value and value not in moves}
+    percents = {name: value for name, value in ran.items() if ".pct_of_peak" in name}
+    # Of a count alone nobody can say that it is faint.
+    if any(map(_CERTAIN.search, ran)) or (ran and not percents):
         return True, 0.0
-    return False, most
+    of_all = [value for name, value in percents.items() if ".max." not in name]
+    most = max(of_all or percents.values(), default=0.0)
+    return (True, 0.0) if most > FAINT_PERCENT else (False, most)
 
 
 def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, ...]:
@@ -165,25 +182,25 @@ class _Count:
         return self.total - self.dense - self.sparse
 
 
-def path_counts(metrics: Metrics) -> TensorWork | None:
+def path_counts(reader: QuantityReader) -> TensorWork | None:
     """What the counters say, zeros too; ``None`` where a report has none of them.
 
     A counter without ``op_`` is the sum of those with, and one without ``_sparsity_`` is the sum
     of both halves: what is known of a type is the largest of what any level of it says.
     """
-    if not metrics.any_of(_names()):
+    if not reader.metrics.any_of(_names()):
         return None
     counts: dict[str, _Count] = {}
     paths: set[str] = set()
     for source, _, _, kinds in _TYPES:
-        parts = _parts(metrics, source, kinds, paths)
-        count = _merge(metrics, source, parts)
+        parts = _parts(reader, source, kinds, paths)
+        count = _merge(reader, source, parts)
         if count is not None:
             counts[source] = count
-    half = _hopper_half(metrics, [counts[row] for row in _HALF_ROWS if row in counts], paths)
+    half = _hopper_half(reader, [counts[row] for row in _HALF_ROWS if row in counts], paths)
     if half is not None:
         counts[_HALF] = half
-    return _by_key(metrics, counts, paths) if counts else None
+    return _by_key(reader.metrics, counts, paths) if counts else None
 
 
 def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> TensorWork:
@@ -212,11 +229,13 @@ def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> 
     )
 
 
-def _parts(metrics: Metrics, source: str, kinds: tuple[str, ...], paths: set[str]) -> list[_Count]:
+def _parts(
+    reader: QuantityReader, source: str, kinds: tuple[str, ...], paths: set[str]
+) -> list[_Count]:
     """Counts by kind of MMA; adds the paths of those that ran to ``paths``."""
     parts = []
     for kind in kinds:
-        part = _merge(metrics, f"op_{kind}_{source}", ())
+        part = _merge(reader, f"op_{kind}_{source}", ())
         if part is not None:
             parts.append(part)
             if part.total:
@@ -224,15 +243,16 @@ def _parts(metrics: Metrics, source: str, kinds: tuple[str, ...], paths: set[str
     return parts
 
 
-def _hopper_half(metrics: Metrics, rows: Sequence[_Count], paths: set[str]) -> _Count | None:
+def _hopper_half(reader: QuantityReader, rows: Sequence[_Count], paths: set[str]) -> _Count | None:
     """What Hopper's half-precision counters hold beyond the rows with a destination."""
     counted = _added(rows)
-    warpgroup = _parts(metrics, _HALF, ("hgmma",), paths)
-    by_warp = _merge(metrics, f"op_hmma_{_HALF}", rows)
+    warpgroup = _parts(reader, _HALF, ("hgmma",), paths)
+    by_warp = _merge(reader, f"op_hmma_{_HALF}", rows)
     if by_warp is not None and by_warp.total:
         paths.add(_path_of("hmma"))
-    whole = _merge(metrics, _HALF, [*warpgroup, by_warp or counted])
-    if whole is None or (not warpgroup and by_warp is None and not metrics.has(_name(_HALF))):
+    whole = _merge(reader, _HALF, [*warpgroup, by_warp or counted])
+    own = _merge(reader, _HALF, ())
+    if whole is None or (not warpgroup and by_warp is None and own is None):
         return None
     return _Count(
         dense=whole.dense - counted.dense,
@@ -241,9 +261,9 @@ def _hopper_half(metrics: Metrics, rows: Sequence[_Count], paths: set[str]) -> _
     )
 
 
-def _merge(metrics: Metrics, name: str, parts: Sequence[_Count]) -> _Count | None:
+def _merge(reader: QuantityReader, name: str, parts: Sequence[_Count]) -> _Count | None:
     """The count of ``name`` from its own counters and from its parts; ``None`` without any."""
-    dense, sparse, total = (metrics.number(counter) for counter in _levels(name))
+    dense, sparse, total = (reader.amount(counter) for counter in _levels(name))
     if not parts and dense is None and sparse is None and total is None:
         return None
     if total is not None and dense is None and sparse is not None:
@@ -275,7 +295,7 @@ def _levels(name: str) -> tuple[str, str, str]:
 
 
 def _name(counter: str) -> str:
-    return f"{_PATH}{counter}.sum"
+    return f"{_PATH}{counter}"
 
 
 @cache
@@ -283,8 +303,9 @@ def _names() -> frozenset[str]:
     """Every counter that is looked for."""
     half = (_HALF, _HALF_KEY, None, ("hgmma", "hmma"))
     return frozenset(
-        counter
+        recipe.needs[0]
         for source, _, _, kinds in (*_TYPES, half)
         for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
         for counter in _levels(name)
+        for recipe in forms(counter)
     )

@@ -40,7 +40,7 @@ from roofline.render.selection_json import JoinedDocument, joined_document
 from roofline.text import verdict as said
 from roofline.text.names import last_part
 from roofline.timeline.join import Joined
-from roofline.units import UNITS
+from roofline.units import PARTS, UNITS
 from roofline.view import Chosen, chosen, missing_of
 
 SCHEMA = "roofline.analysis/1"
@@ -107,6 +107,9 @@ class ResultDocument(Struct, kw_only=True):
     device: DeviceDocument
     process: Annotated[int | None, about("process id in the report")]
     nvtx: Annotated[tuple[str, ...], about("open NVTX ranges, outermost first")]
+    sm_count: Annotated[
+        int | None, about("SMs that the launch was given, where they are not all of the device")
+    ]
     count: Annotated[int, about("launches that the numbers are sums of")]
     ncu_version: Annotated[Text, about("of the ncu that captured")]
     settings: Annotated[
@@ -127,6 +130,9 @@ class ResultDocument(Struct, kw_only=True):
         tuple[str, ...],
         about("operations that ran but were not counted; then no total and no intensity exist"),
     ]
+    integer_operations: Annotated[
+        Number, about("of threads, a multiply-add is two; no FLOPs, so in no total")
+    ]
     accumulate: Annotated[
         Mapping[str, str], about("tensor key -> accumulator of most of its operations")
     ]
@@ -143,6 +149,10 @@ class ResultDocument(Struct, kw_only=True):
             "unit -> % of peak over elapsed time, largest member of each unit; may "
             f"exceed 100. Units: {' '.join(UNITS)}"
         ),
+    ]
+    utilization_parts: Annotated[
+        dict[str, str],
+        about(f"unit -> its part that is so busy, where that is known: {' '.join(PARTS)}"),
     ]
     waves: Number
     occupancy_percent: Number
@@ -340,6 +350,7 @@ def _document(kind: type[_T], result: Result, share: float | None, **more: Any) 
         ),
         "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
         "utilization": {use.unit: use.percent for use in m.units},
+        "utilization_parts": {use.unit: use.part for use in m.units if use.part},
         "provenance": dict(m.provenance) | {f"utilization.{u.unit}": u.metric for u in m.units},
         "notes": note_documents(m.notes),
         "peaks": _peaks(result.peaks),

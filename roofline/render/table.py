@@ -223,6 +223,8 @@ def _intensity_and_confidence(line: _Line) -> Text:
 def _rates(line: _Line) -> Text:
     m, key = line.row.result.measurement, line.row.result.verdict.dominant
     rate = numbers.rate(m.operations_per_s, names.operation_unit(key))
+    if (integers := m.integers_per_s()) and line.row.result.verdict.bound is not Bound.BANDWIDTH:
+        rate = numbers.rate(integers, "OP")
     return Text(f"{numbers.bandwidth(m.dram_bytes_per_s)}\n{rate}")
 
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from re import Pattern
 from typing import Any, Literal, TypeVar
 
 from roofline.errors import InputError
-from roofline.model import Kind, Launch, Note, RuleResult
+from roofline.model import Dim3, Kind, Launch, Note, RuleResult
 from roofline.reports.container import ContainerError, Summary, Walk, opened, parsed, summarize
 from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
-from roofline.reports.metrics import ByName, Scalar, rule_result, si
+from roofline.reports.metrics import ByName, Scalar, renamed, rule_result
 from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
 
 _T = TypeVar("_T")
@@ -92,6 +93,8 @@ def launches(
                         name=name,
                         demangled=found.demangled or name,
                         metrics=found,
+                        grid=found.dim3("grid"),
+                        block=found.dim3("block"),
                         nvtx=tuple(n if d == _DEFAULT else f"{d}@{n}" for d, n in found.nvtx()),
                         process=process,
                     )
@@ -127,10 +130,12 @@ class _Table:
     """What the results of a file share: its table of names, and how ncu_report reads it."""
 
     def __init__(self, path: Path, names: list[str]) -> None:
-        self.path, self.names, self.nvidia = path, names, NvidiaReport(path)
+        self.path, self.nvidia = path, NvidiaReport(path)
+        self.names = names = renamed(names)
         self.numbers = {name: number for number, name in enumerate(names)}
         self.parse = message("Metric").FromString
         self._groups: dict[frozenset[str], list[int]] = {}
+        self._matching: dict[Pattern[str], tuple[str, ...]] = {}
 
     def __reduce__(self) -> tuple[type[_Table], tuple[Path, list[str]]]:
         return _Table, (self.path, self.names)
@@ -140,6 +145,12 @@ class _Table:
         if names not in self._groups:
             self._groups[names] = [self.numbers[name] for name in names if name in self.numbers]
         return self._groups[names]
+
+    def matching(self, pattern: Pattern[str]) -> tuple[str, ...]:
+        """The names of the file that a pattern fits."""
+        if pattern not in self._matching:
+            self._matching[pattern] = tuple(filter(pattern.match, self.names))
+        return self._matching[pattern]
 
     def by_number(self, metrics: list[bytes]) -> dict[int, bytes]:
         """Metrics by the number of their name, which they begin with: a varint of 1 or 2 bytes."""
@@ -152,6 +163,7 @@ class _Metrics(ByName):
     """The metrics of one result, each decoded when it is asked for."""
 
     def __init__(self, table: _Table, kind: Workload, entry: bytes, index: int) -> None:
+        super().__init__()
         self._table, self._kind, self._entry, self._index = table, kind, entry, index
         self._numbers, self._parse = table.numbers, table.parse
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
@@ -174,6 +186,13 @@ class _Metrics(ByName):
     def demangled(self) -> str:
         """The function's signature."""
         return decoded(getattr(self._result, "demangled", b""))
+
+    def dim3(self, what: str) -> Dim3 | None:
+        """The grid or the block that the kernel was launched with."""
+        if self._kind is not Workload.KERNEL or not self._result.HasField(what):
+            return None
+        dim = getattr(self._result, what)
+        return (dim.x, dim.y, dim.z) if dim.x and dim.y and dim.z else None
 
     def nvtx(self) -> Iterable[tuple[str, str]]:
         """The open NVTX ranges, outermost first, each with its domain."""
@@ -200,10 +219,10 @@ class _Metrics(ByName):
         if raw is None:
             return None
         if raw[-11:-8] == _DOUBLE and len(raw) < 15:
-            return si(name, _unpacked(raw, len(raw) - 8)[0])
+            return self._si(name, _unpacked(raw, len(raw) - 8)[0])
         value = self._metric(name).value
         kind = value.WhichOneof("kind")
-        return None if kind is None or kind == "text" else si(name, getattr(value, kind))
+        return None if kind is None or kind == "text" else self._si(name, getattr(value, kind))
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._metric(name)
@@ -221,6 +240,10 @@ class _Metrics(ByName):
     def any_of(self, names: frozenset[str]) -> bool:
         """See ``Metrics``."""
         return not self._metrics.keys().isdisjoint(self._table.group(names))
+
+    def matching(self, pattern: Pattern[str]) -> Collection[str]:
+        """See ``Metrics``."""
+        return self._table.matching(pattern)
 
     def names(self) -> Collection[str]:
         """See ``Metrics``."""

@@ -84,7 +84,7 @@ _FIELDS = {
 }
 # A result is read as this, and a metric of it when it is asked for: of a thousand most never are.
 # What is left out here stays in the result's bytes.
-_READ = ("thread", "function", "demangled", "nvtx", "metrics")
+_READ = ("thread", "function", "demangled", "grid", "block", "nvtx", "metrics")
 READ = "Read"
 for _kind in _RESULTS:
     _FIELDS[_kind + READ] = [

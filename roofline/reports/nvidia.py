@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 from roofline.errors import InputError
 from roofline.foreign import printable
-from roofline.model import Note, RuleResult
-from roofline.reports.metrics import ByName, Scalar, rule_result
+from roofline.model import Dim3, Note, RuleResult
+from roofline.reports.metrics import ByName, Scalar, renamed, rule_result
 
 
 class NvidiaReport:
@@ -58,6 +59,7 @@ class NvidiaMetrics(ByName):
     """
 
     def __init__(self, report: NvidiaReport, index: int, notes: tuple[Note, ...] = ()) -> None:
+        super().__init__()
         self._report, self._index, self._notes = report, index, notes
 
     def __reduce__(self) -> tuple[type[NvidiaMetrics], tuple[Any, ...]]:
@@ -90,12 +92,27 @@ class NvidiaMetrics(ByName):
             for name in (*domain.start_end_ranges(), *domain.push_pop_ranges()):
                 yield printable(domain.name()), printable(name)
 
+    def dim3(self, what: str) -> Dim3 | None:
+        """It does not give what stands beside the metrics."""
+        return None
+
+    @cached_property
+    def _old(self) -> dict[str, str]:
+        names = list(self._action.metric_names())
+        return {new: old for new, old in zip(renamed(names), names, strict=True) if new != old}
+
+    def _metric(self, name: str) -> Any:
+        return self._action.metric_by_name(self._old.get(name, name))
+
     def _value(self, name: str) -> Scalar | None:
-        metric = self._action.metric_by_name(name)
-        return None if metric is None else metric.value()
+        metric = self._metric(name)
+        if metric is None:
+            return None
+        value = metric.value()  # none for NaN
+        return math.nan if value is None else value
 
     def _rows(self, name: str) -> Iterable[tuple[Scalar | None, Scalar | None]]:
-        metric = self._action.metric_by_name(name)
+        metric = self._metric(name)
         if metric is None or not metric.has_correlation_ids():
             return []
         ids = metric.correlation_ids()
@@ -103,7 +120,7 @@ class NvidiaMetrics(ByName):
 
     def has(self, name: str) -> bool:
         """See ``Metrics``."""
-        return self._action.metric_by_name(name) is not None
+        return self._metric(name) is not None
 
     def any_of(self, names: frozenset[str]) -> bool:
         """See ``Metrics``."""
@@ -111,7 +128,7 @@ class NvidiaMetrics(ByName):
 
     def names(self) -> Collection[str]:
         """See ``Metrics``."""
-        return frozenset(self._action.metric_names())
+        return frozenset(renamed(list(self._action.metric_names())))
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""
@@ -143,4 +160,4 @@ class NvidiaMetrics(ByName):
 
     def notes(self) -> tuple[Note, ...]:
         """See ``Metrics``."""
-        return self._notes
+        return (*super().notes(), *self._notes)

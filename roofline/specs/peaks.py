@@ -24,12 +24,13 @@ def peak_set(
     device, report = measurement.device, measurement.peaks
     achieved = of_device(kept, device.name)
     accumulate = tuple(sorted(measurement.accumulate.items()))
-    found, rates, datasheet = _known(registry, device, accumulate, measurement.tensor_path)
+    sms = measurement.sm_count or device.sm_count  # those that the launch was given
+    found, rates, datasheet = _known(registry, device, accumulate, measurement.tensor_path, sms)
     notes = found.notes
     if kept and achieved is None:
         notes = (*notes, Note(code="achieved_other_device"))
-    if measurement.sm_clock_hz and device.sm_count:
-        per_rate = device.sm_count * measurement.sm_clock_hz
+    if measurement.sm_clock_hz and sms:
+        per_rate = sms * measurement.sm_clock_hz
         filled = {
             k: rate * per_rate for k, rate in rates.items() if k not in report.operations_per_s
         }
@@ -49,10 +50,11 @@ def _known(
     device: Device,
     accumulate: tuple[tuple[str, str], ...],
     tensor_path: str | None,
+    sms: int | None,
 ) -> tuple[Found, dict[str, float], Peaks | None]:
     """What the registry has on one device, for one kind of tensor instructions."""
     found, by_key = registry.find(device), dict(accumulate)
     if found.spec is None:
         return found, {}, None
-    sheet = found.spec.peaks(by_key, tensor_path, sm_count=device.sm_count)
+    sheet = found.spec.peaks(by_key, tensor_path, sm_count=sms)
     return found, found.spec.rates(by_key, tensor_path), sheet

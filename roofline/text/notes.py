@@ -41,6 +41,7 @@ def _events_are(number: int) -> str:
     return "1 event is" if number == 1 else f"{number} events are"
 
 
+_NAMED = 3  # counters named in a sentence
 _SEVERAL = "a {} of several kernels: no launch geometry, no counts from instructions"
 
 
@@ -53,13 +54,26 @@ def _dram_clock_low(facts: Mapping[str, Any]) -> str:
     return f"the DRAM clock reads {clock:.0f} MHz of {most:.0f}: {why}"
 
 
+def _counters_nan(facts: Mapping[str, Any]) -> str:
+    listed = facts["names"]
+    few, more = ", ".join(listed[:_NAMED]), len(listed) - _NAMED
+    few += f" and {more} more" if more > 0 else ""
+    who = "1 counter holds" if len(listed) == 1 else f"{len(listed)} counters hold"
+    failed = "profiling of this launch failed"
+    why = failed if facts["failed"] else "this ncu, driver and GPU do not fit"
+    return f"{who} no number (NaN): {few}; {why}"
+
+
 Sentence = str | Callable[[Mapping[str, Any]], str]
 # Code -> its sentence, with facts in braces, or a function of the facts where words depend on them.
 SENTENCES: dict[str, Sentence] = {
     # --- reports
     "unknown_format": "the format is version {version}, not {known}: read by ncu_report",
     # --- counters
-    "counters_nan": "counters hold no numbers (NaN): profiling of this launch failed",
+    "counters_nan": _counters_nan,
+    "part_of_gpu": "it was given {sms} of {of_sms} SMs: the units of the SMs are judged by those",
+    "shared_gpu": "other programs could use the GPU at the same time (MPS): times and percentages "
+    "may be theirs, too",
     "range_result": _SEVERAL.format("range"),
     "graph_result": _SEVERAL.format("graph"),
     "negative_counter": "{quantity} is negative ({value:.6g}, {how}); not used",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import ceil, inf
 
-from roofline.model import Bound, Cause, Family, Measurement, Result, Verdict
+from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verdict
 from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import operation, unit, words
 from roofline.text.notes import Sentence, sentence
-from roofline.text.numbers import duration, exact, percent, ratio, waves
-from roofline.units import the_unit
+from roofline.text.numbers import duration, exact, percent, plural, ratio, waves
+from roofline.units import PARTS, the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
@@ -34,8 +34,13 @@ DOUBTS: Mapping[str, Sentence] = {
     "sm_throughput_only": "only the SM's throughput was measured, which LSU and texture are in",
     "computed": "the utilisation is computed, not counted",
     "counters_unreadable": "some counters could not be read",
+    "shared_gpu": "other programs could use the GPU at the same time (MPS)",
     "launches_differ": "launches of this kernel were judged differently",
-    "counters_nan": "the counters hold no numbers: profiling of this launch failed",
+    "counters_nan": lambda f: (
+        f"{plural(len(f['names']), 'counter')} without a number (NaN)"
+        if "names" in f
+        else "the counters hold no numbers: profiling of this launch failed"
+    ),
     "all_zero": "every utilisation reads 0 %: the counters did not count",
     "no_utilization": "no utilisation was measured",
     "too_little_measured": (
@@ -146,9 +151,9 @@ def claim(result: Result) -> str:
             f"Latency: nothing is near its limit. The busiest, {name}, reaches "
             f"{percent(v.limiter_percent)} (under {percent(v.rule.latency)}); {cause(result)}."
         )
-    busy = f"busy {percent(v.limiter_percent)} of the elapsed time"
+    busy = f"busy {percent(v.limiter_percent)} of the elapsed time{_above(v)}"
     why = cause(result)
-    text = f"Limited by {name}: {busy}{_bytes_reached(result)}."
+    text = f"Limited by {name}{_part(result)}: {busy}{_bytes_reached(result)}."
     if why is None:
         return text
     return f"{text} {'Why' if _inside(v, v.causes[0]) else 'What keeps it from more'}: {why}."
@@ -164,7 +169,7 @@ def hint(result: Result) -> str:
         said = f"latency: {why}"
     else:
         at = percent(v.limiter_percent)
-        said = f"{unit(v.nearest)} at {at}{_bytes_reached(result)}"
+        said = f"{unit(v.nearest)}{_part(result)} at {at}{_above(v)}{_bytes_reached(result)}"
         if why is not None and _inside(v, v.causes[0]):
             said += f"; {why}"
     what = _entries(v)[0].hint
@@ -319,11 +324,24 @@ def _doubt(result: Result, place: int) -> str:
 
 
 def _remedy(result: Result) -> str:
-    if any(note.code == "counters_nan" for note in result.measurement.notes):
+    if any(doubt == Note(code="counters_nan") for doubt in result.verdict.doubts):
         return "; profile it again"
     gaps = (gap.flag for gap in result.verdict.missing if gap.quantity == "utilization")
     flag = next(gaps, None)
     return "" if flag is None else f"; collect it with ncu {flag}"
+
+
+def _above(v: Verdict) -> str:
+    """The remark on what cannot be."""
+    above = v.limiter_percent is not None and v.limiter_percent > 100.0
+    return " (above 100 %: counters of different passes differ)" if above else ""
+
+
+def _part(result: Result) -> str:
+    """The part of the nearest unit that is so busy, where it is known: " (L1's path to L2)"."""
+    uses = (use for use in result.measurement.units if use.unit == result.verdict.nearest)
+    part = next((use.part for use in uses), None)
+    return "" if part is None else f" ({PARTS[part]})"
 
 
 def _bytes_reached(result: Result) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,20 +45,17 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
 
 
 def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
-    duration, report = measurement.duration_s, peaks.report
-    if not duration:
-        return []
+    report, rate = peaks.report, measurement.dram_bytes_per_s
     found: dict[str, tuple[float, str]] = {}
-    if measurement.dram_bytes is not None and report.dram_bytes_per_s:
-        percent = 100.0 * measurement.dram_bytes / duration / report.dram_bytes_per_s
-        found["dram"] = (percent, "DRAM bytes over time and peak")
-    for key, count in measurement.operations.items():
+    if rate is not None and report.dram_bytes_per_s:
+        found["dram"] = (100.0 * rate / report.dram_bytes_per_s, "DRAM bytes over time and peak")
+    for key, rate in measurement.operation_rates().items():
         peak = report.operations_per_s.get(key)
         if peak:
             unit = unit_of_precision(key)
             what = f"{'tensor' if unit == 'tensor' else key} operations over time and peak"
             percent, what = found.get(unit, (0.0, what))
-            found[unit] = (percent + 100.0 * count / duration / peak, what)
+            found[unit] = (percent + 100.0 * rate / peak, what)
     return [
         UnitUse(unit=unit, family=UNITS[unit].family, percent=percent, metric=how, computed=True)
         for unit, (percent, how) in found.items()
@@ -72,9 +70,9 @@ class Sides:
     measured: frozenset[Family]
 
     @classmethod
-    def of(cls, uses: Sequence[UnitUse]) -> Sides:
-        """What a list of utilisations says of both families."""
-        units = {use.unit for use in uses}
+    def of(cls, uses: Sequence[UnitUse], idle: Collection[str] = ()) -> Sides:
+        """What a list of utilisations says of both families; ``idle`` units need no counter."""
+        units = {use.unit for use in uses} | set(idle)
         sides = {f: [use.percent for use in uses if use.family is f] for f in Family}
         measured = (
             family
@@ -97,15 +95,28 @@ class Sides:
         return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
 
 
+def idle_below(m: Measurement, threshold: float) -> frozenset[str]:
+    """Units that cannot be as busy as that, in percent, by the grid alone: few SMs have a block.
+
+    A unit of the SMs is at most as busy as the share of SMs that have a block. Without the bytes
+    that an SM can move nothing is said of what all SMs share.
+    """
+    sms = m.sm_count or m.device.sm_count
+    if m.grid is None or not sms or 100.0 * math.prod(m.grid) / sms >= threshold:
+        return frozenset()
+    return frozenset(unit.key for unit in UNITS.values() if unit.clock == "sm")
+
+
 def roofs_of(m: Measurement, peaks: PeakSet) -> dict[str, Any]:
     """A verdict's fields on the DRAM roofline at the report's clocks: shares, ridge and side."""
     rates = peaks.report.operations_per_s
+    amounts, took_s = (m.operations, m.duration_s) if m.operations else (m.operation_rates(), 1.0)
     at_peak_s = {
-        key: count / rates[key] for key, count in m.operations.items() if count and rates.get(key)
+        key: count / rates[key] for key, count in amounts.items() if count and rates.get(key)
     }
     shares = {}
-    if m.duration_s:
-        shares = {key: 100.0 * seconds / m.duration_s for key, seconds in at_peak_s.items()}
+    if took_s:
+        shares = {key: 100.0 * seconds / took_s for key, seconds in at_peak_s.items()}
     dominant = max(at_peak_s, key=lambda key: at_peak_s[key]) if at_peak_s else None
     bandwidth = peaks.report.dram_bytes_per_s
     ridge = rates[dominant] / bandwidth if dominant and bandwidth else None

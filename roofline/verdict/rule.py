@@ -22,16 +22,16 @@ from roofline.model import (
 from roofline.playbook import entry_of
 from roofline.units import SM_THROUGHPUT, UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of
-from roofline.verdict.bounds import Sides, all_uses, disagreement, roofs_of
+from roofline.verdict.bounds import Sides, all_uses, disagreement, idle_below, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
 from roofline.verdict.evidence import FEW_FP64, evidence_of
 
 _NEAR = 10.0  # points from the threshold at which a verdict could be the other
-_OUT_OF_RANGE = 105.0
+_OUT_OF_RANGE = 100.0
 _SHORT_S = 10e-6
 _FEW_FP64_BUSY = 40.0
 # Doubts of which one alone makes confidence low.
-GRAVE = frozenset({"side_not_measured", "sm_throughput_only", "counters_unreadable"})
+GRAVE = frozenset({"side_not_measured", "sm_throughput_only", "counters_unreadable", "shared_gpu"})
 
 
 def judge(
@@ -50,7 +50,8 @@ def judge(
     rule = rule or Rule()
     if uses is None:
         uses = all_uses(measurement, peaks)
-    top, sides, roofs = next(iter(uses), None), Sides.of(uses), roofs_of(measurement, peaks)
+    top, roofs = next(iter(uses), None), roofs_of(measurement, peaks)
+    sides = Sides.of(uses, idle_below(measurement, rule.latency))
     verdict = Verdict(
         bound=Bound.UNKNOWN,
         limiter_percent=None if top is None else top.percent,
@@ -62,7 +63,7 @@ def judge(
     # Whatever runs does something: all zeros are no measurement.
     busiest = max((use.percent for use in uses), default=0.0)
     if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
-        why = (Note(code=_why_unknown(measurement, top)),)
+        why = (_why_unknown(measurement, top),)
         return replace(verdict, cause="not_measured", doubts=why)
     # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
     few = top.unit == "fp64" and measurement.device.compute_capability in FEW_FP64
@@ -110,15 +111,18 @@ def judge(
     )
 
 
-def _why_unknown(measurement: Measurement, top: UnitUse | None) -> str:
-    codes = {note.code for note in measurement.notes}
-    if "counters_nan" in codes:
-        return "counters_nan"
+def _why_unknown(measurement: Measurement, top: UnitUse | None) -> Note:
+    notes = {note.code: note for note in measurement.notes}
+    if "counters_nan" in notes:
+        # Without a duration, all of the launch failed.
+        failed = measurement.duration_s is None
+        return Note(code="counters_nan") if failed else notes["counters_nan"]
     if top is None:
-        return "no_utilization"
+        return Note(code="no_utilization")
     if top.percent == 0.0:
-        return "all_zero"
-    return "dram_not_countable" if "no_dram_counters" in codes else "too_little_measured"
+        return Note(code="all_zero")
+    beyond = "no_dram_counters" in notes
+    return Note(code="dram_not_countable" if beyond else "too_little_measured")
 
 
 def _floor_s(measurement: Measurement, use: UnitUse) -> float | None:
@@ -148,6 +152,7 @@ def _doubts(
         ("sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
         ("computed", top.computed, {}),
         ("counters_unreadable", bool(codes & {"counters_nan", "unknown_unit"}), {}),
+        ("shared_gpu", "shared_gpu" in codes, {}),
         ("launches_differ", "mixed_verdicts" in codes, {}),
     )
     return tuple(Note(code=code, facts=facts) for code, holds, facts in rows if holds)
@@ -163,8 +168,8 @@ def _confidence(doubts: Sequence[Note]) -> Confidence:
 
 def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
     known = any(gap.quantity == "utilization" for gap in measurement.missing)
-    # The report of a GPU without DRAM counters holds all that ncu can collect.
-    beyond = any(note.code == "no_dram_counters" for note in measurement.notes)
+    # A GPU without DRAM counters, or one on which they do not work: there is no more to collect.
+    beyond = any(note.code in ("no_dram_counters", "counters_nan") for note in measurement.notes)
     if sides.complete or known or beyond:
         return measurement.missing
     gap = Missing(quantity="utilization", flag="--section SpeedOfLight")

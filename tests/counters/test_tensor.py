@@ -1,7 +1,15 @@
 import pytest
 
-from roofline.counters.tensor import OPCODES, tensor_work
+from roofline.counters import tensor
+from roofline.counters.recipes import QuantityReader
+from roofline.counters.tensor import OPCODES, TensorWork
+from roofline.model import Metrics
 from tests.metrics import PlainMetrics
+
+
+def tensor_work(metrics: Metrics) -> TensorWork:
+    return tensor.tensor_work(QuantityReader(metrics))
+
 
 P = "sm__ops_path_tensor_"
 PIPE = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"

@@ -5,9 +5,17 @@ from collections.abc import Iterable
 
 import pytest
 
-from roofline.counters.tensor import tensor_work
+from roofline.counters import tensor
+from roofline.counters.recipes import QuantityReader
+from roofline.counters.tensor import TensorWork
+from roofline.model import Metrics
 from tests.metrics import PlainMetrics
 from tests.shared import SHARED
+
+
+def tensor_work(metrics: Metrics) -> TensorWork:
+    return tensor.tensor_work(QuantityReader(metrics))
+
 
 PREFIX = "sm__ops_path_tensor_"
 HALVES = ("_sparsity_off", "_sparsity_on")
