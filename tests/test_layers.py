@@ -94,6 +94,7 @@ ARROWS = {
         "files",
         "text",
         "view",
+        "timeline",
         "compare",
         "render",
     ),

@@ -73,7 +73,7 @@ def real_values() -> dict[type, Any]:
     wall = TimeSummary(**dict.fromkeys((f.name for f in dataclasses.fields(TimeSummary)), 1.0))
     times = ProgramTimes(schema="roofline.time/1", wall_s=wall)
     ranks = [load_timeline(SAMPLES / "h100_step.trace.json.gz")] * 2
-    selection = select_ranks(ranks, uses.Criteria())
+    selection = select_ranks(ranks, uses.Criteria(lanes=True))
     made = (
         uses.Criteria(),
         roofline.analyze(mix, SAMPLES / "h100_basic.ncu-rep"),

@@ -19,6 +19,7 @@ from roofline.timeline.model import By, Criteria, Keep
 
 if TYPE_CHECKING:
     from roofline.timeline.events import Timeline
+    from roofline.timeline.model import Selection
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
@@ -111,6 +112,9 @@ class SelectOptions:
         "--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]"
     )
     output: Output = answer_in(*FORMATS)
+    plot: Path | None = opt.written(
+        "--plot FILE", "Also draw the step in lanes: .png, .svg, .pdf or .html by the ending."
+    )
 
 
 @opt.typed_command(SelectOptions, "select")
@@ -145,6 +149,11 @@ def command(options: SelectOptions) -> int:
     if options.own_names and not local:
         why = "names of your own ranges may be private, so no file or pipe gets them"
         raise UsageError("--own-names is for a table on a terminal", why=why, hint="leave it out")
+    if options.plot is not None:
+        from roofline.plot import check_path, need_matplotlib
+
+        need_matplotlib()
+        check_path(options.plot, force=output.force, option="--plot")
     classes = None if options.idle_causes is None else load_classes(options.idle_causes)
     files = timeline_files(options.timelines)
     if options.device is not None and len(files) > 1:
@@ -164,9 +173,12 @@ def command(options: SelectOptions) -> int:
         by=cast(By, options.by),
         warmup_steps=options.warmup_steps,
         communication=options.communication,
+        lanes=options.plot is not None,
         own_names=options.own_names or (local and options.by in ("module", "nvtx")),
     )
     selection = select_ranks(chain([first], timelines), criteria, classes)
+    if options.plot is not None:
+        draw(selection, options.plot, force=output.force)
     if output.format == "json":
         output.write(selection_json.render(selection))
     elif output.format == "markdown":
@@ -174,6 +186,16 @@ def command(options: SelectOptions) -> int:
     else:
         output.write(render.render(selection, width=output.width(), color=output.color))
     return InputError.exit_code if refused else 0
+
+
+def draw(selection: Selection, path: Path, *, force: bool) -> None:
+    """Draw the judged step; refused where a recording has no times."""
+    from roofline.plot import picture, save
+
+    if not selection.selected.lanes:
+        why = "a summary, or a trace that ends in the middle, has no step"
+        raise InputError(f"{selection.file} cannot be drawn", why=why)
+    save(picture(selection), path, force=force)
 
 
 def _read(

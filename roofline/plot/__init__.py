@@ -12,6 +12,7 @@ from roofline.compare.model import Comparison
 from roofline.model import Analysis
 from roofline.plot.save import Picture, check_path, need_matplotlib, save
 from roofline.plot.scene import Options
+from roofline.timeline.model import Selection
 from roofline.view import Chosen
 
 if TYPE_CHECKING:
@@ -20,16 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Picture", "check_path", "draw", "need_matplotlib", "picture", "save"]
 
 
-def picture(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Picture:
-    """Draw what was analysed, or what changed between two captures.
+def picture(
+    shown: Analysis | Chosen | Comparison | Selection, options: Options | None = None
+) -> Picture:
+    """Draw what was analysed, what changed between two captures, or a timeline's step in lanes.
 
     Raises:
         UsageError: matplotlib is not installed.
 
     """
     need_matplotlib()
-    from roofline.plot import comparison, figure
+    from roofline.plot import comparison, figure, lanes
 
+    if isinstance(shown, Selection):
+        return lanes.picture(shown, options or Options())
     if isinstance(shown, Comparison):
         return comparison.picture(shown, options or Options())
     return figure.picture(shown, options or Options())

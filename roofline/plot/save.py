@@ -6,7 +6,7 @@ import io
 import logging
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -37,12 +37,16 @@ _METADATA: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A figure and its marks, which tooltips and the table of the HTML page tell of."""
+    """A figure and its marks, which tooltips and the table of the HTML page tell of.
+
+    ``table`` is a head and rows in place of theirs.
+    """
 
     figure: Figure
     title: str
     theme: str
     marks: tuple[Mark, ...]
+    table: tuple[tuple[str, ...], ...] = ()
 
 
 def need_matplotlib() -> None:
@@ -183,7 +187,7 @@ def html(picture: Picture, *, both_themes: bool) -> str:
         schemes="light dark" if both_themes else picture.theme,
         variables=variables,
         svg=_inline(svg(picture), picture.theme),
-        table=_table(picture.marks),
+        table=_table(picture),
     )
 
 
@@ -205,10 +209,13 @@ def _inline(text: str, theme: str) -> str:
     return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
 
 
-def _table(marks: Iterable[Mark]) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in words.COLUMNS)
+def _table(picture: Picture) -> str:
+    titles, *plain = picture.table or (words.COLUMNS,)
+    head = "".join(f"<th>{escape(column)}</th>" for column in titles)
+    given = [("", row) for row in plain]
+    given += [(f' id="row-{escape(mark.id)}"', words.row(mark)) for mark in picture.marks]
     rows = []
-    for mark in marks:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in words.row(mark))
-        rows.append(f'<tr id="row-{escape(mark.id)}">{cells}</tr>\n')
+    for name, row in given:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        rows.append(f"<tr{name}>{cells}</tr>\n")
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>"

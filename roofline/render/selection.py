@@ -67,7 +67,7 @@ _BASIS = {
     Basis.UNKNOWN: "the first of each grid and block",
 }
 _BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
-_WHERE = ("where the step goes", "-a step", "-share", "detail")
+WHERE = ("where the step goes", "-a step", "-share", "detail")
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
 _USEFUL = "Useful operations, by the shapes of operators"
@@ -95,7 +95,7 @@ def markdown(selection: Selection) -> str:
     device = selection.selected
     lines = [f"{escaped(line)}  " for line in head(selection)]
     if device.judged is not None:
-        lines += ["", *table(_WHERE, ([escaped(cell) for cell in row] for row in where(device)))]
+        lines += ["", *table(WHERE, ([escaped(cell) for cell in row] for row in where(device)))]
     if selection.chosen:
         titles = [f"-{' '.join(title.split())}" for title in _titles(selection)]
         rows = (
@@ -129,7 +129,7 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
         yield from console.section("Devices (never added up):", map(bullet, listed))
     if device.judged is not None:
-        made = console.table(*_WHERE[:-1], Column(overflow="fold"))
+        made = console.table(*WHERE[:-1], Column(overflow="fold"))
         for row in where(device):
             made.add_row(*row)
         yield from (Text(), made)

@@ -32,7 +32,7 @@ from roofline.timeline.steps import (
 
 _LARGEST = 5
 _MOST = 0.5  # of a gap: what took more of it is said to have filled it
-_WAITS = re.compile(r"cu(?:da)?(?:(?:Stream|Device|Event|Ctx)Synchronize|Memcpy(?:DtoH)?)\b(?!A)")
+WAITS = re.compile(r"cu(?:da)?(?:(?:Stream|Device|Event|Ctx)Synchronize|Memcpy(?:DtoH)?)\b(?!A)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ class DeviceEvents:
         calls, events = self.timeline.calls, self.events
         if not len(calls.name) or not (events.launch >= 0).any():
             return None
-        waiting = [k for k, name in self.timeline.call_names.items() if _WAITS.match(name)]
+        waiting = [k for k, name in self.timeline.call_names.items() if WAITS.match(name)]
         own = np.isin(calls.name, waiting) & np.isin(calls.thread, np.unique(events.thread))
         # A call that copies to or from pageable memory does not return before the copy has run; one
         # that copies to the host has waited for all that was to run before.

@@ -19,6 +19,7 @@ Keep = Literal["inner", "all"] | tuple[int, int]
 Format = Literal["nsys-sqlite", "nsys-summary", "nsys-gpu-trace", "kineto", "jax"]
 Steps = Literal["ranges", "window", "recording", "summary"]  # what figures cover; summary: sums
 By = Literal["config", "name", "op", "module", "nvtx"]  # how kernels are told apart
+Span = tuple[float, float, str, float]  # start and end in s, what, the part of it that it took
 LeftOut = Literal["first", "last", "not_asked"]  # why a step does not count
 
 
@@ -59,7 +60,7 @@ class Criteria:
     "module" and "nvtx" tell apart what launched them, not the kernels. ``warmup_steps`` are
     skipped where it is not known which launch of the process the timeline saw. ``step_at`` is
     the percentile of the step that is judged. ``own_names`` lets names that may be private into
-    the answer: for a terminal alone.
+    the answer: for a terminal alone. ``lanes`` are of the judged step, for a picture.
 
     Raises:
         UsageError: ``min_share`` is not from 0 to 1.
@@ -77,6 +78,7 @@ class Criteria:
     warmup_steps: int = 2
     step_at: float = 50.0
     own_names: bool = False
+    lanes: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_share <= 1:
@@ -281,6 +283,14 @@ class GapBand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """What one resource did in the judged step, as fine as a picture can show."""
+
+    name: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineDevice:
     """One device of a timeline and how it was used.
 
@@ -318,6 +328,7 @@ class TimelineDevice:
     sm_coverage: float | None = None
     small_grid_share: float | None = None
     useful: tuple[Useful, ...] = ()
+    lanes: tuple[Lane, ...] = ()
 
     @property
     def counted(self) -> int:

@@ -22,6 +22,7 @@ from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless
 from roofline.timeline.idle import IdleClasses, known_classes
+from roofline.timeline.lanes import step_lanes
 from roofline.timeline.model import (
     Apart,
     Criteria,
@@ -205,6 +206,7 @@ def _measured(
         idle=idle.causes(at, judged.wall_s),
         gap_bands=idle.bands(),
         useful=work,
+        lanes=step_lanes(idle, at, groups.kind) if criteria.lanes else (),
         **_coverage(kernels, apart),
     )
 

@@ -1,0 +1,118 @@
+"""The picture of a step: lanes of host and GPU on one axis of time, idle time coloured by cause."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.collections import PolyCollection
+
+from roofline.plot.canvas import Canvas, styled
+from roofline.plot.layout import Box
+from roofline.plot.save import Picture
+from roofline.plot.scene import Options
+from roofline.plot.style import PAD, SMALL_PX, TEXT_PX, TITLE_PX
+from roofline.render.selection import WHERE, head, where
+from roofline.text import numbers
+from roofline.timeline.model import Selection, TimelineDevice
+
+WIDTH_PX = 1100.0
+_LEFT, _LANE, _BAR = 120.0, 34.0, 24.0
+_TICKS = 6
+# What a span is -> its colour in both themes: host, GPU, then the causes of idle time.
+COLORS = {
+    "operator": "#9fb3c8",
+    "cuda": "#4f6d8f",
+    "wait": "#e0a100",
+    "copies": "#2a9d8f",
+    "compute": "#3b76c4",
+    "communication": "#8e5bb5",
+    "data_loading": "#b5179e",
+    "compilation": "#7a5c3e",
+    "allocation": "#c9184a",
+    "collective": "#6a4c93",
+    "synchronisation": "#e07a00",
+    "copy": "#1b7f79",
+    "optimizer": "#5a7d2a",
+    "launch_rate": "#d1495b",
+    "host_code": "#ef8354",
+    "queued": "#6c757d",
+    "unknown": "#a0a7ae",
+}
+_HOST = {"operator": "operators and ranges", "cuda": "CUDA calls", "wait": "waiting for the GPU"}
+
+
+def picture(selection: Selection, options: Options) -> Picture:
+    """Draw the judged step of the selected device, whose lanes were asked for (``Criteria``)."""
+    device, lines = selection.selected, list(head(selection))
+    with styled():
+        canvas = Canvas(options.theme, WIDTH_PX)
+        ruler, room = canvas.ruler, WIDTH_PX - 2 * PAD
+        for size, text, bold in (
+            (TITLE_PX, lines[0], True),
+            *((TEXT_PX, line, False) for line in lines[1:3]),
+        ):
+            for part in ruler.wrap(text, room / (1.2 if bold else 1), size):
+                canvas.down(size + 9)
+                canvas.text(PAD, 8, part, fontsize=size, weight="bold" if bold else "normal")
+        _draw_lanes(canvas, device)
+        _draw_legend(canvas, device)
+        figure = canvas.finish(0)
+    table = (tuple(title.removeprefix("-") for title in WHERE), *where(device))
+    return Picture(figure=figure, title=lines[0], theme=options.theme, marks=(), table=table)
+
+
+def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
+    assert device.judged is not None
+    wall_s = device.judged.wall_s
+    height = _LANE * len(device.lanes) + 40
+    canvas.down(height)
+    per_s = (WIDTH_PX - PAD - _LEFT) / wall_s
+    for i, lane in enumerate(device.lanes):
+        low = height - 10 - _LANE * (i + 1)
+        canvas.text(_LEFT - 10, low + _BAR / 2, lane.name, ha="right")
+        canvas.box(Box(_LEFT, low, WIDTH_PX - PAD, low + _BAR), "panel")
+        bars = defaultdict(list)
+        for start_s, end_s, what, share in lane.spans:
+            x0, x1 = _LEFT + start_s * per_s, _LEFT + end_s * per_s
+            bars[what, share].append(Box(x0, low, x1, low + _BAR))
+        for (what, share), boxes in bars.items():
+            _fill(canvas, boxes, what, share)
+    for i in range(_TICKS + 1):
+        x = _LEFT + (WIDTH_PX - PAD - _LEFT) * i / _TICKS
+        ha = "right" if i == _TICKS else "center"
+        text = numbers.duration(wall_s * i / _TICKS) if i else "0"
+        canvas.line([x, x], [24, height - 10], "grid", linewidth=0.8, zorder=0.5)
+        canvas.small(x, 14, text, ha=ha)
+
+
+def _fill(canvas: Canvas, boxes: Sequence[Box], what: str, share: float = 1.0) -> None:
+    """Boxes as one object, paler where something took only a share of them."""
+    corners = [[(b.x0, b.y0), (b.x1, b.y0), (b.x1, b.y1), (b.x0, b.y1)] for b in boxes]
+    style: dict[str, Any] = {"linewidths": 0, "transform": canvas.pixels, "alpha": share}
+    color = COLORS.get(what, COLORS["unknown"])
+    canvas.figure.add_artist(PolyCollection(corners, facecolors=color, **style))
+
+
+def _draw_legend(canvas: Canvas, device: TimelineDevice) -> None:
+    """What the colours mean: of idle time by how much there is of it, with the time."""
+    assert device.judged is not None
+    shown = {what for lane in device.lanes for _, _, what, _ in lane.spans}
+    wall_s = device.judged.wall_s
+    entries = [(what, f"host: {text}") for what, text in _HOST.items() if what in shown]
+    entries += [
+        (c.code, f"idle, {c.title}: {numbers.duration(c.total_s)} ({numbers.share(c.share)})")
+        for c in device.idle
+        if c.total_s > 0.001 * wall_s
+    ]
+    x = WIDTH_PX
+    for what, text in entries:
+        needed = 22 + canvas.ruler.width(text, SMALL_PX) + 18
+        if x + needed > WIDTH_PX:
+            x = PAD
+            canvas.down(20)
+        _fill(canvas, [Box(x, 4, x + 14, 16)], what)
+        canvas.small(x + 20, 10, text)
+        x += needed
+    canvas.down(8)
