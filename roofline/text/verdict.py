@@ -24,7 +24,16 @@ DOUBTS: Mapping[str, Sentence] = {
     "near_threshold": (
         "{percent:percent} is within {points:.0f} points of the threshold {threshold:percent}"
     ),
-    "other_family_near": "the other family is {points:.0f} points away",
+    "under_sure": "the busiest unit is under {sure:percent}",
+    "other_unit_near": lambda f: (
+        f"the next unit, {the_unit(f['other'] or '')}, is {f['points']:.0f} points away"
+    ),
+    "caches_not_measured": lambda f: f"{' and '.join(map(unit, f['units']))} was not measured",
+    "no_sm_activity": "how long the SMs had work was not measured",
+    "drains": "launch and drain, {cycles:.0f} cycles of an SM, weigh heavily",
+    "no_cause": "no cause is proven",
+    "cause_by_threshold": "the cause is named by a threshold",
+    "cause_explains_little": "the cause explains less than half of what is missing",
     "side_not_measured": lambda f: f"the {' and '.join(f['sides'])} side was not measured in full",
     "above_100": "a utilisation is above 100 %: counters of different passes differ",
     "no_duration": "the duration was not measured",

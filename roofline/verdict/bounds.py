@@ -83,9 +83,14 @@ class Sides:
         return cls(best=best, measured=frozenset(measured))
 
     @property
+    def lacking(self) -> frozenset[Family]:
+        """The families that were not measured well enough."""
+        return frozenset(Family) - self.measured
+
+    @property
     def complete(self) -> bool:
         """Whether enough was measured of both to call a kernel idle."""
-        return len(self.measured) == len(Family)
+        return not self.lacking
 
     @property
     def margin(self) -> float:

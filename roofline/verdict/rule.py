@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from roofline.model import (
     Bound,
     Cause,
-    Confidence,
-    Family,
     Measurement,
     Missing,
     Note,
@@ -20,18 +17,14 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import SM_THROUGHPUT, UNITS, queue_of_fp64, same_pipe
+from roofline.units import UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of
 from roofline.verdict.bounds import Sides, all_uses, disagreement, idle_below, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
+from roofline.verdict.confidence import doubts_of
 from roofline.verdict.evidence import FEW_FP64, evidence_of
 
-_NEAR = 10.0  # points from the threshold at which a verdict could be the other
-_OUT_OF_RANGE = 100.0
-_SHORT_S = 10e-6
 _FEW_FP64_BUSY = 40.0
-# Doubts of which one alone makes confidence low.
-GRAVE = frozenset({"side_not_measured", "sm_throughput_only", "counters_unreadable", "shared_gpu"})
 
 
 def judge(
@@ -51,7 +44,8 @@ def judge(
     if uses is None:
         uses = all_uses(measurement, peaks)
     top, roofs = next(iter(uses), None), roofs_of(measurement, peaks)
-    sides = Sides.of(uses, idle_below(measurement, rule.latency))
+    idle = idle_below(measurement, rule.latency)
+    sides = Sides.of(uses, idle)
     verdict = Verdict(
         bound=Bound.UNKNOWN,
         limiter_percent=None if top is None else top.percent,
@@ -67,7 +61,8 @@ def judge(
         return replace(verdict, cause="not_measured", doubts=why)
     # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
     few = top.unit == "fp64" and measurement.device.compute_capability in FEW_FP64
-    latent = busiest < (min(_FEW_FP64_BUSY, rule.latency) if few else rule.latency)
+    threshold = min(_FEW_FP64_BUSY, rule.latency) if few else rule.latency
+    latent = busiest < threshold
     bound = Bound.LATENCY if latent else Bound(top.family.value)
     evidence = evidence_of(measurement, uses, rule) | {"latency": float(latent)}
     causes = causes_of(measurement, bound, uses, evidence)
@@ -86,7 +81,9 @@ def judge(
     co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
     inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
     action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
-    doubts = _doubts(measurement, uses, sides, rule, co_limited=co_limited)
+    confidence, doubts = doubts_of(
+        measurement, uses, idle, bound, threshold, evidence, causes, (following, rule.balance)
+    )
     return replace(
         verdict,
         bound=bound,
@@ -94,7 +91,7 @@ def judge(
         co_limited=co_limited,
         cause=causes[0].code if causes else None,
         causes=causes,
-        confidence=_confidence(doubts),
+        confidence=confidence,
         doubts=doubts,
         floor_s=_floor_s(measurement, top),
         next_limiter=None if following is None else following.unit,
@@ -132,38 +129,6 @@ def _floor_s(measurement: Measurement, use: UnitUse) -> float | None:
 
 def _part_of(measurement: Measurement, share: float) -> float | None:
     return None if measurement.duration_s is None else measurement.duration_s * share
-
-
-def _doubts(
-    m: Measurement, uses: Sequence[UnitUse], sides: Sides, rule: Rule, *, co_limited: bool
-) -> tuple[Note, ...]:
-    """Reasons not to be sure."""
-    top, codes = uses[0], {note.code for note in m.notes}
-    short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
-    near = {"percent": top.percent, "threshold": rule.latency, "points": _NEAR}
-    lacking = sorted(family.value for family in set(Family) - sides.measured)
-    rows: tuple[tuple[str, bool, dict[str, Any]], ...] = (
-        ("near_threshold", abs(top.percent - rule.latency) < _NEAR, near),
-        ("other_family_near", co_limited, {"points": sides.margin}),
-        ("side_not_measured", bool(lacking), {"sides": lacking}),
-        ("above_100", any(use.percent > _OUT_OF_RANGE for use in uses), {}),
-        ("no_duration", m.duration_s is None, {}),
-        ("short_kernel", short, {"under_s": _SHORT_S}),
-        ("sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
-        ("computed", top.computed, {}),
-        ("counters_unreadable", bool(codes & {"counters_nan", "unknown_unit"}), {}),
-        ("shared_gpu", "shared_gpu" in codes, {}),
-        ("launches_differ", "mixed_verdicts" in codes, {}),
-    )
-    return tuple(Note(code=code, facts=facts) for code, holds, facts in rows if holds)
-
-
-def _confidence(doubts: Sequence[Note]) -> Confidence:
-    if not doubts:
-        return Confidence.HIGH
-    if len(doubts) > 2 or any(doubt.code in GRAVE for doubt in doubts):
-        return Confidence.LOW
-    return Confidence.MEDIUM
 
 
 def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
