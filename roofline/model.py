@@ -344,7 +344,7 @@ class Rule:
 
     They are those of SpeedOfLight.py of Nsight Compute, so that nobody sees two truths. ``latency``
     is the percent of peak under which the busiest unit limits nothing, ``balance`` are the points
-    within which both families are said to limit, under so many ``waves`` a grid is too small.
+    within which a second unit is said to limit, too, under so many ``waves`` a grid is too small.
 
     Raises:
         UsageError: one is out of range.

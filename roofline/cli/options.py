@@ -351,7 +351,7 @@ class Judging(Jobs):
     )
     balance: float = judged(
         "--balance POINTS",
-        "A kernel is co-limited if its busiest memory and compute units are this close.",
+        "A kernel is co-limited if its two busiest units are this close.",
         default=Rule().balance,
     )
     reader: Reader = expert(

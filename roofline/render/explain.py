@@ -109,14 +109,14 @@ def _rule(v: Verdict, m: Measurement) -> str:
         return f"{busiest} is under {v.rule.latency:g} % (--latency-threshold): latency."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
-    others = [use for use in m.units if use.family != nearest.family]
-    rival = max(others, key=lambda use: use.percent, default=None)
+    others = [use for use in m.units if use.unit != nearest.unit]
+    rival = next((use for use in others if use.unit == v.next_limiter), next(iter(others), None))
     text = f"{busiest}, not under {v.rule.latency:g} % (--latency-threshold), is {nearest.family}"
     if rival is None:
-        return f"{text}; nothing of the other family was measured."
+        return f"{text}; no other unit was measured."
     near = "within" if v.co_limited else "not within"
     return (
-        f"{text}. The busiest of {rival.family}, {names.unit(rival.unit)} at "
+        f"{text}. The next, {names.unit(rival.unit)} at "
         f"{numbers.percent(rival.percent, places=1)}, is {near} {v.rule.balance:g} points of it "
         "(--balance)."
     )

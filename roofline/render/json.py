@@ -172,7 +172,7 @@ class ResultDocument(Struct, kw_only=True):
     limiter: Annotated[Text, about("unit that limits, for bandwidth and compute")]
     limiter_percent: Annotated[Number, about("utilisation of the busiest unit")]
     nearest: Annotated[Text, about("busiest unit, whatever the bound")]
-    co_limited: Annotated[bool, about("memory and compute are within the balance")]
+    co_limited: Annotated[bool, about("a second unit is within the balance")]
     cause: Annotated[Text, about("code of the first of causes")]
     cause_text: Text
     confidence: Confidence

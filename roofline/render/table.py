@@ -110,7 +110,7 @@ def _parts(
     yield from _hints(lines[:HINTS])
     yield Text()
     if any(row.result.verdict.co_limited for row in shown):
-        yield hanging("* ", "co-limited: memory and compute are about equally near")
+        yield hanging("* ", "co-limited: a second unit is about as near")
     yield Text(overview.under_profiler(part), style="dim")
     for footnote in overview.footnotes(part, [row.result for row in shown]):
         yield hanging("- ", footnote)

@@ -64,23 +64,20 @@ def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """The busiest unit of each family, and whether each family was measured well enough."""
+    """Whether each family was measured well enough."""
 
-    best: Mapping[Family, float]
     measured: frozenset[Family]
 
     @classmethod
     def of(cls, uses: Sequence[UnitUse], idle: Collection[str] = ()) -> Sides:
         """What a list of utilisations says of both families; ``idle`` units need no counter."""
         units = {use.unit for use in uses} | set(idle)
-        sides = {f: [use.percent for use in uses if use.family is f] for f in Family}
         measured = (
             family
             for family, throughput in _THROUGHPUTS.items()
             if _NEEDED[family] <= units or any(u.metric.startswith(throughput) for u in uses)
         )
-        best = {family: max(percents) for family, percents in sides.items() if percents}
-        return cls(best=best, measured=frozenset(measured))
+        return cls(measured=frozenset(measured))
 
     @property
     def lacking(self) -> frozenset[Family]:
@@ -91,13 +88,6 @@ class Sides:
     def complete(self) -> bool:
         """Whether enough was measured of both to call a kernel idle."""
         return not self.lacking
-
-    @property
-    def margin(self) -> float:
-        """Points between the families' busiest units; infinite where one has none."""
-        if len(self.best) < len(Family):
-            return float("inf")
-        return abs(self.best[Family.BANDWIDTH] - self.best[Family.COMPUTE])
 
 
 def idle_below(m: Measurement, threshold: float) -> frozenset[str]:

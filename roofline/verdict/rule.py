@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,8 +37,8 @@ def judge(
     """Name the ceiling that a kernel runs closest to, if it is close to any.
 
     The busiest unit limits where it is busy for at least ``rule.latency`` percent of the
-    elapsed time; below that the kernel waits, and the verdict is latency with its cause. Families
-    within ``rule.balance`` points of each other are co-limited. Without enough to judge by:
+    elapsed time; below that the kernel waits, and the verdict is latency with its cause. A second
+    unit within ``rule.balance`` points makes it co-limited. Without enough to judge by:
     unknown. ``uses`` is what ``all_uses`` says of the two, where that is known already.
     """
     rule = rule or Rule()
@@ -72,13 +73,18 @@ def judge(
         (
             u
             for u in uses
-            if u.unit != top.unit and not same_pipe(u, top) and not (few and queue_of_fp64(u))
+            if u.unit != top.unit
+            and not same_pipe(u, top)
+            and not (few and queue_of_fp64(u))
+            # What connects the halves of L2 carries what DRAM does: nothing else to relieve.
+            and not (top.unit == "dram" and u.part == "l2_fabric")
         ),
         None,
     )
     nearest_two = busiest, None if following is None else following.percent
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
-    co_limited = bound is not Bound.LATENCY and sides.margin <= rule.balance
+    apart = math.inf if following is None else abs(top.percent - following.percent)
+    co_limited = bound is not Bound.LATENCY and apart <= rule.balance
     inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
     action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
     confidence, doubts = doubts_of(

@@ -1,5 +1,5 @@
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from hypothesis import given
@@ -92,6 +92,21 @@ def test_families_within_ten_points_are_co_limited(issue, balance, co_limited):
     )
 
     assert verdict.co_limited is co_limited
+
+
+def test_a_second_unit_of_the_same_family_limits_too():
+    verdict = judged(unit("dram", 90.0), unit("l2", 85.0), unit("issue", 20.0))
+
+    assert verdict.co_limited
+    assert "other_unit_near" in codes(verdict)
+
+
+def test_the_fabric_of_l2_is_nothing_else_to_relieve():
+    fabric = replace(unit("l2", 85.0), part="l2_fabric")
+    verdict = judged(unit("dram", 90.0), fabric, unit("issue", 20.0))
+
+    assert not verdict.co_limited
+    assert verdict.next_limiter == "issue"
 
 
 def test_latency_is_not_co_limited():
@@ -461,7 +476,7 @@ def test_sides_are_frozen_and_built_by_name():
     sides = Sides.of((unit("dram", 90.0),))
 
     with pytest.raises(FrozenInstanceError):
-        sides.best = {}
+        sides.measured = frozenset()
     with pytest.raises(TypeError):
-        Sides({}, frozenset())
+        Sides(frozenset())
     assert not hasattr(sides, "__dict__")
