@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 
 from roofline.errors import UsageError
@@ -19,7 +20,9 @@ def compiled(
     """
     try:
         # Repeats of more than 2**32 are an OverflowError, brackets too deep a RecursionError.
-        return re.compile(pattern, flags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what other versions of Python make of it
+            return re.compile(pattern, flags)
     except (re.error, OverflowError, RecursionError) as error:
         text = str(pattern)
         raise UsageError(

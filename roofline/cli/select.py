@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|ms|us|µs|ns)?")
+_TIME = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(s|ms|us|µs|ns)?")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -32,7 +33,7 @@ def parse_time(text: str) -> int:
     match = _TIME.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is not a time", hint="1.2s, 350ms or 90us")
-    return round(float(match[1]) * _UNITS_NS[match[2] or ""])
+    return min(round(Fraction(match[1]) * _UNITS_NS[match[2] or ""]), 1 << 62)
 
 
 def parse_steps(text: str) -> Keep:

@@ -8,6 +8,7 @@ these figures do not show.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import log
 from typing import Literal
@@ -97,8 +98,8 @@ def clock_ratios(before: Side, after: Side) -> dict[str, float]:
     known = {}
     for clock in ("sm", "dram"):
         one, other = (side.figure(f"{clock}_clock_hz") for side in (before, after))
-        if one and other:
-            known[clock] = other / one
+        if one and other and one > 0 < other and 0 < (ratio := other / one) < math.inf:
+            known[clock] = ratio
     return known
 
 

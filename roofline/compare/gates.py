@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,9 @@ def parse_gate(text: str) -> Gate:
                 hint=f"one of {', '.join(u or '(none)' for u in scales)}",
             )
         wanted = float(number[1]) * scales[number[2]]
+        if not math.isfinite(wanted) or (operator == "<" and not wanted):
+            hint = "a number that can be exceeded, or one over 0 after <"
+            raise UsageError(f"--fail-on {text!r} can never fail", hint=hint)
     return Gate(text=text, what=what, operator=operator, value=wanted, pattern=pattern)
 
 

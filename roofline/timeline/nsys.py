@@ -10,11 +10,11 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -46,6 +46,8 @@ from roofline.timeline.events import (
 from roofline.timeline.sources import Scope, with_sources
 
 TIMEOUT_S = 1800.0
+SQL_S = 600.0  # a table without the index that nsys makes is searched for each of its rows
+_LARGEST_PAGE = 1 << 16  # bytes, of which each row takes some
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
@@ -55,6 +57,10 @@ RANGES = "NVTX_EVENTS"
 
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
+# Times that are integers, between which differences are, too.
+_TIMED = " AND ".join(
+    f"typeof({c}) = 'integer' AND abs({c} / 2) < {1 << 61}" for c in ("start", "end")
+)
 _IS_RANGE = f"eventType IN ({_PUSH_POP}, {_START_END})"
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
 _OPERATOR = re.compile(r"([A-Za-z_]\w*::\w+)(?=$|, )")
@@ -116,19 +122,30 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
     """
     name = label or path.name
     uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-    connect = partial(sqlite3.connect, uri, uri=True)
+    deadline = time.monotonic() + SQL_S
+
+    def connect() -> sqlite3.Connection:
+        db = sqlite3.connect(uri, uri=True)
+        db.text_factory = lambda raw: printable(raw.decode("utf-8", "replace"))
+        db.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
+        return db
+
     try:
         with closing(connect()) as db:
-            db.text_factory = lambda raw: printable(raw.decode("utf-8", "replace"))
             # Views and virtual tables could run for ever.
             own = "type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
             rows = db.execute(f"SELECT name FROM sqlite_master WHERE {own}")  # noqa: S608
             tables = {row[0] for row in rows}
             return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError) as error:
+        why = f"SQLite says: {printable(str(error))}"
+        if not isinstance(error, sqlite3.DatabaseError):
+            why = "it holds bytes or numbers that no export has"
+        elif time.monotonic() > deadline:
+            why = f"its tables took more than {SQL_S / 60:.0f} minutes"
         raise InputError(
             f"{name} cannot be read",
-            why=f"SQLite says: {printable(str(error))}",
+            why=why,
             hint="nsys export --type sqlite REPORT.nsys-rep",
         ) from error
 
@@ -202,6 +219,8 @@ class _Export:
         Python's lock, so two threads help.
         """
         low, high = next(self._ask(table, "min(rowid), max(rowid)"))
+        if high - low > _LARGEST_PAGE * next(self.db.execute("PRAGMA page_count"))[0]:
+            raise sqlite3.DatabaseError("rows have numbers that no export gives them")
         listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
         query = f"SELECT count(*), {listed} FROM {table} WHERE rowid >= ? AND rowid < ?"  # noqa: S608
         # Rows are numbered without holes unless some were deleted; memory that is not written to
@@ -306,15 +325,14 @@ class _Export:
     def _ranges(self, step: str | None) -> Iterator[Range]:
         """Push/pop and start/end ranges whose name says that they are a step."""
         if step is None:
-            more = f"{_IS_RANGE} AND end IS NOT NULL AND name GLOB 'ProfilerStep#*' ORDER BY start"
+            more = f"{_IS_RANGE} AND {_TIMED} AND name GLOB 'ProfilerStep#*' ORDER BY start"
         else:
-            more = f"{_IS_RANGE} AND end IS NOT NULL ORDER BY start"
+            more = f"{_IS_RANGE} AND {_TIMED} ORDER BY start"
         domain = "domainId" if self._has_column(RANGES, "domainId") else "0"
         marks = self._ask(RANGES, f"{domain}, {self._text}", f"WHERE eventType = {_DOMAIN}")
         domains = {number: name for number, name in marks if name}
         pattern = compiled(step or STEP, option="--step")
-        times = ", ".join(f"CAST({c} AS INTEGER)" for c in ("start", "end", "globalTid"))
-        what = f"{times}, {domain}, {self._text} AS name"
+        what = f"start, end, CAST(globalTid AS INTEGER), {domain}, {self._text} AS name"
         for start, end, thread, where, name in self._ask(RANGES, what, f"WHERE {more}"):
             match = None if name is None else pattern.search(name)
             if match is not None:
@@ -329,8 +347,8 @@ class _Export:
 
     def _named(self, steps: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
         """Start, end, thread and name of ranges that are no steps."""
-        what = f"start, end, globalTid, {self._text} AS name"
-        more = f"WHERE {_IS_RANGE} AND end >= start AND name IS NOT NULL"
+        what = f"start, end, CAST(globalTid AS INTEGER), {self._text} AS name"
+        more = f"WHERE {_IS_RANGE} AND {_TIMED} AND end >= start AND name IS NOT NULL"
         for start, end, thread, name in self._ask(RANGES, what, more):
             if (start, end) not in steps:
                 yield start, end, thread or 0, printable(name)

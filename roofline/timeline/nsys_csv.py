@@ -23,6 +23,7 @@ from roofline.timeline.events import (
     identity,
 )
 
+_LARGEST = 2.0**61  # so that sums are integers of 64 bits
 _NS = {"n": 1, "u": 1e3, "μ": 1e3, "m": 1e6, "s": 1e9}  # by the first letter of the unit
 _SUMMARY, _TRACE = ("Total Time", "Instances", "Name"), ("Start", "Duration", "GrdX", "Name")
 _COPY = re.compile(r"\[CUDA (memcpy|memset)[^\[\]]*\]|Memcpy|Memset")
@@ -36,12 +37,13 @@ class _Cells(dict[str, tuple[str, str]]):
         return "", ""
 
     def number(self, column: str) -> float:
-        """In ns where the unit is one of time; what is no number is 0."""
+        """In ns where the unit is one of time; what is no number, or none that can be, is 0."""
         text, unit = self[column]
         try:  # some locales write thousands with commas
-            return float(text.replace(",", "") or 0) * _NS.get(unit[:1], 1)
+            number = float(text.replace(",", "") or 0) * _NS.get(unit[:1], 1)
         except ValueError:
             return 0.0
+        return number if 0 <= number < _LARGEST else 0.0
 
     def identity(self, grid: Sequence[str], block: Sequence[str]) -> Identity:
         """What the row is about; ``grid`` and ``block`` are the columns of their sizes."""
@@ -82,7 +84,8 @@ def read_csv(path: Path) -> Timeline:
 def _table(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[_Cells]:
     """Rows under the first header that has the columns ``wanted``."""
     header: list[tuple[str, str]] = []
-    for cells in csv.reader(lines):
+    csv.field_size_limit(1 << 30)  # names may be long
+    for cells in csv.reader(line.replace("\0", "") for line in lines):
         if header:
             if len(cells) != len(header):  # a blank line or the banner of the next report
                 return
@@ -120,7 +123,7 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         start, lasted = round(row.number("Start")), round(row.number("Duration"))
         # "NVIDIA A100 (0)" is device 0; a name without a number gets one.
         name = printable(row["Device"][0].strip())
-        match = re.fullmatch(r"(.*)\((\d+)\)", name)
+        match = re.fullmatch(r"(.*)\((\d{1,9})\)", name)
         index, name = (int(match[2]), match[1].rstrip()) if match else (unnumbered[name], name)
         devices.setdefault(index, Device(index=index, name=name or None))
         which = identities[row.identity(("GrdX", "GrdY", "GrdZ"), ("BlkX", "BlkY", "BlkZ"))]
