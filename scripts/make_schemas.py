@@ -14,6 +14,7 @@ import msgspec
 from roofline.render import comparison_json as comparison
 from roofline.render import json as analysis
 from roofline.render import selection_json as selection
+from roofline.render import step_change
 
 FOLDER = Path(__file__).parents[1] / "roofline" / "schemas"
 # File name -> the document's type, its name, and what it is.
@@ -27,6 +28,11 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
         selection.SelectionDocument,
         selection.SCHEMA,
         selection.DESCRIPTION,
+    ),
+    "step-change-1.schema.json": (
+        step_change.StepChangeDocument,
+        step_change.SCHEMA,
+        step_change.DESCRIPTION,
     ),
     "comparison-1.schema.json": (
         comparison.document_type(),

@@ -72,6 +72,9 @@ class Comparing:
         "--timeline FILE",
         "A timeline of BEFORE (nsys or torch): say how much each change speeds up the step.",
     )
+    step: str | None = opt.which(
+        "--step RE", "Of two timelines: the ranges that are the steps.", type=str
+    )
     allow: tuple[str, ...] = opt.expert(
         "--allow CODE...",
         "Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
@@ -148,15 +151,21 @@ def command(options: CompareOptions) -> int:
       roofline compare before.ncu-rep after.ncu-rep --expect gemm=1.4x --because bandwidth
       roofline compare before.ncu-rep after.ncu-rep --fail-on regression=5% --junit gates.xml
       roofline compare --baseline perf/ after.ncu-rep --fail-on 'gemm: time>120us'
+      roofline compare before.json.gz after.json.gz
       roofline compare v1.ncu-rep v2.ncu-rep --record log.md --check 'pytest -q tests/test_gemm.py'
 
     BEFORE and AFTER are .ncu-rep files, folders, quoted glob patterns or baselines (.json); with
     --baseline only AFTER is given. Kernels are paired across renames. Times are compared at equal
-    clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Exit code
-    1: a gate or the check failed. Exit code 3: a file could not be read.
+    clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Two
+    timelines are compared by their steps. Exit code 1: a gate or the check failed. Exit code 3: a
+    file could not be read.
     """
+    from roofline.timeline.load import is_timeline
+
     options = _drawn(options)
     _check(options)
+    if len(options.reports) == 2 and all(map(is_timeline, options.reports)):
+        return _compare_steps(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0][0]
     after, place = sides[-1][0], None
@@ -173,6 +182,37 @@ def command(options: CompareOptions) -> int:
         say(f"{'new' if before is None else 'updated'} baseline {place}")
     unreadable = any(missed for _, missed in sides)
     return InputError.exit_code if unreadable and before is not None else 0
+
+
+def _compare_steps(options: CompareOptions) -> int:
+    """Compare two timelines: their steps, part by part, and their kernels."""
+    from roofline.render import step_change as render
+    from roofline.timeline import load_timeline, select
+    from roofline.timeline.change import step_change
+
+    comparing, output = options.comparing, options.output
+    for asked, name in (
+        (options.gates, "--fail-on"),
+        (options.check, "--check"),
+        (options.plot, "--plot"),
+        (options.junit, "--junit"),
+        (options.record, "--record"),
+        (options.time_before, "--time-before"),
+        ((*comparing.maps, *comparing.expect, *comparing.because), "--map, --expect, --because"),
+        (comparing.timeline, "--timeline"),
+    ):
+        if asked:
+            raise UsageError(f"{name} is for reports", why="BEFORE and AFTER are timelines")
+    step = comparing.step
+    change = step_change(*(select(load_timeline(path, step=step)) for path in options.reports))
+    if output.format == "json":
+        output.write(render.json(change))
+    elif output.format == "markdown":
+        output.write(render.markdown(change, limit=options.top))
+    else:
+        width, color = output.width(), output.color
+        output.write(render.render(change, width=width, color=color, limit=options.top))
+    return 0
 
 
 def _drawn(options: CompareOptions) -> CompareOptions:

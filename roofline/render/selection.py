@@ -44,13 +44,13 @@ LEFT_OUT: dict[LeftOut, str] = {
     "last": "last: holds the profiler's end",
     "not_asked": "not asked for",
 }
-_FIRST = {
+FIRST = {
     First.GAPS: "Gaps come first",
     First.KERNELS: "Kernels come first",
     First.COMMUNICATION: "Communication comes first",
     First.COPIES: "Copies come first",
 }
-_PARTS = {
+PARTS = {
     First.KERNELS: "compute",
     First.COMMUNICATION: "exposed communication",
     First.COPIES: "exposed copies",
@@ -241,7 +241,7 @@ def _answer(device: TimelineDevice, first: First, use: Use) -> str:
         what = (
             f"the CPU sets the pace. {what[0].upper()}{what[1:]}; the CPU waits for it for {waits}"
         )
-    return f"{_FIRST[first]}: {what}."
+    return f"{FIRST[first]}: {what}."
 
 
 def bounds(use: Use) -> str:
@@ -279,7 +279,7 @@ def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
     use = device.judged
     if use is None:
         return
-    for part, title in _PARTS.items():
+    for part, title in PARTS.items():
         if use.parts[part]:
             remark = _coverage(device) if part is First.KERNELS else ""
             yield title, *_amount(use.parts[part], use), remark

@@ -59,6 +59,13 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+def is_timeline(path: Path) -> bool:
+    """Whether a file is meant as a timeline: by its ending, and JSON by not being one of ours."""
+    name = path.name.lower()
+    ours = name.endswith(".json") and path.is_file() and b'"roofline.' in _head(path)
+    return name.endswith(ENDINGS) and not ours
+
+
 def load_timeline(
     path: str | Path, *, step: str | None = None, stream: bool = False, nsys: str | None = None
 ) -> Timeline:

@@ -1,0 +1,125 @@
+"""Two steps compared, for people and for programs: terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from roofline import __version__
+from roofline.render.documents import Number, about, filled
+from roofline.render.documents import text as json_text
+from roofline.render.markdown import NAME, code, escaped
+from roofline.render.markdown import table as pipes
+from roofline.render.selection import FIRST, PARTS
+from roofline.text import console, names, numbers
+from roofline.text.console import NARROWEST, to_text
+from roofline.timeline.change import LaunchChange, PartChange, StepChange
+from roofline.timeline.model import First
+
+SCHEMA = "roofline.step-change/1"
+DESCRIPTION = "What changed between the steps of two timelines."
+_TITLES = ("-before", "-after", "-change")
+_FIGURES = 40  # columns that times take
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepChangeDocument:
+    """All of a comparison of two timelines; times are of one step."""
+
+    schema: str
+    version: Annotated[str, about("of roofline")]
+    before: Annotated[str, about("file name, without folders")]
+    after: str
+    before_s: Annotated[float, about("the judged step")]
+    after_s: float
+    speedup: float
+    spread: Annotated[Number, about("half of longest minus shortest step over the median")]
+    within_spread: bool
+    before_first: Annotated[First | None, about("what to look at first")]
+    after_first: First | None
+    parts: Annotated[list[PartChange], about("those without a cause add up to the step")]
+    kernels: Annotated[list[LaunchChange], about("largest change first")]
+
+
+def json(change: StepChange) -> str:
+    """``change`` as JSON text."""
+    own = {"schema": SCHEMA, "version": __version__}
+    sides = {"before": change.before.file, "after": change.after.file}
+    return json_text(filled(StepChangeDocument, change, **own, **sides), indent=1) + "\n"
+
+
+def render(change: StepChange, *, width: int, color: bool, limit: int) -> str:
+    """``change`` as text, with the first ``limit`` kernels."""
+    width = max(width, NARROWEST)
+    return to_text(_shown(change, max(width - _FIGURES, 20), limit), width=width, color=color)
+
+
+def _shown(change: StepChange, room: int, limit: int) -> Iterator[RenderableType]:
+    for i, line in enumerate(head(change)):
+        yield Text(line, style="" if i else "bold")
+    for title, rows in (
+        ("where the step goes", list(_parts(change))),
+        ("kernels, a step", list(_kernels(change, limit, room))),
+    ):
+        made = console.table(f"+{title}", *_TITLES)
+        for row in rows:
+            made.add_row(*row)
+        yield from (Text(), made)
+
+
+def markdown(change: StepChange, *, limit: int) -> str:
+    """``change`` for GitHub."""
+    lines = [f"{escaped(line)}  " for line in head(change)]
+    parts = ([escaped(cell) for cell in row] for row in _parts(change))
+    kernels = ((code(name), *cells) for name, *cells in _kernels(change, limit, NAME))
+    lines += ["", *pipes(("where the step goes", *_TITLES), parts)]
+    lines += ["", *pipes(("kernels, a step", *_TITLES), kernels)]
+    return "\n".join(lines) + "\n"
+
+
+def head(change: StepChange) -> Iterator[str]:
+    """Faster or slower, by how much and beyond what; what is first before and after."""
+    before, after = map(numbers.duration, (change.before_s, change.after_s))
+    factor = change.speedup
+    word = "faster" if factor >= 1 else "slower"
+    answer = f"{max(factor, 1 / factor):.2f}x {word}"
+    if change.within_spread:
+        answer = f"no change beyond the spread of the steps ({word} by a factor of "
+        answer += f"{max(factor, 1 / factor):.3f})"
+    yield f"Step {before} -> {after}: {answer}"
+    files = " -> ".join(names.printable(side.file) for side in (change.before, change.after))
+    known = "one step counts on a side, so its spread is not known"
+    if change.spread is not None:
+        known = f"steps of a side differ by ±{numbers.share(change.spread)}"
+    yield f"{files}; {known}"
+    firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]
+    if len(firsts) == 2:
+        yield f"Before: {firsts[0].lower()}. After: {firsts[1].lower()}."
+
+
+def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:
+    for p in change.parts:
+        title = f"  idle: {p.title}" if p.cause else PARTS.get(p.part, "idle")
+        yield names.printable(title), *_times(p.before_s, p.after_s)
+    yield "step", *_times(change.before_s, change.after_s)
+
+
+def _kernels(change: StepChange, limit: int, room: int) -> Iterator[tuple[str, ...]]:
+    shown = change.kernels[:limit]
+    called = names.short_all((k.name for k in shown), room)
+    for k, name in zip(shown, called, strict=True):
+        yield name, *_times(k.before_s, k.after_s)
+
+
+def _times(before_s: float | None, after_s: float | None) -> tuple[str, str, str]:
+    """Both times and their difference; "gone" and "new" where a side has none."""
+    times = numbers.duration(before_s), numbers.duration(after_s)
+    if before_s is None or after_s is None:
+        return *times, "new" if before_s is None else "gone"
+    moved = after_s - before_s
+    sign = "-" if moved < 0 else "+"
+    return *times, f"{sign}{numbers.duration(abs(moved))}" if moved else "same"

@@ -1,0 +1,120 @@
+"""Two timelines compared: steps, parts, idle by cause, kernels; worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import cli
+from roofline.timeline import load_timeline, select
+from roofline.timeline.change import StepChange, step_change
+from roofline.timeline.model import First
+from scripts import make_schemas
+from tests.timeline.made import launched, step, trace, write
+
+
+def recorded(
+    folder: Path, name: str, period: int, *kernels: tuple[str, int, int], n: int = 5
+) -> Path:
+    """Steps of ``period`` us; each kernel begins and lasts so long after the step's beginning."""
+    events: list[Any] = []
+    for i in range(n):
+        events.append(step(i, period * i, period - 1))
+        for place, (kernel, begin, lasted) in enumerate(kernels):
+            number = 1 + place + len(kernels) * i
+            events.append(launched(number, kernel, period * i + begin, lasted))
+    return write(folder, trace(*events), name)
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """A gap of 490 us becomes one of 30 us, relu is fused away, gemm gets faster."""
+    before = recorded(tmp_path, "a.json", 1000, ("gemm", 10, 400), ("relu", 900, 100))
+    after = recorded(tmp_path, "b.json", 340, ("gemm", 10, 300), ("norm", 310, 10))
+    return before, after
+
+
+def change(sides: tuple[Path, Path]) -> StepChange:
+    return step_change(*(select(load_timeline(path)) for path in sides))
+
+
+def test_the_parts_of_the_step(sides: tuple[Path, Path]):
+    found = change(sides)
+    assert found.speedup == pytest.approx(1000 / 340)
+    assert found.spread == pytest.approx(0)
+    assert not found.within_spread
+    assert (found.before_first, found.after_first) == (First.GAPS, First.KERNELS)
+    parts = {p.part: (p.before_s, p.after_s) for p in found.parts if p.cause is None}
+    assert parts[First.KERNELS] == pytest.approx((500e-6, 310e-6))
+    assert parts[First.GAPS] == pytest.approx((500e-6, 30e-6))
+    for place in (0, 1):
+        causes = [(p.before_s, p.after_s)[place] for p in found.parts if p.cause]
+        assert sum(causes) == pytest.approx(parts[First.GAPS][place])
+
+
+def test_kernels_that_came_and_went(sides: tuple[Path, Path]):
+    found = {k.name: (k.before_s, k.after_s) for k in change(sides).kernels}
+    assert found["gemm"] == pytest.approx((400e-6, 300e-6))
+    assert found["relu"] == (pytest.approx(100e-6), None)
+    assert found["norm"] == (None, pytest.approx(10e-6))
+
+
+def test_a_change_of_grid_is_no_other_kernel(tmp_path: Path):
+    def side(name: str, grid: int) -> Path:
+        events = launched(1, "gemm", 10, 100, grid=[grid, 1, 1])
+        return write(tmp_path, trace(events), name)
+
+    (kernel,) = change((side("a.json", 64), side("b.json", 128))).kernels
+    assert (kernel.before_s, kernel.after_s) == pytest.approx((100e-6, 100e-6))
+
+
+def test_steps_that_differ_as_much_among_themselves(tmp_path: Path):
+    # Counted steps of 900, 1000 and 1100 us: 10 % either way, so 5 % is no change.
+    begins = (0, 1000, 1900, 2900, 4000)
+    events: list[Any] = []
+    for i, begin in enumerate(begins):
+        lasted = (*begins, 5000)[i + 1] - begin
+        events += [step(i, begin, lasted - 1), launched(i + 1, "gemm", begin + 10, 500)]
+    before = write(tmp_path, trace(*events), "a.json")
+    after = recorded(tmp_path, "b.json", 950, ("gemm", 10, 500))
+    found = change((before, after))
+    assert found.spread == pytest.approx(0.1)
+    assert found.speedup == pytest.approx(1000 / 950)
+    assert found.within_spread
+
+
+def run(*words: Any) -> Result:
+    return CliRunner().invoke(cli, ["compare", *map(str, words)])
+
+
+def test_the_answer_as_typed(sides: tuple[Path, Path]):
+    text = run(*sides).stdout
+    assert "Step 1.00 ms -> 340 µs: 2.94x faster" in text
+    assert "Before: gaps come first. After: kernels come first." in text
+    assert "gone" in text
+    assert run(*sides, "--format", "markdown").stdout.startswith("Step 1.00 ms -\\> 340 µs")
+
+
+def test_json_follows_its_schema(sides: tuple[Path, Path]):
+    document = json.loads(run(*sides, "--json").stdout)
+    jsonschema.validate(document, json.loads(make_schemas.text("step-change-1.schema.json")))
+    assert document["before"] == "a.json"
+
+
+def test_what_is_for_reports_is_refused(sides: tuple[Path, Path]):
+    found = run(*sides, "--fail-on", "regression=5%")
+    assert found.exit_code == 2
+    assert "--fail-on is for reports" in found.stderr
+
+
+def test_a_side_without_a_step(sides: tuple[Path, Path], tmp_path: Path):
+    whole = sides[0].read_bytes()
+    cut = write(tmp_path, whole[: len(whole) // 2], "cut.json")
+    found = run(cut, sides[1])
+    assert found.exit_code == 3
+    assert "cut.json cannot be compared" in found.stderr
