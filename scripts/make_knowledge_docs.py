@@ -11,10 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from roofline.counters.evidence import COUNTS, MIX, RATIOS
-from roofline.playbook import FOLDER, Advice, Play, builtin
+from roofline.counters.evidence import tables
+from roofline.playbook import FOLDER, Advice, Play, builtin, meanings
 from roofline.text.names import unit, words
-from roofline.verdict.evidence import MEANINGS
 
 TARGET = Path(__file__).parent.parent / "docs" / "knowledge.md"
 HEAD = f"""\
@@ -111,12 +110,15 @@ def _tables() -> Iterator[str]:
             name = words(key.removeprefix("stall."))
             yield f"| {name} | {play.meaning} | {'; '.join(map(_line, play.try_first))} |"
     yield "\n## Evidence\n\n| name | meaning |\n|---|---|"
-    yield from (f"| `{name}` | {meaning} |" for name, meaning in MEANINGS.items())
-    for name, recipes in (COUNTS | RATIOS).items():
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings().items())
+    known = tables()
+    for name, recipes in (known["counts"] | known["ratios"]).items():
         ways = (" + ".join(f"`{need}`" for need in recipe.needs) for recipe in recipes)
         yield f"| `{name}` | {', else '.join(ways)} |"
     yield "| `instructions` | executed instructions of all warps |"
-    yield from (f"| `{name}` | executed {', '.join(codes)} |" for name, codes in MIX.items())
+    yield from (
+        f"| `{name}` | executed {', '.join(codes)} |" for name, codes in known["opcodes"].items()
+    )
 
 
 def page() -> str:

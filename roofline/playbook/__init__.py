@@ -97,10 +97,21 @@ def plays() -> Mapping[str, Play]:
         InputError: a file of the user's folder is no entry.
 
     """
+    own = os.environ.get(FOLDER)
+    return _plays(Path(own) if own else _settings())
+
+
+@cache
+def _settings() -> Path:
     from platformdirs import user_config_path
 
-    own = os.environ.get(FOLDER)
-    return _plays(Path(own) if own else user_config_path("roofline", appauthor=False) / "advice")
+    return user_config_path("roofline", appauthor=False) / "advice"
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """What a name of evidence means, by name: those that are derived from what was measured."""
+    return _read(Path(__file__).with_name("evidence.toml"))
 
 
 @cache
@@ -131,13 +142,17 @@ def play(key: str | None) -> Play:
     return plays().get(key) or plays().get(f"{key.partition('.')[0]}.other") or Play()
 
 
-def _tables(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     import msgspec
 
     try:
-        tables = msgspec.toml.decode(path.read_bytes())
+        return dict(msgspec.toml.decode(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise _refused(path, str(error)) from error
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    tables = _read(path)
     for name, table in tables.items():
         if name not in (*TABLES, "common"):
             raise _refused(path, f"[{name}] is none of {', '.join(TABLES)}")

@@ -65,7 +65,7 @@ def _meaning(node: ast.AST) -> _Meaning:
             return lambda evidence: evidence.get(name)
         case ast.BoolOp(op=joined, values=nodes):
             parts, decisive = [_meaning(part) for part in nodes], isinstance(joined, ast.Or)
-            return lambda evidence: _joined([part(evidence) for part in parts], decisive=decisive)
+            return lambda evidence: _joined(parts, evidence, decisive=decisive)
         case ast.UnaryOp(op=ast.Not() | ast.USub() as sign, operand=inner):
             of = _meaning(inner)
             if isinstance(sign, ast.Not):
@@ -100,8 +100,13 @@ def _applied(does: Callable[[float, float], float], one: Value, other: Value) ->
         return None
 
 
-def _joined(values: list[Value], *, decisive: bool) -> Value:
+def _joined(parts: list[_Meaning], evidence: Evidence, *, decisive: bool) -> Value:
     """``and``, or with ``decisive`` ``or``: one that decides is enough, else all must tell."""
-    if any(value is not None and bool(value) is decisive for value in values):
-        return float(decisive)
-    return None if None in values else float(not decisive)
+    told = True
+    for part in parts:
+        value = part(evidence)
+        if value is None:
+            told = False
+        elif bool(value) is decisive:
+            return float(decisive)
+    return float(not decisive) if told else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -135,6 +135,7 @@ class _Table:
         self.numbers = {name: number for number, name in enumerate(names)}
         self.parse = message("Metric").FromString
         self._groups: dict[frozenset[str], list[int]] = {}
+        self.alike: dict[bytes, Mapping[str, float]] = {}  # instances by the bytes of the metric
         self._matching: dict[Pattern[str], tuple[str, ...]] = {}
 
     def __reduce__(self) -> tuple[type[_Table], tuple[Path, list[str]]]:
@@ -232,6 +233,17 @@ class _Metrics(ByName):
         metric = self._metric(name)
         for one in () if metric is None else metric.instances:
             yield _scalar(one.id), _scalar(one.value)
+
+    def instances(self, name: str) -> Mapping[str, float]:
+        """See ``Metrics``; what is of the launch itself, most launches of a kernel have alike."""
+        if not name.startswith("launch__"):
+            return super().instances(name)
+        raw = self._metrics.get(self._numbers.get(name, -1))
+        if raw is None:
+            return {}
+        if raw not in self._table.alike:
+            self._table.alike[raw] = super().instances(name)
+        return self._table.alike[raw]
 
     def has(self, name: str) -> bool:
         """See ``Metrics``."""

@@ -13,6 +13,7 @@ from roofline.render import comparison as table
 from roofline.render import pull_request
 from roofline.render.comparison import sentence
 from roofline.text.notes import note_text
+from roofline.view import Choice, choose
 from tests.shared import REPORTS, SHARED
 
 pytestmark = pytest.mark.skipif(SHARED is None, reason="no folder of public reports")
@@ -111,3 +112,57 @@ def test_every_report_against_itself_is_no_change(path):  # type: ignore[no-unty
     assert {p.outcome for p in comparison.pairs} <= {"no_change", "unknown"}
     assert table.render(comparison)
     assert pull_request.render(comparison)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "by", "most", "came", "judgement"),
+    [
+        # Coalesced: 2,616,000 excess sectors became none. Then DRAM at 26.7 % holds.
+        ("v4_8_per_thread", "v8_1d_4_per_thread_stripped", "excess sectors", 3.74, 3.17, True),
+        # The lanes of a convolution along the rows. Then the issue slots at 16.8 % hold.
+        ("memory-profiling__naive", "variant1", "excess sectors", 5.95, 4.80, True),
+        # Nothing could go, and the author's change of the index gave next to nothing.
+        ("gemm__reps__naive", "global_mem_coalesce", "at the same work", 1.20, 1.03, None),
+        # 60 registers instead of 134: four times the warps, and at most until issue slots are full.
+        (
+            "reports__report",
+            "report_2026-02-27_18-31",
+            "with the warps that came",
+            2.70,
+            3.08,
+            True,
+        ),
+    ],
+)
+def test_bounds_of_public_pairs_come_out(
+    before: str, after: str, by: str, most: float, came: float, judgement: bool | None
+) -> None:
+    (pair,) = real(before, after).pairs
+    said = [p for p in pair.predictions if by in note_text(p.claim)]
+
+    assert pair.timing is not None
+    assert pair.timing.speedup == pytest.approx(came, abs=0.005)
+    assert [p.claim.facts["most"] for p in said] == [pytest.approx(most, abs=0.005)]
+    assert [p.judgement == "confirmed" for p in said] == [judgement is True]
+    assert all(p.judgement != "refuted" for p in pair.predictions)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("mc2__v1", "mc2__v2"), ("variant1", "variant2"), ("MW_Baseline", "MW_DivToMult")],
+)
+def test_less_work_has_no_number_that_holds(before: str, after: str) -> None:
+    """Another algorithm is not predictable: nothing is confirmed or refuted of it."""
+    pair = real(before, after).pairs[0]
+
+    assert pair.outcome == "faster"
+    assert {p.judgement for p in pair.predictions} == {"not_testable"}
+
+
+def test_the_kernel_that_gained_most_ranks_first() -> None:
+    assert SHARED is not None
+    analysis = analyze(next((SHARED / "reports").glob("*MW_Baseline.ncu-rep")))
+    ranked = choose(analysis, Choice(sort="gain")).analysis.groups
+
+    assert ranked[0].result.measurement.name == "compute_tendencies_x_279_gpu"
+    assert ranked[0].result.verdict.cause == "fp64_division"

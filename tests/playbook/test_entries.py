@@ -6,13 +6,13 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
-from roofline.playbook import FOLDER, builtin, figures, play, plays
+from roofline.playbook import FOLDER, builtin, figures, meanings, play, plays
 from roofline.playbook.condition import names
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
 from roofline.units import UNITS
 from roofline.verdict import rule
-from roofline.verdict.evidence import MEANINGS, evidence_of
+from roofline.verdict.evidence import evidence_of
 from tests.makers import TOY_DEVICE, TOY_PEAKS, measurement, unit, with_rest
 
 GEFORCE = replace(TOY_DEVICE, compute_capability="8.6", max_warps_per_sm=48)
@@ -204,10 +204,10 @@ def test_no_number_is_promised_without_an_amount():
 
 
 def test_entries_read_only_evidence_that_has_a_meaning():
-    from roofline.counters.evidence import COUNTS, MIX, RATIOS
+    from roofline.counters.evidence import tables
     from roofline.counters.stalls import REASONS
 
-    known = {*MEANINGS, *COUNTS, *RATIOS, *MIX, "instructions", "limited_by", *UNITS}
+    known = {*meanings(), *UNITS, "instructions", "limited_by"}.union(*tables().values())
     known |= {f"near_{key}" for key in UNITS} | {f"stall_{reason}" for reason in REASONS}
     for key, entry in builtin().items():
         read = set().union(*map(names, entry.expressions()), *(figures(c.say) for c in entry.claim))

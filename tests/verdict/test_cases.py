@@ -1,0 +1,139 @@
+"""Whole verdicts from the counters of a launch: what people got wrong answers about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from roofline.analysis import Judge
+from roofline.counters.measure import measure
+from roofline.model import Bound, Result
+from roofline.specs import load
+from roofline.text import verdict as said
+from tests.metrics import Value, launch
+
+PCT = ".avg.pct_of_peak_sustained_elapsed"
+UNITS = (
+    *("dram__cycles_active", "lts__t_sectors", "l1tex__data_pipe_lsu_wavefronts"),
+    *("sm__issue_active", "sm__pipe_fma_cycles_active", "sm__pipe_alu_cycles_active"),
+    *("sm__pipe_fp64_cycles_active", "sm__pipe_tensor_cycles_active"),
+)
+A100 = {
+    "device__attribute_display_name": "NVIDIA A100-SXM4-40GB",
+    "device__attribute_compute_capability_major": 8.0,
+    "device__attribute_compute_capability_minor": 0.0,
+    "device__attribute_multiprocessor_count": 108.0,
+    "device__attribute_max_warps_per_multiprocessor": 64.0,
+}
+T4 = {
+    "device__attribute_display_name": "Tesla T4",
+    "device__attribute_compute_capability_major": 7.0,
+    "device__attribute_compute_capability_minor": 5.0,
+    "device__attribute_multiprocessor_count": 40.0,
+    "device__attribute_max_warps_per_multiprocessor": 32.0,
+}
+
+
+def judged(
+    device: Mapping[str, Value],
+    busy: Mapping[str, float],
+    instanced: Mapping[str, Mapping[str, float]] | None = None,
+    **values: Value,
+) -> Result:
+    """One launch of 1 ms: units at 5 % but for those that are ``busy``, and further metrics."""
+    units = dict.fromkeys(UNITS, 5.0) | dict(busy)
+    metrics: dict[str, Value] = {name + PCT: percent for name, percent in units.items()}
+    metrics |= {"gpu__time_duration.sum": 1e-3, "launch__block_size": 256.0, **device}
+    metrics |= {name.replace("__DOT__", "."): value for name, value in values.items()}
+    found = launch(metrics, instanced=instanced or {})
+    return Judge(registry=load())(measure(found))
+
+
+def test_the_larger_of_two_causes_comes_first() -> None:
+    # 64 blocks on 40 SMs, two on each: 0.80 waves give 1.25x, 27 of 50 % occupancy 1.85x.
+    found = judged(
+        T4,
+        {"lts__t_sectors": 33.0},
+        launch__waves_per_multiprocessor=0.8,
+        launch__grid_dim_x=64.0,
+        launch__grid_dim_y=1.0,
+        launch__grid_dim_z=1.0,
+        launch__block_dim_x=256.0,
+        launch__block_dim_y=1.0,
+        launch__block_dim_z=1.0,
+        launch__registers_per_thread=124.0,
+        launch__occupancy_limit_registers=2.0,
+        sm__maximum_warps_per_active_cycle_pct=50.0,
+        sm__warps_active__DOT__avg__DOT__pct_of_peak_sustained_active=27.0,
+        smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active__DOT__ratio=9.0,
+        smsp__average_warps_issue_stalled_wait_per_issue_active__DOT__ratio=1.0,
+    )
+
+    gains = {cause.code: cause.gain for cause in found.verdict.causes}
+    assert list(gains) == ["few_warps", "grid_too_small", "stall_long_scoreboard"]
+    assert gains["few_warps"] == pytest.approx(50 / 27)
+    assert gains["grid_too_small"] == pytest.approx(1.25)
+    assert said.cause(found) == (
+        "few warps: occupancy is 27 % of 50 % possible, as 64 blocks are 0.8 waves; the grid is "
+        "too small: 64 blocks on 40 SMs, 0.8 waves; top stall long_scoreboard (90 % of stalls)"
+    )
+
+
+def test_local_memory_is_not_told_to_coalesce() -> None:
+    sectors = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
+    found = judged(
+        A100,
+        {"l1tex__data_pipe_lsu_wavefronts": 92.0},
+        **{
+            sectors.format("local", "ld"): 9.5e8,
+            sectors.format("local", "st"): 4e8,
+            sectors.format("global", "ld"): 3e7,
+            sectors.format("global", "st"): 1e7,
+            "launch__shared_mem_per_block_static": 0.0,
+            "launch__shared_mem_per_block_dynamic": 0.0,
+            "launch__registers_per_thread": 255.0,
+        },
+    )
+
+    advice = " ".join((said.hint(found), *said.try_first(found)))
+    assert found.verdict.limiter == "l1"
+    # 13.5e8 of 13.9e8 sectors
+    assert "local memory: 97.1 % of L1's sectors (1,350,000,000)" in said.claim(found)
+    assert "variable index" in advice
+    assert "__launch_bounds__" in advice
+    assert "smaller tiles" in advice
+    assert "oalesce" not in advice
+    assert not any("traffic is global" in line for line in said.avoid(found))
+
+
+def test_atomics_are_in_the_claim_and_first_in_the_advice() -> None:
+    found = judged(A100, {"lts__d_atomic_input_cycles_active": 95.0, "lts__t_sectors": 40.0})
+
+    assert found.verdict.limiter == "l2"
+    assert "atomics: L2's atomic units are busy 95 %" in said.claim(found)
+    assert "atomic" in said.try_first(found)[0]
+    assert "tiles" not in said.try_first(found)[0]
+
+
+def test_an_fp64_tensor_gemm_is_limited_by_its_own_pipe() -> None:
+    # 92 % of 19.5 TFLOP/s in 1 ms: 1.794e10 operations, 2 x 8 x 8 x 4 for each DMMA.884.
+    mix = {"DMMA.8x8x4": 1.794e10 / 512}
+    found = judged(
+        A100,
+        {
+            "sm__pipe_tensor_op_dmma_cycles_active": 90.0,
+            "sm__pipe_fp64_cycles_active": 90.0,
+            "l1tex__data_pipe_lsu_wavefronts": 30.0,
+        },
+        {"sass__inst_executed_per_opcode_with_modifier_all": mix},
+        sm__cycles_elapsed__DOT__avg__DOT__per_second=1.41e9,
+    )
+
+    advice = " ".join(said.try_first(found))
+    assert found.verdict.bound is Bound.COMPUTE
+    assert found.verdict.limiter == "tensor_fp64"
+    assert found.verdict.next_limiter == "l1"
+    assert found.verdict.next_floor_s == pytest.approx(0.3e-3)
+    assert all(word in advice for word in ("FP32", "TF32", "accuracy"))
+    assert "FP8" not in advice
