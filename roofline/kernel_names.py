@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
 
 from roofline.foreign import printable as printable
 
@@ -18,92 +21,67 @@ NAMELESS = "(no name)"
 
 # --- what kernels are, by their name without template arguments -------------------------------
 
-# Kernels that wait for other GPUs, by who makes them: their time is not their own, and replayed
-# alone they hang. The patterns are for Python's engine and for ncu's (Boost, Perl syntax) alike.
-COLLECTIVES = {
-    "NCCL, RCCL": "(?i:nccl|rccl)",
-    "NVSHMEM": "(?i:nvshmem)",
-    "MSCCL, MSCCL++": "(?i:msccl)",
-    "DeepEP": r"deep_ep(?!(?:::|\d)layout)|hybrid_ep",  # its layout kernels are local
-    "UCCL": "uccl",
-    "Transformer Engine": "(?i:userbuffers)",
-    "PyTorch symmetric memory": "symmetric_memory|multimem",
-    "vLLM, SGLang, AITER": "cross_device_reduce",
-    "TensorRT-LLM": "moe_comm",
-    # Whoever made it; the word begins there, so not small_reduce, recall_gather.
-    "any": "(?:(?<![A-Za-z])all|All|(?<![A-Z])ALL)_?(?i:reduce|gather|to_?all|2all)"
-    "|(?i:(?:one|two)_?shot_?(?:all_?)?reduce|reduce_?scatter)",
-}
-_COLLECTIVE = "|".join(COLLECTIVES.values())
-# For ncu, which cannot exclude but by looking ahead: it sees the whole signature, so look only as
-# far as the first template argument or parameter.
-NO_COLLECTIVE = (
-    r"^(?![^<(]*(?:(?:<unnamed>|\(anonymous namespace\))[^<(]*)*(?:" + _COLLECTIVE + "))"
-)
-
-# Kind of work -> its names, the first that is found decides. In lower case, "_" between words.
-FAMILIES = {
-    "attention": "attention|attn|fmha|flash_(?:fwd|bwd)|(?:^|_)m[hl]a(?:_|$)",
-    "conv": "conv(?:[1-3]d|ol|_|$)|[fdw](?:prop|grad)(?!_gemm)|winograd|scudnn|im2col",
-    "gemm": "(?<!fb)gemm|gemv|nvjet|mat_?mul|matrix_mul|(?:^|_)(?:add|b|baddb|scaled)?mm(?:_|$)"
-    "|split_?k_?reduce|cublas_?lt|epilogue::impl|fused_moe",
-    "softmax": "soft_?max|cross_entropy|logsumexp|log_sum_exp",
-    "norm": "(?:layer|rms|batch|group|instance|weight)_?norm|(?:^|_)bn_(?:fw|bw)|gamma_beta",
-    "optimizer": "multi_tensor_apply|adam|adagrad|(?:^|_)sgd(?:_|$)",
-    "sort": "sort|top_?k(?:_|$)",
-    "scan": "(?:^|_)scan(?:_|$)|cum_?sum|prefix_?sum|exclusive_sum",
-    "fft": "(?:^|_)[a-z]*fft",
-    "random": "(?:^|_)rand|random|dropout|philox|distribution_elementwise",
-    "gather": "embedding|gather|scatter|index_(?:select|put|copy|add|elementwise)|index_?select",
-    "copy": "memcpy|(?:^|_)copy|transpose|permute|n[ch][hw][wc]_?to_?n|(?:^|_)cat_array",
-    "reduce": "reduc|triton_(?:red|per)_|(?<!and)_sum(?:_|$)|^sum|(?:^|_)dot(?:_|$)",
-    "elementwise": "elementwise|point_?wise|triton_poi_"
-    "|(?:^|_)(?:relu|gelu|silu|swiglu|add|[sd]?axpy|fill)(?:_|$)|vec_?add",
-}
-
-# Library -> what its kernels are called; the first that is found.
-LIBRARIES = {
-    "nccl": "nccl",
-    "nvshmem": "nvshmem",
-    "cudnn": "cudnn|xmma_[fdw](?:prop|grad)|(?:im|ex)plicit_convolve|winograd",
-    "cublas": "cublas|nvjet|xmma_gemm|splitkreduce|gemmk1|gemvx|gemv2[tn]|gemvnsp|epilogue::impl"
-    "|^(?:maxwell|volta|turing|ampere|ada|hopper)_[a-z0-9_]*gemm",
-    "flash-attention": "flash_(?:fwd|bwd)|flash::",
-    "flashinfer": "flashinfer::",
-    "deepgemm": "deep_gemm::",
-    "tensorrt-llm": "tensorrt_llm::",
-    "transformer-engine": "transformer_engine::",
-    "vllm": "vllm::",
-    "cutlass": "cutlass",
-    "cub": "(?:^|::)cub::",
-    "thrust": "thrust::",
-    "cufft": "cufft|(?:regular|vector|multi_bluestein)_fft",
-    "cusparse": "cusparse",
-    "cusolver": "cusolver",
-    "magma": "magma_|magmablas",
-    "fbgemm": "fbgemm|split_embedding_",
-    "pytorch": "(?:^|::)at::(?:native|cuda)|c10::",
-    "triton": "triton_",
-    "kokkos": "kokkos::",
-    "numba": "cudapy::",
-}
-
 # What fills memory before the work that is meant: generators of random numbers, fills.
 INITIALISATION = (
     r"distribution_elementwise|FillFunctor|fill_functor|(?:^|::)curand|gen_sequenced|generate_seed"
 )
 
+# Where a word begins and ends in a name, whatever the case of the pattern around it.
+_HUMP = r"(?-i:(?<=[a-z\d])(?=[A-Z]))"
+_BEGIN, _END = rf"(?:(?<![^\W_])|{_HUMP})", rf"(?:(?![^\W_])|{_HUMP})"
 # Templates whose arguments say what they do: PyTorch's and CUTLASS's frames, Kokkos's launches.
-_FRAME = re.compile(
-    r"^(?:device_kernel|kernel2?|\w*elementwise_kernel(?:_with_index)?|cuda_parallel_launch\w*"
-    r"|_kernel_agent)$"
+_FRAME = (
+    r"(?:device_kernel|kernel2?|(?:(?:vectorized|unrolled|templated|legacy)_)*elementwise_kernel\w*"
+    r"|cuda_parallel_launch\w*|_kernel_agent)"
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+# A scope, a return type, or a part of one: up to the first template argument or parameter.
+_SCOPE = r"(?:<unnamed>|\(anonymous namespace\)|[^<(])*"
+COMMUNICATION = "communication"
+
+
+@cache
+def _table() -> dict[str, Any]:
+    import tomllib  # not for --help
+
+    text = resources.files("roofline").joinpath("kernel_names.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    for row in table["families"].values():
+        row["pattern"] = row["pattern"].replace("{", _BEGIN).replace("}", _END)
+    return table
+
+
+def families() -> dict[str, str]:
+    """Kind of work -> what its kernels are called, for people; ``COMMUNICATION`` comes first."""
+    like = {name: row["like"] for name, row in _table()["families"].items()}
+    return {COMMUNICATION: "NCCL, NVSHMEM, all-reduce and the like"} | like
+
+
+def libraries() -> tuple[str, ...]:
+    """The libraries that are known by their kernels' names."""
+    return tuple(_table()["libraries"])
+
+
+@cache
+def _compiled(what: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of a part of the table."""
+    rows = _table()[what].items()
+    if what == "families":
+        rows = [(name, f"(?i:{row['pattern']})") for name, row in rows]
+    return {name: re.compile(pattern) for name, pattern in rows}
+
+
+def _collective() -> str:
+    return "|".join(_table()["collectives"].values())
+
+
+@cache
+def _any_collective() -> re.Pattern[str]:
+    return re.compile(_collective())
 
 
 def is_collective(name: str) -> bool:
     """Whether a kernel waits for other GPUs, by its name without template arguments."""
-    return re.search(_COLLECTIVE, qualified_name(name)) is not None
+    return _any_collective().search(qualified_name(name)) is not None
 
 
 def is_initialisation(name: str) -> bool:
@@ -111,30 +89,81 @@ def is_initialisation(name: str) -> bool:
     return re.search(INITIALISATION, name[:_LONGEST]) is not None
 
 
+def no_collective() -> str:
+    """What begins a regular expression that no collective matches, in Python's engine and ncu's.
+
+    ncu cannot exclude but by looking ahead: it sees the whole signature, so look only as far as
+    the first template argument or parameter.
+    """
+    return f"^(?!{_SCOPE}(?:{_collective()}))"
+
+
+def family_words(text: str) -> tuple[str, ...]:
+    """The families that ``text`` names ("gemm", "gemm,norm"); none where it is anything else."""
+    words = tuple(word.strip() for word in text.split(","))
+    return words if {*words} <= {*families()} else ()
+
+
+@lru_cache(4096)
 def family(name: str) -> str | None:
-    """The kind of work that a name tells: a key of ``FAMILIES``, or "communication"."""
+    """The kind of work that a name tells: a key of ``families``."""
     if is_collective(name):
-        return "communication"
+        return COMMUNICATION
     parsed = parse(name[:_LONGEST])
-    base = _snake(parsed.base)
     found = None
-    if parsed.arguments and _FRAME.search(base):
-        found = _first(FAMILIES, _snake(" ".join(parsed.arguments)))
-    return found or _first(FAMILIES, base) or _first(FAMILIES, "::".join(parsed.namespaces).lower())
+    if parsed.arguments and re.fullmatch(_FRAME, parsed.base, re.IGNORECASE):
+        found = _first("families", " ".join(parsed.arguments))
+    scopes = "::".join(parsed.namespaces)
+    return found or _first("families", parsed.base) or _first("families", scopes)
 
 
 def library(name: str) -> str | None:
-    """The library that a kernel is from, as far as its name tells: a key of ``LIBRARIES``."""
-    return _first(LIBRARIES, qualified_name(name[:_LONGEST]).lower())
+    """The library that a kernel is from, as far as its name tells: one of ``libraries``."""
+    return _first("libraries", qualified_name(name[:_LONGEST]).lower())
 
 
-def _first(table: dict[str, str], text: str) -> str | None:
-    return next((key for key, pattern in table.items() if re.search(pattern, text)), None)
+def _first(what: str, text: str) -> str | None:
+    rows = _compiled(what).items()
+    return next((key for key, pattern in rows if pattern.search(text)), None)
 
 
-def _snake(name: str) -> str:
-    """``CatArrayCopy`` as ``cat_array_copy``."""
-    return _HUMP.sub("_", name).lower()
+def family_regex(wanted: Iterable[str]) -> str:
+    """A regular expression for the signatures whose ``family`` is one of ``wanted``.
+
+    For Python's engine and for ncu's, which searches whole signatures: what a template is given,
+    the function's own name and its scopes are told apart by looking ahead, as ``family`` does, but
+    for functions within a class template.
+    """
+    rows = {name: row["pattern"] for name, row in _table()["families"].items()}
+    wanted, every = set(wanted), "|".join(rows.values())
+
+    def first(within: str) -> str:
+        """Looks ahead: the first family within is one that is wanted."""
+        names = list(rows)
+        ways = [
+            f"(?={within}(?:{rows[name]}))"
+            + (f"(?!{within}(?:{'|'.join(rows[n] for n in names[:at])}))" if at else "")
+            for at, name in enumerate(names)
+            if name in wanted
+        ]
+        return f"(?:{'|'.join(ways)})"
+
+    # After a return type that is a template, if there is one.
+    start = r"(?>(?:(?:std::)?enable_if(?:_t)?<[\s\S]*?>(?:::type)? )?)"
+    own, end, anything = "[^<(: ]*", "[^<(: ]*(?:[<(]|$)", r"[\s\S]*"
+    to_base = f"(?:{_SCOPE}[: ])?"
+    # Of the frames only the names of PyTorch's are a family, which counts where arguments are none.
+    framed = f"(?!{_FRAME}<(?={anything}(?:{every})))" if "elementwise" in wanted else ""
+    ways = (
+        f"{to_base}{_FRAME}<{first(anything)}",
+        f"{to_base}{framed}{first(own)}{end}",
+        f"{first(_SCOPE)}{to_base}(?!{own}(?:{every})){end}",
+    )
+    parts = [f"{no_collective()}(?i:{start}(?:{'|'.join(ways)}))"] if wanted & {*rows} else []
+    if COMMUNICATION in wanted:
+        parts.append(f"^(?={_SCOPE}(?:{_collective()}))")
+    # "^sum" is the beginning of the function's name.
+    return "|".join(part.replace("|^", r"|(?<![^: ])") for part in parts)
 
 
 # --- C++ signatures ---------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from roofline.errors import UsageError
+from roofline.kernel_names import family, family_words
 
 
 def compiled(
@@ -40,10 +41,13 @@ def _way_out(text: str, option: str) -> str:
     return f"a backslash before ( ) [ ] * + ? that are meant literally{exact}"
 
 
-def select(pattern: str, names: Iterable[tuple[str, str]]) -> tuple[int, ...]:
+def select(
+    pattern: str, names: Iterable[tuple[str, str]], *, letters: bool = False
+) -> tuple[int, ...]:
     """Positions of the (name, demangled) that ``pattern`` means.
 
-    An exact name wins over everything; else the pattern is a regular expression, searched in both.
+    An exact name wins over everything, then the words of families ("gemm", "gemm,norm") without
+    ``letters``; else the pattern is a regular expression, searched in both.
 
     Raises:
         UsageError: ``pattern`` is neither a name nor a regular expression.
@@ -52,5 +56,7 @@ def select(pattern: str, names: Iterable[tuple[str, str]]) -> tuple[int, ...]:
     listed = list(names)
     if exact := tuple(i for i, both in enumerate(listed) if pattern in both):
         return exact
+    if not letters and (words := family_words(pattern)):
+        return tuple(i for i, (name, full) in enumerate(listed) if family(full or name) in words)
     wanted = compiled(pattern)
     return tuple(i for i, both in enumerate(listed) if any(map(wanted.search, both)))

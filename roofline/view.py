@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
 from roofline.fold import shares
-from roofline.kernel_names import comparable
+from roofline.kernel_names import comparable, family, family_words
 from roofline.model import Analysis, Device, Group, Measurement, Missing, Result, UnitUse
 from roofline.patterns import select
 from roofline.units import GENERIC
@@ -19,7 +19,8 @@ class Choice:
     """What the user wants to see.
 
     ``kernels`` are searched in a kernel's names, ``kernel_names`` are whole ones; ``devices`` are
-    indices or parts of names. Of each, one has to fit. ``min_share`` is a fraction of the profiled
+    indices or parts of names. Of each, one has to fit. A word such as "gemm" is a family of kernels
+    without ``exact_regex``. ``min_share`` is a fraction of the profiled
     time (0 to 1). ``sort`` is one of ``SORT_KEYS``. With ``launches`` single launches are chosen
     and ordered, without it kernels.
 
@@ -29,6 +30,7 @@ class Choice:
     """
 
     kernels: tuple[re.Pattern[str], ...] = ()
+    exact_regex: bool = False
     kernel_names: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     min_share: float | None = None
@@ -249,11 +251,17 @@ SORT_KEYS: dict[str, Callable[[Result, float | None, int], tuple[object, ...]]] 
 
 def _matches(m: Measurement, choice: Choice) -> bool:
     named = (
-        any(kernel.search(name) for kernel in choice.kernels for name in (m.name, m.demangled))
+        any(_finds(kernel, m, letters=choice.exact_regex) for kernel in choice.kernels)
         or any(is_named(m, name) for name in choice.kernel_names)
         or not (choice.kernels or choice.kernel_names)
     )
     return named and (not choice.devices or any(_on(m.device, one) for one in choice.devices))
+
+
+def _finds(kernel: re.Pattern[str], m: Measurement, *, letters: bool) -> bool:
+    if not letters and (words := family_words(kernel.pattern)):
+        return family(m.demangled or m.name) in words
+    return any(kernel.search(name) for name in (m.name, m.demangled))
 
 
 def is_named(measurement: Measurement, name: str) -> bool:

@@ -32,7 +32,7 @@ ARROWS = {
     "model": ("errors",),
     "units": ("model",),
     "kernel_names": ("foreign",),
-    "patterns": ("errors",),
+    "patterns": ("errors", "kernel_names"),
     "files": ("errors",),
     "process": (),
     "playbook": ("errors", "model"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
 from roofline.errors import UsageError
-from roofline.kernel_names import NO_COLLECTIVE, is_collective
+from roofline.kernel_names import COMMUNICATION, family_regex, is_collective, no_collective
 from roofline.patterns import compiled
 
 # ncu's short spellings, in what a user passes on.
@@ -41,12 +41,12 @@ def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tu
 
 
 def names_request(request: CaptureRequest) -> CaptureRequest:
-    """What notes which kernels run: with ``NAMES_ONLY`` one cheap pass, no filter, few launches."""
+    """What notes which kernels run: with ``NAMES_ONLY`` one cheap pass, and no filter."""
     return CaptureRequest(
         program=request.program,
         level=CaptureLevel.QUICK,
         collectives=request.collectives,
-        launch_count=200,
+        launch_count=None,
         devices=request.devices,
         clock_control="none",
         cache_control="none",
@@ -118,7 +118,8 @@ def _given(words: Iterable[str]) -> frozenset[str]:
 
 def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
     """Raise where options exclude each other, or ncu does not list one that is needed."""
-    if request.by_range and (request.kernel_regex or request.kernels or request.per_config):
+    chosen = request.kernel_regex or request.families or request.kernels
+    if request.by_range and (chosen or request.per_config):
         raise UsageError(
             f"--replay {request.replay} profiles ranges, not kernels",
             why="so there is no kernel to choose or to count by grid",
@@ -148,7 +149,9 @@ def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
 
 def wants_collectives_in_vain(request: CaptureRequest) -> bool:
     """Whether the regular expression speaks of collectives and the request leaves them out."""
-    if request.kernel_regex is None or request.collectives:
+    if request.collectives or COMMUNICATION in request.families:
+        return not request.collectives
+    if request.kernel_regex is None:
         return False
     return is_collective(_SIGNS.sub("", _FLAGS.sub("", request.kernel_regex)))
 
@@ -172,12 +175,14 @@ def name_filter(request: CaptureRequest) -> str | None:
         if len(request.kernels) == 1:
             return request.kernels[0]
         return "regex:^(?:" + "|".join(escape(name) for name in request.kernels) + ")$"
-    wanted = request.kernel_regex
+    both = (request.kernel_regex, family_regex(request.families) if request.families else None)
+    ways = [way for way in both if way is not None]
+    wanted = "|".join(f"(?:{way})" if len(ways) > 1 else way for way in ways) or None
     if request.collectives:
         return None if wanted is None else f"regex:{wanted}"
     # [\s\S]* and not a bare search: the look-ahead stands at the name's start.
     rest = "" if wanted is None else rf"[\s\S]*(?:{wanted})"
-    return f"regex:{NO_COLLECTIVE}{rest}"
+    return f"regex:{no_collective()}{rest}"
 
 
 def escape(name: str) -> str:

@@ -44,10 +44,11 @@ class Replay(StrEnum):
 class CaptureRequest:
     """One profiling run of ``program``.
 
-    ``kernel_regex`` is searched in the name of ``name_base``; ``kernels`` are whole names. Both
-    empty means every kernel, collectives left out unless ``collectives``. ``launch_count`` of
-    ``None`` means no limit; ``per_config`` counts for each grid and block by itself. ``nvtx``
-    holds range names in ncu's syntax or plain. ``devices`` is ncu's comma-separated list.
+    ``kernel_regex`` is searched in the name of ``name_base``, ``families`` are kinds of kernels
+    (``kernel_names.families``), ``kernels`` whole names. All empty means every
+    kernel, collectives left out unless ``collectives``. ``launch_count`` of ``None`` is no limit;
+    ``per_config`` counts for each grid and block by itself. ``nvtx`` holds range names in ncu's
+    syntax or plain. ``devices`` is ncu's comma-separated list.
     ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level``; ``rules`` are
     NVIDIA's, ``source`` puts the program's source into the report. Words of ``ncu_options`` replace
     what would be passed for the same option.
@@ -56,6 +57,7 @@ class CaptureRequest:
     program: tuple[str, ...]
     level: CaptureLevel = CaptureLevel.STANDARD
     kernel_regex: str | None = None
+    families: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     name_base: NameBase | None = None
     collectives: bool = False

@@ -105,13 +105,30 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
     )
 
 
-def kernel_names(request: CaptureRequest, setup: CaptureSetup) -> tuple[str, ...]:
-    """The names of the program's kernels, in order of launch; fails as ``capture`` does."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSeen:
+    """A kernel that ran: how often, and for how long in all."""
+
+    name: str
+    launches: int
+    time_s: float
+
+    def __str__(self) -> str:
+        return f"{1e3 * self.time_s:10.3f} ms {self.launches:6} x  {self.name}"
+
+
+def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
+    """The program's kernels, most time first; fails as ``capture`` does."""
     with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
         run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder)
     if not run.launches:
         raise error_of(_diagnose(request, setup, run))
-    return tuple(dict.fromkeys(launch.demangled or launch.name for launch in run.launches))
+    times: dict[str, list[float]] = {}
+    for launch in run.launches:
+        time_s = launch.metrics.number(NAMES_ONLY[0]) or 0.0
+        times.setdefault(launch.demangled or launch.name, []).append(time_s)
+    seen = (KernelSeen(name=n, launches=len(t), time_s=sum(t)) for n, t in times.items())
+    return tuple(sorted(seen, key=lambda kernel: -kernel.time_s))
 
 
 # --- a run of ncu -------------------------------------------------------------------------------
@@ -295,7 +312,8 @@ def _with_names(
     diagnosis: Diagnosis, request: CaptureRequest, setup: CaptureSetup, run: _NcuRun
 ) -> Diagnosis:
     """Add the kernels nearest to what was asked for, if finding out does not take long."""
-    filtered = request.kernels or request.kernel_regex or request.nvtx or not request.from_start
+    chosen = request.kernels or request.kernel_regex or request.families
+    filtered = chosen or request.nvtx or not request.from_start
     slow = run.watch.clock() - run.watch.started > NAMES_WITHIN_S
     empty = diagnosis.failure.code in ("nothing_launched", "report_missing")
     if not empty or not filtered or slow:
@@ -305,26 +323,28 @@ def _with_names(
         setup, stall_s=30.0, limit_s=2 * NAMES_WITHIN_S, stdout_to_stderr=True, tell=lambda _: None
     )
     try:
-        names = nearest(request, kernel_names(request, quiet))
+        names = tuple(map(str, nearest(request, kernels_seen(request, quiet))))
     except RooflineError:  # the first failure is the one to report
         return diagnosis
     return replace(diagnosis, failure=catalogue()["nothing_matched"], names=names)
 
 
-def nearest(request: CaptureRequest, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
-    """The kernels among ``names`` that come nearest to what was asked for, best first."""
+def nearest(
+    request: CaptureRequest, seen: Iterable[KernelSeen], *, limit: int = 10
+) -> tuple[KernelSeen, ...]:
+    """The kernels among ``seen`` that come nearest to what was asked for, best first."""
     literal = re.findall(r"[A-Za-z0-9_]{3,}", request.kernel_regex or "")
     asked = [wanted.lower() for wanted in (*request.kernels, *literal)]
 
-    def distance(name: str) -> float:
-        """How little of the best of ``asked`` occurs in ``name`` in one piece."""
-        matcher, found = difflib.SequenceMatcher(b=name.lower(), autojunk=False), [0.0]
+    def distance(kernel: KernelSeen) -> float:
+        """How little of the best of ``asked`` occurs in its name in one piece."""
+        matcher, found = difflib.SequenceMatcher(b=kernel.name.lower(), autojunk=False), [0.0]
         for wanted in asked:
             matcher.set_seq1(wanted)
             found.append(matcher.find_longest_match().size / len(wanted))
         return -max(found)
 
-    return tuple(sorted(dict.fromkeys(names), key=distance)[:limit])
+    return tuple(sorted(seen, key=distance)[:limit])
 
 
 # --- its files ----------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
     if part.analysis.results:
         return part
     for pattern in choice.kernels:
-        if not matching(analysis, pattern.pattern):
+        if choice.exact_regex or not matching(analysis, pattern.pattern):
             raise _no_kernel(analysis, pattern.pattern, "--kernel")
     for name in choice.kernel_names:
         if not any(is_named(r.measurement, name) for r in analysis.results):

@@ -285,14 +285,19 @@ MERGE = ("--merge", "Sum a kernel over all files; without it, two captures are t
 PROGRAM: Any = {"nargs": -1, "required": True, "type": click.UNPROCESSED}
 
 
+EXACT = "Take --kernel gemm for these letters, not for the family of GEMM kernels."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choosing(Choice):
     """Which kernels of reports are shown, and in which order."""
 
     kernels: tuple[re.Pattern[str], ...] = which(
-        "-k --kernel --kernel-regex RE...",
-        "Kernels in whose demangled name RE is found. Repeatable.",
+        "-k --kernel --kernels --kernel-regex RE...",
+        "Kernels in whose demangled name RE is found; a word such as gemm or attention,norm means "
+        "these families. Repeatable.",
     )
+    exact_regex: bool = which("--exact-regex", EXACT)
     kernel_names: tuple[str, ...] = which(
         "--kernel-name NAME...", "Exactly this function, or this whole signature. Repeatable."
     )

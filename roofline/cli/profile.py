@@ -29,7 +29,7 @@ from roofline.cli.options import FORMATS, GROUPS, PROGRAM, Judging, Share
 from roofline.cli.output import Output
 from roofline.errors import UsageError
 from roofline.foreign import shown
-from roofline.kernel_names import is_collective
+from roofline.kernel_names import families, family_words, is_collective
 from roofline.process import become
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # Fields that choose the kernels: by a timeline, and those that it leaves no room for.
 _OF_TIMELINE = ("top", "min_share", "warmup_steps")
 _BY_HAND = (
-    "kernel kernel_name name_base collectives launch_skip launch_count per_config nvtx "
+    "kernel exact_regex kernel_name name_base collectives launch_skip launch_count per_config nvtx "
     "capture_range list_kernels"
 ).split()
 
@@ -54,10 +54,12 @@ class ProfileOptions:
     """``roofline profile``; ``None`` where an option was not given and has a default."""
 
     kernel: tuple[str, ...] = opt.which(
-        "-k --kernel --kernel-regex RE...",
-        "Kernels in whose demangled name RE is found (Perl syntax, case counts). Repeatable.",
+        "-k --kernel --kernels --kernel-regex RE...",
+        "Kernels in whose demangled name RE is found (Perl syntax, case counts); a word such as "
+        "gemm or attention,norm means these families. Repeatable.",
         type=_perl,
     )
+    exact_regex: bool = opt.which("--exact-regex", opt.EXACT)
     kernel_name: tuple[str, ...] = opt.which(
         "--kernel-name NAME...",
         "Exactly this function; with arguments, this whole signature. Repeatable.",
@@ -123,8 +125,8 @@ class ProfileOptions:
     )
     list_kernels: bool = opt.amount(
         "--list-kernels",
-        "Print the names of the kernels that the program launches (the first 200), and "
-        "profile nothing.",
+        "Print the kernels that the program launches, by time, and profile nothing; "
+        "--timeout ends a long program.",
     )
     judging: Judging = opt.shared(Judging)
     output: Output = opt.shared(
@@ -223,7 +225,7 @@ def command(options: ProfileOptions) -> int:
     Exit codes: 3 nothing in the timeline is worth profiling; 4 ncu could not profile; 5 the
     program failed and left nothing to analyse; 128 + N ended by signal N.
     """
-    from roofline.capture.run import check_output, free_names, kernel_names, numbered
+    from roofline.capture.run import check_output, free_names, kernels_seen, numbered
     from roofline.cli import profile_run
 
     _check(options)
@@ -247,7 +249,7 @@ def command(options: ProfileOptions) -> int:
     if selection is None:
         _tell_choice(base, setting)
     if options.list_kernels:
-        click.echo("\n".join(kernel_names(base, setting)))
+        click.echo("\n".join(map(str, kernels_seen(base, setting))))
         return 0
     runs = profile_run.capture_all(runs, setting, force=output.force)
     if any(run.captured for run in runs):
@@ -288,12 +290,14 @@ def _request(options: ProfileOptions) -> CaptureRequest:
     if count is None:
         count = 1 if options.per_config else DEFAULT_LAUNCH_COUNT
     names = (name.strip() for words in options.metrics for name in words.split(","))
-    many = len(options.kernel) > 1
-    patterns = [f"(?:{pattern})" if many else pattern for pattern in options.kernel]
+    families = [() if options.exact_regex else family_words(text) for text in options.kernel]
+    letters = [text for text, words in zip(options.kernel, families, strict=True) if not words]
+    patterns = [f"(?:{text})" if len(letters) > 1 else text for text in letters]
     return CaptureRequest(
         program=options.program,
         level=CaptureLevel(options.level),
         kernel_regex="|".join(patterns) or None,
+        families=tuple(dict.fromkeys(word for words in families for word in words)),
         kernels=options.kernel_name,
         name_base=NameBase(options.name_base) if options.name_base else None,
         collectives=options.collectives,
@@ -418,6 +422,8 @@ def _typed() -> str:
 
 def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     """What a person should know about the choice of kernels."""
+    for word in request.families:
+        say(f"{word}: {families()[word]}; --exact-regex for the letters alone")
     if any(is_collective(name) for name in request.kernels) or request.collectives:
         say("collectives are profiled: one hangs if its peers do not run (--stall-timeout)")
     elif wants_collectives_in_vain(request):

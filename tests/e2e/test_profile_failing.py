@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -108,8 +109,8 @@ def test_no_matching_kernel_names_those_that_ran(fake: Fake) -> None:
     assert "[nothing_matched]" in done.stderr
     ran = done.stderr.split("kernels that ran:")[1].split("try: ")[0]
     assert [line.strip() for line in ran.split("\n") if line.strip()] == [
-        "void sgemm_tiled(float *)",
-        "void relu(float *)",
+        "2.000 ms      2 x  void sgemm_tiled(float *)",
+        "1.000 ms      1 x  void relu(float *)",
     ]
     second = fake.calls()[1]["argv"]
     assert second[second.index("--metrics") + 1] == "gpu__time_duration.sum"
@@ -152,12 +153,50 @@ def test_nothing_launched_at_all(fake: Fake) -> None:
 
 
 def test_list_kernels(fake: Fake) -> None:
-    write(fake.report, [launch("b"), launch("a"), launch("b")], force=True)
+    write(
+        fake.report,
+        [launch("b"), launch("a", **{"gpu__time_duration.sum": 1.5e6}), launch("b")],
+        force=True,
+    )
 
     done = fake.run("profile", "--list-kernels", "true")
 
-    assert done.stdout.splitlines() == ["void b(float *)", "void a(float *)"]
+    # By time, once each: 2 launches of 1 ms before one of 1.5 ms.
+    assert [line.split(maxsplit=4) for line in done.stdout.splitlines()] == [
+        ["2.000", "ms", "2", "x", "void b(float *)"],
+        ["1.500", "ms", "1", "x", "void a(float *)"],
+    ]
     assert fake.files() == set()
+
+
+def test_a_family_is_asked_for_by_its_word(fake: Fake) -> None:
+    done = fake.run("profile", "-k", "gemm", "--kernels", "norm", "true")
+
+    assert done.returncode == 0, done.stderr
+    assert "gemm: nvjet_*, sm90_xmma_gemm_*" in done.stderr
+    assert "norm: " in done.stderr
+    assert done.stderr.count("--exact-regex for the letters alone") == 2
+    argv = fake.calls()[-1]["argv"]
+    wanted = re.compile(argv[argv.index("--kernel-name") + 1].removeprefix("regex:"))
+    assert wanted.search("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN")
+    assert wanted.search("void vectorized_layer_norm_kernel<float>(int)")
+    assert not wanted.search("relu")
+
+    fake.run("profile", "-k", "gemm", "--exact-regex", "--force", "true")
+    argv = fake.calls()[-1]["argv"]
+    assert argv[argv.index("--kernel-name") + 1].endswith(r"[\s\S]*(?:gemm)")
+
+
+def test_what_ran_is_listed_by_time_where_no_family_matched(fake: Fake) -> None:
+    write(fake.report, [launch("b"), launch("a"), launch("b")], force=True)
+    nothing = {"log": ["==WARNING== No kernels were profiled."]}
+    fake.scenario(nothing, {"log": [PROFILED], "report": str(fake.report)})
+
+    done = fake.run("profile", "--kernel", "fft", "true")
+
+    assert "[nothing_matched]" in done.stderr
+    lines = [line.split() for line in done.stderr.splitlines() if " x  void " in line]
+    assert [(line[2], line[4]) for line in lines] == [("2", "void"), ("1", "void")]
 
 
 @pytest.mark.slow
