@@ -35,7 +35,7 @@ _FRAME = (
     r"|cuda_parallel_launch\w*|_kernel_agent)"
 )
 # A scope, a return type, or a part of one: up to the first template argument or parameter.
-_SCOPE = r"(?:<unnamed>|\(anonymous namespace\)|[^<(])*"
+_SCOPE = r"[^<(]*(?:(?:<unnamed>|\(anonymous namespace\))[^<(]*)*"
 COMMUNICATION = "communication"
 
 
