@@ -109,6 +109,12 @@ def _tables() -> Iterator[str]:
         if key.startswith("stall."):
             name = words(key.removeprefix("stall."))
             yield f"| {name} | {play.meaning} | {'; '.join(map(_line, play.try_first))} |"
+    yield "\n## Kernels of libraries\n\nOnly what calls them can change.\n"
+    yield "| work | try first | refuted by |\n|---|---|---|"
+    for key, play in plays.items():
+        if key.startswith("caller."):
+            name = words(key.removeprefix("caller."))
+            yield f"| {name} | {'; '.join(map(_line, play.try_first))} | {play.refute} |"
     yield "\n## Evidence\n\n| name | meaning |\n|---|---|"
     yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings().items())
     known = tables()

@@ -20,7 +20,7 @@ from roofline.model import Cause
 from roofline.playbook.condition import Evidence, amount, holds, names
 
 FOLDER = "ROOFLINE_ADVICE"
-TABLES = ("unit", "cause", "stall")
+TABLES = ("unit", "cause", "stall", "caller")
 # What a cause promises: "first" holds all other advice back; "waste" is work that can go, of the
 # units in ``removes``; "occupancy" more warps, "idle" a part of the GPU without work, both up to
 # ``gain``; "wait" and "plain" promise nothing, and a ``gain`` only ranks them: the one keeps units

@@ -182,6 +182,10 @@ def hint(result: Result) -> str:
         if why is not None and _inside(v, v.causes[0]):
             said += f"; {why}"
     what = _entries(v)[0].hint
+    if v.action_reason == "initialisation":
+        what = "random initialisation or fill, hardly what was meant to be profiled"
+    elif v.action_reason == "near_ceiling" and what:
+        what = f"near its ceiling, only less work helps: {what}"
     return f"{said}: {what}" if what else said
 
 
@@ -252,6 +256,8 @@ def _entries(v: Verdict) -> list[Play]:
 
     Causes inside a unit come before the unit's own entry, what keeps it from more after that.
     """
+    if v.advice is not None and v.advice.startswith("caller."):
+        return [play(v.advice)]  # what helps its author helps nobody here
     entries = {entry_of(one): one for one in v.causes}
     own = [] if v.advice is None or v.advice in entries or _held_back(v) else [v.advice]
     inside = [key for key, one in entries.items() if _inside(v, one)]

@@ -37,6 +37,12 @@ def action_of(
     return (Action.CALLER, "library") if foreign else (Action.FIX, "")
 
 
+def callers_entry(m: Measurement) -> str | None:
+    """The entry of the knowledge base for callers of a library's kernel; ``None`` for others."""
+    name = m.demangled or m.name
+    return f"caller.{family(name) or 'other'}" if _kind(name)[1] else None
+
+
 @lru_cache(4096)
 def _kind(name: str) -> tuple[bool, bool]:
     made_by = library(name)

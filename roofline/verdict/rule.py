@@ -19,7 +19,7 @@ from roofline.model import (
 )
 from roofline.playbook import entry_of
 from roofline.units import UNITS, queue_of_fp64, same_pipe
-from roofline.verdict.action import action_of
+from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import Sides, all_uses, disagreement, idle_below, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
 from roofline.verdict.confidence import doubts_of
@@ -149,6 +149,8 @@ def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
 
 def _advice(m: Measurement, bound: Bound, top: UnitUse, causes: Sequence[Cause]) -> str:
     """The entry of the knowledge base that speaks of this verdict."""
+    if (callers := callers_entry(m)) is not None:
+        return callers
     if bound is not Bound.LATENCY:
         key = top.unit if top.unit in UNITS else "other"
         return f"unit.{_part_of_l1(m) if key == 'l1' else key}"

@@ -399,7 +399,7 @@ def test_a_cause_of_the_users_own(folder):
     ("text", "why"),
     [
         ("[cause.x", "Expected"),
-        ("[kernel.x]\nhint = 'h'", "[kernel] is none of unit, cause, stall"),
+        ("[kernel.x]\nhint = 'h'", "[kernel] is none of unit, cause, stall, caller"),
         ("unit = 3", "unit is no table"),
         ("[cause]\nx = 3", "[cause.x] is no table"),
         ("[cause.x]\nwhem = 'a'", "[cause.x] has no 'whem'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roofline.model import Action, Bound
+from roofline.text.verdict import avoid, hint, try_first
 from roofline.verdict.action import action_of
 from roofline.verdict.rule import judge
 from tests.makers import TOY_DEVICE, measurement, result, unit, with_rest
@@ -55,6 +56,32 @@ def test_fp64_where_there_is_almost_none_is_to_be_fixed(capability: str, action:
 
     device = replace(TOY_DEVICE, compute_capability=capability)
     assert action_of(measurement(device=device), Bound.COMPUTE, "fp64", 85.0)[0] is action
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", "caller.gemm"),
+        ("flash_fwd_kernel", "caller.attention"),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "caller.communication"),
+        (ATEN, "caller.elementwise"),  # has no entry of its own: that on others
+        ("mine", "unit.dram"),
+    ],
+)
+def test_a_library_s_callers_get_advice_of_their_own(name: str, advice: str) -> None:
+    measured = measurement(name, demangled=name, units=with_rest(unit("dram", 70.0)))
+    judged = judge(measured, result(measured).peaks)
+    found = result(measured, judged)
+
+    assert judged.advice == advice
+    called = try_first(found) and avoid(found)[-1] == "tuning the kernel: it is not yours"
+    assert called is (advice in ("caller.gemm", "caller.attention", "caller.elementwise"))
+
+
+def test_near_a_ceiling_only_less_work_helps() -> None:
+    measured = measurement(units=with_rest(unit("dram", 92.0)))
+    text = hint(result(measured, judge(measured, result(measured).peaks)))
+    assert text.endswith("near its ceiling, only less work helps: move fewer bytes")
 
 
 def test_the_verdict_has_it() -> None:
