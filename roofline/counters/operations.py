@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from roofline.counters.opcodes import PACKED, integer_mix, plain_mix
@@ -15,6 +16,9 @@ _MOVING_PERCENT = 20.0
 _HALF_PIPES = tuple(
     f"sm__{pipe}.avg.pct_of_peak_sustained_elapsed"
     for pipe in ("inst_executed_pipe_fp16", "pipe_tensor_cycles_active", "pipe_fma_cycles_active")
+)
+_PACKED = re.compile(
+    r"(?P<base>sm(?:sp)?__sass_thread_inst_executed_op_(?P<opcode>[fq](?:add|mul|fma)[24])_pred_on)\.sum"
 )
 _INTEGERS = "smsp__sass_thread_inst_executed_op_integer_pred_on"
 
@@ -50,13 +54,14 @@ def operations_of(
     if tensor.how is not None:
         reader.provenance["operations.tensor"] = tensor.how
         found |= tensor.operations
+    packed_ran = _packed_ran(reader)
+    if mix or packed:
+        packed_ran.discard("packed_fp32")
     ran = {
-        **{kind: _packed_ran(reader, kind) for kind in dict.fromkeys(PACKED.values())},
+        **{kind: kind in packed_ran for kind in dict.fromkeys(PACKED.values())},
         "tensor": tensor.how is None and tensor.active,
         "fp16": "fp16" not in found and (reader.number(_HALF_ACTIVITY) or 0.0) > 0,
     }
-    if mix or packed:
-        ran.pop("packed_fp32")
     return found, tuple(kind for kind, uncounted in ran.items() if uncounted)
 
 
@@ -68,18 +73,18 @@ def _both(plain: Reading | None, packed: Reading) -> Reading | None:
     return Reading(plain.value + packed.value, how)
 
 
-def _packed_ran(reader: QuantityReader, kind: str) -> bool:
-    """Whether a kind of packed arithmetic ran, by counters or by an opcode mix."""
-    heads = {head for head, packed in PACKED.items() if packed == kind}
-    for mix in MIXES:
-        opcodes = reader.metrics.instances(mix)
-        if any(count and opcode.partition(".")[0] in heads for opcode, count in opcodes.items()):
-            return True
-    return any(
-        reader.amount(f"{unit}__sass_thread_inst_executed_op_{head.lower()}_pred_on")
-        for unit in ("smsp", "sm")
-        for head in heads
-    )
+def _packed_ran(reader: QuantityReader) -> set[str]:
+    """The kinds of packed arithmetic that ran, by counters or by an opcode mix."""
+    metrics = reader.metrics
+    ran = {
+        PACKED.get(opcode.partition(".")[0], "")
+        for mix in MIXES
+        for opcode, count in metrics.instances(mix).items()
+        if count
+    }
+    counted = (_PACKED.match(name) for name in metrics.matching(_PACKED))
+    bases = {(one["base"], one["opcode"].upper()) for one in counted if one}
+    return ran | {PACKED[opcode] for base, opcode in bases if reader.amount(base)}
 
 
 def _only_moves(reader: QuantityReader) -> bool:

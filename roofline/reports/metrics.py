@@ -50,6 +50,8 @@ _RENAMED_FIRST = (
 def renamed(names: list[str]) -> list[str]:
     """The names of a report as ncu has spelled them since 2020; one that is there stays."""
     known = frozenset(names)
+    if known.isdisjoint(_RENAMED) and not any(name.endswith("__sol_pct") for name in names):
+        return names
     return [name if (new := _new_name(name)) in known else new for name in names]
 
 
@@ -113,6 +115,7 @@ class ByName:
 
     def __init__(self) -> None:
         self._nan: dict[str, None] = {}
+        self._instances: dict[str, dict[str, float]] = {}
 
     def number(self, name: str) -> float | None:
         """See ``Metrics``."""
@@ -135,11 +138,13 @@ class ByName:
 
     def instances(self, name: str) -> Mapping[str, float]:
         """See ``Metrics``."""
-        found: dict[str, float] = {}
-        for key, value in self._rows(name):
-            if key is not None and isinstance(value, (int, float)) and math.isfinite(value):
-                key = printable(str(key))
-                found[key] = found.get(key, 0.0) + value
+        found = self._instances.get(name)
+        if found is None:  # asked for by several quantities
+            found = self._instances[name] = {}
+            for key, value in self._rows(name):
+                if key is not None and isinstance(value, (int, float)) and math.isfinite(value):
+                    key = printable(str(key))
+                    found[key] = found.get(key, 0.0) + value
         return found
 
     def names(self) -> Collection[str]:

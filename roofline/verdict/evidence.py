@@ -52,7 +52,8 @@ def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, flo
 
 def _launch(m: Measurement, known: Mapping[str, float]) -> dict[str, float | None]:
     """Grid, block, waves, occupancy and how long SMs had work."""
-    sms, blocks = m.device.sm_count, None if m.grid is None else float(math.prod(m.grid))
+    sms = m.sm_count or m.device.sm_count
+    blocks = None if m.grid is None else float(math.prod(m.grid))
     threads = None if m.block is None else float(math.prod(m.block))
     fill = None if blocks is None or not sms else min(1.0, blocks / sms)
     active = None if m.sm_active_percent is None else min(1.0, m.sm_active_percent / 100)
