@@ -19,6 +19,7 @@ _FULL = 80.0
 _STALL_SHARE = 0.2
 _PROMISING = ("occupancy", "idle")
 _WAITING = (*_PROMISING, "wait")
+_TENSOR = ("tensor", "tensor_fp64", "shared_pipe")
 
 
 def causes_of(
@@ -42,7 +43,10 @@ def causes_of(
             found.append(cause)
     # What has no number is proven all the same; only a stall reason proves nothing.
     found.sort(key=lambda cause: -(cause.gain or inf))
-    if m.stalls and m.stalls[0].share >= _STALL_SHARE and uses[0].percent < _FULL:
+    # Warps of a tensor kernel that sleep or wait for products have just these roles.
+    roles = uses[0].unit in _TENSOR and bound is not Bound.LATENCY
+    stalled = m.stalls and m.stalls[0].share >= _STALL_SHARE
+    if stalled and uses[0].percent < _FULL and not roles:
         found.append(Cause(code=f"stall_{m.stalls[0].reason}", promise="wait"))
     return tuple(found)
 

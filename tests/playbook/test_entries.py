@@ -333,6 +333,23 @@ def test_an_unreadable_launch_has_no_cause():
     assert found.verdict.causes == ()
 
 
+def test_waits_of_roles_are_no_reason_for_a_tensor_kernel():
+    stalls = (Stall(reason="sleeping", share=0.4), Stall(reason="wait", share=0.1))
+
+    assert judged((("tensor", 71.0),), stalls=stalls).verdict.causes == ()
+    assert judged((("tensor", 41.0),), stalls=stalls).verdict.cause == "stall_sleeping"
+    assert judged((("issue", 71.0),), stalls=stalls).verdict.cause == "stall_sleeping"
+
+
+@pytest.mark.parametrize(("requests", "told"), [(20.0, True), (40.0, False), (10.0, False)])
+def test_some_wavefronts_an_instruction_are_right_for_wide_accesses_only(requests, told):
+    # 80 % over 20 % is 4 wavefronts an instruction, over 40 % 2; over 10 % 8, which is waste.
+    ratios = {"wavefronts_percent": 80.0, "requests_percent": requests}
+    found = judged((("l1", 80.0),), ratios=ratios)
+
+    assert ("right for 128-bit accesses only" in said.try_first(found)[0]) is told
+
+
 # --- bounds ---------------------------------------------------------------------------------------
 
 
