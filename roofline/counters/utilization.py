@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -52,14 +53,6 @@ class _Place(NamedTuple):
     side: Family
 
 
-class _Found(NamedTuple):
-    percent: float
-    place: _Place
-    said: str
-    computed: bool = False
-    part: str | None = None
-
-
 def unit_uses(
     metrics: Metrics,
     active: float | None = None,
@@ -78,7 +71,7 @@ def unit_uses(
         capability: the device's, "7.5".
 
     """
-    busiest: dict[str, _Found] = {}
+    busiest: dict[str, UnitUse] = {}
     unlisted: set[Family] = set()
     for throughput, family, other in _SIDES:
         named = metrics.text(f"breakdown:{throughput}{ELAPSED}")
@@ -93,39 +86,34 @@ def unit_uses(
     _keep(busiest, _listed(metrics, _LINKS, Family.BANDWIDTH, "other_memory", share))
     for unit in THROUGHPUTS:
         _hidden(metrics, unit, busiest, active, share, capability)
-    return ranked(
-        UnitUse(
-            unit=found.place.unit,
-            family=found.place.side,
-            percent=found.percent,
-            metric=found.said,
-            computed=found.computed,
-            part=found.part,
-        )
-        for found in busiest.values()
-    )
+    return ranked(busiest.values())
 
 
-def _keep(busiest: dict[str, _Found], found: Iterable[_Found]) -> float:
+def _keep(busiest: dict[str, UnitUse], found: Iterable[UnitUse]) -> float:
     """Keep what is busier than what its unit has; give the largest percentage seen."""
     most = float("-inf")
     for one in found:
         most = max(most, one.percent)
-        known = busiest.get(one.place.unit)
+        known = busiest.get(one.unit)
         if known is None or one.percent > known.percent:
-            busiest[one.place.unit] = one
+            busiest[one.unit] = one
     return most
 
 
 def _listed(
     metrics: Metrics, names: str, family: Family, other: str, share: float
-) -> Iterator[_Found]:
+) -> Iterator[UnitUse]:
     """Percentages over the elapsed time by their names."""
     for place in _places(names, family, other):
         percent = metrics.number(place.name)
         # A counter that ran backwards measured nothing.
         if percent is not None and percent >= 0:
-            yield _Found(_of_given(percent, place.unit, share), place, place.name)
+            yield UnitUse(
+                unit=place.unit,
+                family=place.side,
+                percent=_of_given(percent, place.unit, share),
+                metric=place.name,
+            )
 
 
 def _of_given(percent: float, unit: str, share: float) -> float:
@@ -151,9 +139,9 @@ _LINKS = ",".join(members(links=True))
 
 def _searched(
     metrics: Metrics, sides: set[Family], active: float | None, share: float
-) -> Iterator[_Found]:
+) -> Iterator[UnitUse]:
     """Percentages of peak in any spelling, each counter in its most trusted roll-up."""
-    best: dict[str, tuple[int, _Found]] = {}
+    best: dict[str, tuple[int, UnitUse]] = {}
     for name in metrics.matching(_PERCENT):
         base, form, place = _place(name)
         percent = None if place is None else metrics.number(name)
@@ -164,19 +152,24 @@ def _searched(
             computed = computed or active is None
             said = f"{name} x SM activity" if active is not None else name
             percent *= 1.0 if active is None else active
-        found = _Found(_of_given(percent, place.unit, share), place, said, computed)
+        found = UnitUse(
+            unit=place.unit,
+            family=place.side,
+            percent=_of_given(percent, place.unit, share),
+            metric=said,
+            computed=computed,
+        )
         if base not in best or form < best[base][0]:
             best[base] = form, found
-    halves: dict[str, list[_Found]] = {}
+    halves: dict[str, list[UnitUse]] = {}
     for base, (_, found) in best.items():
         yield found
         if half := _DIRECTION.match(base):
             halves.setdefault(half[1] + base[half.end() :], []).append(found)
     for pair in halves.values():
         if len(pair) > 1:
-            both = sum(found.percent for found in pair)
-            said = " + ".join(found.said for found in pair)
-            yield pair[0]._replace(percent=both, said=said)
+            said = " + ".join(found.metric for found in pair)
+            yield replace(pair[0], percent=sum(found.percent for found in pair), metric=said)
 
 
 @cache
@@ -200,7 +193,7 @@ def _place(name: str) -> tuple[str, int, _Place | None]:
 def _hidden(
     metrics: Metrics,
     unit: str,
-    busiest: dict[str, _Found],
+    busiest: dict[str, UnitUse],
     active: float | None,
     share: float,
     capability: str | None,
@@ -223,8 +216,14 @@ def _hidden(
     part = min((p for p in near if near[p] <= ROUNDING), key=lambda p: near[p], default=None)
     if unit == "l2" and known is not None and capability in WITH_FABRIC:
         part = "l2_fabric"
-    place = _Place(base, unit, UNITS[unit].family)
-    busiest[unit] = _Found(percent, place, said, computed, part if above > ROUNDING else None)
+    busiest[unit] = UnitUse(
+        unit=unit,
+        family=UNITS[unit].family,
+        percent=percent,
+        metric=said,
+        computed=computed,
+        part=part if above > ROUNDING else None,
+    )
 
 
 def _halves(metrics: Metrics, capability: str | None) -> dict[str, tuple[float, str]]:

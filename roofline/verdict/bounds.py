@@ -39,7 +39,8 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
         known = by_unit.get(use.unit)
         # A little above the counter is rounding; far above, the counter does not see it all.
         misled = use.unit == "tensor" and known and use.percent > known.percent + ROUNDING
-        if known is None or misled:
+        # Over 100 % the peak is not the kernel's, and nothing follows from it.
+        if (known is None or misled) and use.percent <= 100.0 + ROUNDING:
             by_unit[use.unit] = use
     return ranked(by_unit.values())
 

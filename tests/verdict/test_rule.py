@@ -109,6 +109,16 @@ def test_the_fabric_of_l2_is_nothing_else_to_relieve():
     assert verdict.next_limiter == "issue"
 
 
+def test_nothing_computed_over_100_percent_decides():
+    # 1.2 GB in 1 ms at a peak of 1 TB/s
+    verdict = judge(
+        measurement(units=with_rest(unit("l2", 70.0))[:1], dram_bytes=1.2e9),
+        PeakSet(report=TOY_PEAKS),
+    )
+
+    assert verdict.limiter == "l2"
+
+
 def test_latency_is_not_co_limited():
     verdict = judged(unit("dram", 50.0), unit("l2", 1.0), unit("issue", 49.0))
 
