@@ -105,13 +105,15 @@ def _rule(v: Verdict, m: Measurement) -> str:
         )
     at = numbers.percent(nearest.percent, places=1)
     busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {at}"
+    least = v.evidence.get("threshold", v.rule.latency)
+    by = "--latency-threshold" if least == v.rule.latency else "for FP64 where there is almost none"
     if v.bound is Bound.LATENCY:
-        return f"{busiest} is under {v.rule.latency:g} % (--latency-threshold): latency."
+        return f"{busiest} is under {least:g} % ({by}): latency."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     others = [use for use in m.units if use.unit != nearest.unit]
     rival = next((use for use in others if use.unit == v.next_limiter), next(iter(others), None))
-    text = f"{busiest}, not under {v.rule.latency:g} % (--latency-threshold), is {nearest.family}"
+    text = f"{busiest}, not under {least:g} % ({by}), is {nearest.family}"
     if rival is None:
         return f"{text}; no other unit was measured."
     near = "within" if v.co_limited else "not within"

@@ -156,9 +156,10 @@ def claim(result: Result) -> str:
     if v.bound is Bound.UNKNOWN:
         return f"Unknown: {_why_unknown(result)}."
     if v.bound is Bound.LATENCY:
+        least = v.evidence.get("threshold", v.rule.latency)
         return (
             f"Latency: nothing is near its limit. The busiest, {name}, reaches "
-            f"{percent(v.limiter_percent)} (under {percent(v.rule.latency)}); {cause(result)}."
+            f"{percent(v.limiter_percent)} (under {percent(least)}); {cause(result)}."
         )
     busy = f"busy {percent(v.limiter_percent)} of the elapsed time{_above(v)}"
     why = cause(result)

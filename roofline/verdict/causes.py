@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 
 from roofline.model import Bound, Cause, Measurement, UnitUse
-from roofline.playbook import Play, amount, holds, plays
+from roofline.playbook import Play, amount, entry_of, plays
 from roofline.playbook.condition import Evidence
 
 # A cause that gives less is not named, and no number above the second is a promise.
@@ -73,13 +73,11 @@ def waste_floor(
 ) -> tuple[float, str] | None:
     """The share of the time that is left without what can go, and the unit that limits then.
 
-    ``None`` where no waste is named. Whatever can go counts together, named or not.
+    ``None`` where no waste is named. What can go but is not named stays: a bound must say what has
+    to fall for it.
     """
-    if not any(cause.promise == "waste" for cause in causes):
-        return None
-    entries = (play for play in plays().values() if play.removes)
-    kept = [play for play in entries if not (play.unless and holds(play.unless, evidence))]
-    return _floor_without(kept, uses, evidence)
+    named = [plays()[entry_of(cause)] for cause in causes if cause.promise == "waste"]
+    return _floor_without(named, uses, evidence) if named else None
 
 
 def gain_of(

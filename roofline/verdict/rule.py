@@ -65,7 +65,8 @@ def judge(
     threshold = min(_FEW_FP64_BUSY, rule.latency) if few else rule.latency
     latent = busiest < threshold
     bound = Bound.LATENCY if latent else Bound(top.family.value)
-    evidence = evidence_of(measurement, uses, rule) | {"latency": float(latent)}
+    evidence = evidence_of(measurement, uses, rule)
+    evidence |= {"latency": float(latent), "threshold": threshold}
     causes = causes_of(measurement, bound, uses, evidence)
     waste = waste_floor(causes, uses, evidence)
     # Never the pipe that the first one is, by another name.

@@ -315,7 +315,10 @@ def test_no_launch_bound_is_advised_for_a_library(name):
 
 def test_fp64_limits_early_where_there_is_almost_none():
     found = judged((("fp64", 44.0), ("dram", 30.0)), device=GEFORCE)
+    waits = judged((("fp64", 34.0), ("dram", 30.0)), device=GEFORCE)
 
+    assert found.verdict.evidence["threshold"] == 40.0
+    assert "reaches 34 % (under 40 %)" in said.claim(waits)
     assert found.verdict.limiter == "fp64"
     assert judged((("fp64", 44.0), ("dram", 30.0))).verdict.limiter is None
     # The way of FP64 operands is no next limit of its own.
@@ -385,6 +388,18 @@ def test_several_wastes_count_together():
 
     assert found.verdict.waste_floor_s == pytest.approx(0.4e-3)
     assert found.verdict.waste_limiter == "issue"
+
+
+def test_what_is_not_named_is_not_counted_as_gone():
+    # 24 of 32 lanes are no cause by themselves, so the issue slots keep their 80 %.
+    found = judged(
+        (("l1", 90.0), ("issue", 80.0), ("dram", 10.0)),
+        counts={"local_sectors": 1e9, "global_sectors": 1e9},
+        ratios={"lanes": 24.0},
+    )
+
+    assert [cause.code for cause in found.verdict.causes] == ["local_memory"]
+    assert found.verdict.waste_floor_s == pytest.approx(0.8e-3)
 
 
 # --- the user's own folder ----------------------------------------------------------------------
