@@ -102,16 +102,28 @@ def parse_version(text: str) -> Version | None:
     return Version(year=year, minor=minor, text=f"{year}.{minor}.{patch}")
 
 
-def check_program(word: str, environment: Mapping[str, str]) -> None:
+def check_program(program: Sequence[str], environment: Mapping[str, str]) -> None:
     """Raise ``ProgramError`` for a program that is neither on PATH nor, as ncu looks, here."""
-    path = Path(word)
+    word, path = program[0], Path(program[0])
     here = path.is_file() and os.access(path, os.X_OK)
     if not here and not shutil.which(word, path=environment.get("PATH")):
         if path.exists():
             why = "a folder" if path.is_dir() else "not executable"
         else:
             why = "no such file" if os.sep in word else "not on PATH and not in this folder"
+        if meant := _meant(program):
+            why += f"; did you mean: {meant}"
         raise failed("program_missing", evidence=f"{word}: {why}")
+
+
+def _meant(program: Sequence[str]) -> str | None:
+    """What somebody wanted who typed words that cannot be started."""
+    word, *rest = program
+    if re.match(r"[A-Za-z_]\w*=", word):  # a shell takes it only in front of a command
+        return f"env {shlex.join(program)}"
+    if " " in word.strip() and not rest:
+        return word.strip()
+    return shlex.join(["python", *program]) if word.endswith(".py") else None
 
 
 # --- the request on this machine ----------------------------------------------------------------
@@ -223,14 +235,47 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     )
 
 
-def command_in_launcher(wanted: int, program: Sequence[str]) -> str:
+# Launchers of Python ranks -> the option that makes them start any program.
+_PYTHON_LAUNCHERS = {
+    "torchrun": "--no-python", "accelerate": "--no_python", "deepspeed": "--no_python",
+}  # fmt: skip
+# What starts the program where ncu does not see it, and the way round.
+_OUTSIDE = {
+    "sudo": "sudo drops ncu's library from the program: put sudo in front of roofline",
+    "docker": "ncu does not see into a container: run roofline inside it",
+    "podman": "ncu does not see into a container: run roofline inside it",
+    "ssh": "ncu does not see the other machine: run roofline there",
+    "nsys": "two profilers exclude each other: leave nsys out, or give its report to --timeline",
+    "ncu": "roofline runs ncu itself: leave ncu and its options out",
+}
+
+
+def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | None:
+    """What to say before a launcher is run under ncu, with the command that works.
+
+    ``ours`` are the words of the user for roofline. ``UsageError`` for a launcher that starts the
+    program where ncu cannot follow.
+    """
+    launcher = PurePath(program[0]).name
+    if launcher in _OUTSIDE:
+        raise UsageError(f"{launcher} as the program", why=_OUTSIDE[launcher])
+    if launcher not in (*_PYTHON_LAUNCHERS, *_MPI):
+        return None
+    inside = command_in_launcher(0, program, ours)
+    return f"ncu takes the ranks of {launcher} in turn and hangs in collectives; instead: {inside}"
+
+
+def command_in_launcher(
+    wanted: int, program: Sequence[str], ours: Sequence[str] = ("roofline", "profile")
+) -> str:
     """The command line with roofline between the launcher and the program, as far as it shows."""
-    ours = ["roofline", "profile", "--rank", str(wanted)]
+    ours = [*ours, "--rank", str(wanted)]
     launcher, *rest = (PurePath(program[0]).name, *program[1:])
     for index, word in enumerate(rest, start=1):
         before, after = program[:index], program[index:]
-        if launcher == "torchrun" and word.endswith(".py"):
-            return shlex.join([*before, "--no-python", *ours, "python", *after])
+        if launcher in _PYTHON_LAUNCHERS and (word.endswith(".py") or word == "-m"):
+            option = _PYTHON_LAUNCHERS[launcher]
+            return shlex.join([*before, option, *ours, "python", *after])
         # A launcher's own options probably end at the first word that can be run.
         can_run = not word.startswith("-") and (word.startswith("./") or shutil.which(word))
         if launcher in _MPI and can_run:

@@ -14,7 +14,15 @@ import click
 from roofline.capture.command import check_regex, wants_collectives_in_vain
 from roofline.capture.failures import failed
 from roofline.capture.machine import Gpu, look
-from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit, is_chosen
+from roofline.capture.preflight import (
+    advice_on_launcher,
+    ask,
+    check_command,
+    check_program,
+    find_ncu,
+    fit,
+    is_chosen,
+)
 from roofline.capture.request import (
     DEFAULT_LAUNCH_COUNT,
     CaptureLevel,
@@ -393,7 +401,11 @@ def _look_up(
     """Find program and ncu, look at the machine, fit the request to it; nothing is profiled."""
     from roofline.capture.run import CaptureSetup
 
-    check_program(request.program[0], os.environ)
+    check_program(request.program, os.environ)
+    ours = ["roofline", *sys.argv[1 : -len(options.program)]]
+    ours = ours[:-1] if ours[-1] == "--" else ours
+    if options.rank is None and (line := advice_on_launcher(request.program, ours)):
+        say(line)
     ncu = find_ncu(options.ncu)
     machine = look()
     fitted = fit(request, ncu, machine, ask)

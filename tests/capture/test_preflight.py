@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.failures import NcuFailedError
+from roofline.capture.failures import NcuFailedError, ProgramFailedError
 from roofline.capture.machine import Gpu, Machine
 from roofline.capture.preflight import (
+    advice_on_launcher,
     ask,
     candidates,
     check_command,
+    check_program,
     chips_of,
     command_in_launcher,
     find_ncu,
@@ -246,3 +248,63 @@ def test_no_rank() -> None:
 )
 def test_roofline_goes_inside_the_launcher(program: list[str], line: str) -> None:
     assert command_in_launcher(0, program) == line
+
+
+@pytest.mark.parametrize(
+    ("typed", "inside"),
+    [
+        ("torchrun -n 8 train.py --x",
+         "torchrun -n 8 --no-python roofline profile -k gemm --rank 0 python train.py --x"),
+        ("torchrun -m pkg", "torchrun --no-python roofline profile -k gemm --rank 0 python -m pkg"),
+        ("accelerate launch train.py",
+         "accelerate launch --no_python roofline profile -k gemm --rank 0 python train.py"),
+        ("deepspeed --num_gpus 2 train.py",
+         "deepspeed --num_gpus 2 --no_python roofline profile -k gemm --rank 0 python train.py"),
+        ("/usr/bin/mpirun -n 2 ./app",
+         "/usr/bin/mpirun -n 2 roofline profile -k gemm --rank 0 ./app"),
+        ("srun ./app", "srun roofline profile -k gemm --rank 0 ./app"),
+    ],
+)  # fmt: skip
+def test_a_launcher_is_told_the_command_that_works(typed: str, inside: str) -> None:
+    line = advice_on_launcher(typed.split(), ["roofline", "profile", "-k", "gemm"])
+    assert line is not None
+    assert line.endswith(f"instead: {inside}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("sudo ./app", "in front of roofline"),
+        ("docker run x", "inside"),
+        ("ssh host ./app", "there"),
+        ("nsys profile ./app", "--timeline"),
+        ("/opt/bin/ncu ./app", "leave ncu"),
+    ],
+)
+def test_what_ncu_cannot_follow_is_refused(typed: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        advice_on_launcher(typed.split(), ["roofline", "profile"])
+
+
+def test_ordinary_programs_are_no_launchers() -> None:
+    assert advice_on_launcher(["python", "torchrun.py"], ["roofline", "profile"]) is None
+
+
+@pytest.mark.parametrize(
+    ("program", "meant"),
+    [
+        (["bench.py", "--n", "2"], "python bench.py --n 2"),
+        (["CUDA_VISIBLE_DEVICES=0", "python", "x.py"], "env CUDA_VISIBLE_DEVICES=0 python x.py"),
+        (["python bench.py"], "python bench.py"),
+        (["nosuch"], None),
+    ],
+)
+def test_words_that_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: list[str], meant: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench.py").touch()
+    with pytest.raises(ProgramFailedError) as caught:
+        check_program(program, {"PATH": str(tmp_path)})
+    evidence = caught.value.diagnosis.evidence or ""
+    assert evidence.partition("did you mean: ")[2] == (meant or "")
