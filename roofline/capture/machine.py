@@ -27,19 +27,26 @@ CONTAINERS: Mapping[str, str] = {
     "APPTAINER_CONTAINER": "apptainer", "SINGULARITY_CONTAINER": "singularity",
     "KUBERNETES_SERVICE_HOST": "kubernetes",
 }  # fmt: skip
-_QUERY = "index,name,compute_cap,driver_version,mig.mode.current"
+_QUERY = "index,name,compute_cap,driver_version,mig.mode.current,uuid"
 
 Ask = Callable[[list[str]], Completed | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """A GPU as nvidia-smi lists it; ``capability`` is "9.0"."""
+    """A GPU as nvidia-smi lists it; ``capability`` is "9.0", ``uuids`` its own and its slices'."""
 
     index: int
     name: str
     capability: str | None = None
     mig: bool = False
+    uuids: tuple[str, ...] = ()
+
+    def is_called(self, word: str) -> bool:
+        """Whether ``word`` is the UUID of it or of a slice, in full or cut short."""
+        # Slices were once named MIG-GPU-<uuid>/<instance>.
+        starts = (word, word.removeprefix("MIG-").partition("/")[0])
+        return len(word) > 4 and any(uuid.startswith(starts) for uuid in self.uuids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,30 @@ class Machine:
     provider: str | None = None
     wsl: bool = False
     node: str | None = None
+    visible: str | None = None
+    by_bus: bool = False
+
+    @property
+    def cuda_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that programs see, in CUDA's order as far as it is known.
+
+        ``CUDA_VISIBLE_DEVICES`` ends at the first word that names none. Its indices are CUDA's,
+        the fastest GPU first, unless CUDA_DEVICE_ORDER is PCI_BUS_ID: of several kinds of GPU all
+        may be meant then.
+        """
+        if self.visible is None:
+            return self.gpus
+        found: list[Gpu] = []
+        sure = self.by_bus or len({gpu.capability for gpu in self.gpus}) < 2
+        for word in map(str.strip, self.visible.split(",")):
+            if word.isdecimal() and int(word) < len(self.gpus):
+                fits = (self.gpus[int(word)],) if sure else self.gpus
+            else:
+                fits = tuple(gpu for gpu in self.gpus if gpu.is_called(word))
+            if not fits:
+                break
+            found += fits
+        return tuple(dict.fromkeys(found))
 
     @property
     def mig(self) -> bool:
@@ -112,6 +143,8 @@ def look(
         provider=next((name for key, name in PROVIDERS.items() if key in environment), None),
         wsl="microsoft" in _read(root / "proc/version").lower(),
         node=platform.node() if "SLURM_JOB_ID" in environment else None,
+        visible=environment.get("CUDA_VISIBLE_DEVICES"),
+        by_bus=environment.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID",
     )
 
 
@@ -135,19 +168,41 @@ def container(root: Path, environment: Mapping[str, str]) -> str | None:
 
 def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:
     """The GPUs, the driver's version, and the newest CUDA that it serves."""
-    answer = ask(["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader"])
+    # Drivers up to 470 do not know compute_cap, and refuse the whole question.
+    for fields_asked in (_QUERY, _QUERY.replace("compute_cap", "index")):
+        answer = ask(["nvidia-smi", f"--query-gpu={fields_asked}", "--format=csv,noheader"])
+        if answer is None or answer.code == 0:
+            break
     if answer is None or answer.code != 0:
         return (), None, None
     gpus, driver = [], None
-    for line in map(printable, answer.stdout.splitlines()):
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) == 5 and fields[0].isdigit():
-            index, name, capability, driver, mig = fields
-            known = capability if capability.replace(".", "").isdigit() else None
-            gpus.append(Gpu(index=int(index), name=name, capability=known, mig=mig == "Enabled"))
+    rows = [[f.strip() for f in printable(line).split(",")] for line in answer.stdout.splitlines()]
+    slices = _slices(ask) if any("Enabled" in row for row in rows) else {}
+    for fields in rows:
+        if len(fields) in (5, 6) and fields[0].isdigit():
+            index, name, capability, driver, mig, *uuid = fields
+            gpus.append(
+                Gpu(
+                    index=int(index),
+                    name=name,
+                    capability=capability if re.fullmatch(r"\d+\.\d+", capability) else None,
+                    mig=mig == "Enabled",
+                    uuids=(*uuid, *(one for gpu in uuid for one in slices.get(gpu, ()))),
+                )
+            )
     head = ask(["nvidia-smi"])  # only its table says which CUDA
     cuda = re.search(r"CUDA Version:\s*([\d.]+)(?!\S)", head.stdout) if head else None
     return tuple(gpus), driver, cuda[1] if cuda else None
+
+
+def _slices(ask: Ask) -> dict[str, list[str]]:
+    """The UUIDs of MIG slices by that of their GPU, which nvidia-smi lists above them."""
+    answer, gpu = ask(["nvidia-smi", "-L"]), ""
+    found: dict[str, list[str]] = {}
+    for uuid in re.findall(r"UUID:\s*([\w/-]+)", answer.stdout if answer else ""):
+        gpu = uuid if uuid.startswith("GPU-") else gpu
+        found.setdefault(gpu, []).append(uuid)
+    return found
 
 
 def _value(path: Path, name: str) -> str | None:

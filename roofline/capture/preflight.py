@@ -158,7 +158,8 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
 
 def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:
     """The distinct chips of the GPUs that may be profiled, in order."""
-    gpus = {str(gpu.index): gpu for gpu in machine.gpus}
+    # ncu counts as CUDA does: what CUDA_VISIBLE_DEVICES leaves, in its order.
+    gpus = {str(index): gpu for index, gpu in enumerate(machine.cuda_gpus)}
     wanted = [name.strip() for name in devices.split(",")] if devices and gpus else list(gpus)
     if missing := [name for name in wanted if name not in gpus]:
         what = f"--device {devices}: there is no GPU {', '.join(missing)}"

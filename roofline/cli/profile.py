@@ -335,12 +335,13 @@ def _devices(options: ProfileOptions) -> str | None:
     if not all(word.isdecimal() for word in words):
         if options.dry_run:
             raise UsageError("--dry-run does not ask which GPUs are here", hint="--device 0")
-        gpus = look().gpus
+        gpus = look().cuda_gpus
     found: list[int] = []
     for word in words:
-        fits = [gpu.index for gpu in gpus if word and word.casefold() in gpu.name.casefold()]
+        part = word.casefold()
+        fits = [at for at, gpu in enumerate(gpus) if part and part in gpu.name.casefold()]
         if not (word.isdecimal() or fits):
-            there = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in gpus)
+            there = ", ".join(f"{at} ({gpu.name})" for at, gpu in enumerate(gpus))
             raise UsageError(
                 f"--device {word}: no GPU of this name is here",
                 hint=f"one of {there}" if there else "its index: --device 0",

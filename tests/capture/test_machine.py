@@ -132,3 +132,57 @@ def test_names_of_gpus_without_running_anything(tmp_path: Path) -> None:
         "Model: \t NVIDIA H200\nIRQ: 1",
     )
     assert model_names(tmp_path) == ("NVIDIA H200",)
+
+
+TWO = (
+    "0, NVIDIA A100-SXM4-80GB, 8.0, 550.54.15, Enabled, GPU-aaaa1111\n"
+    "1, NVIDIA L4, 8.9, 550.54.15, Disabled, GPU-bbbb2222\n"
+)
+LISTED = (
+    "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-aaaa1111)\n"
+    "  MIG 1g.10gb     Device  0: (UUID: MIG-cccc3333)\n"
+    "GPU 1: NVIDIA L4 (UUID: GPU-bbbb2222)\n"
+)
+PCI = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+
+@pytest.mark.parametrize(
+    ("visible", "rest", "names"),
+    [
+        (None, {}, ["A100", "L4"]),
+        ("1", PCI, ["L4"]),
+        ("1,0", PCI, ["L4", "A100"]),
+        ("1", {}, ["A100", "L4"]),  # the fastest first: either may be meant
+        ("GPU-bbbb", {}, ["L4"]),
+        ("MIG-cccc3333", {}, ["A100"]),
+        ("MIG-GPU-aaaa1111/1/0", {}, ["A100"]),
+        ("1,7,0", PCI, ["L4"]),  # it ends at the first that is none
+        ("-1", PCI, []),
+        ("", {}, []),
+        ("NoDevFiles", {}, []),
+    ],
+)
+def test_what_cuda_sees(
+    tmp_path: Path, visible: str | None, rest: dict[str, str], names: list[str]
+) -> None:
+    environment = rest if visible is None else rest | {"CUDA_VISIBLE_DEVICES": visible}
+
+    def ask(argv: list[str]) -> Completed:
+        text = LISTED if argv[1:] == ["-L"] else TWO if len(argv) > 1 else HEAD
+        return Completed(argv=tuple(argv), code=0, stdout=text, stderr="")
+
+    seen = look(tmp_path, environment, ask).cuda_gpus
+    assert [name for gpu in seen for name in ("A100", "L4") if name in gpu.name] == names
+
+
+def test_a_driver_that_does_not_know_compute_cap_is_asked_again(tmp_path: Path) -> None:
+    def ask(argv: list[str]) -> Completed:
+        old = "compute_cap" in " ".join(argv)
+        text = "0, Tesla V100-16GB, 0, 470.57.02, [N/A], GPU-1\n1, Tesla V100, 1, 470.57.02, x, G"
+        return Completed(argv=tuple(argv), code=2 if old else 0, stdout=text, stderr="")
+
+    machine = look(tmp_path, {}, ask)
+    assert [(gpu.name, gpu.capability) for gpu in machine.gpus] == [
+        ("Tesla V100-16GB", None), ("Tesla V100", None),
+    ]  # fmt: skip
+    assert machine.driver == "470.57.02"
