@@ -31,11 +31,15 @@ def picture(
 
     """
     need_matplotlib()
-    from roofline.plot import comparison, figure, lanes
+    from roofline.plot import figure
 
     if isinstance(shown, Selection):
+        from roofline.plot import lanes
+
         return lanes.picture(shown, options or Options())
     if isinstance(shown, Comparison):
+        from roofline.plot import comparison
+
         return comparison.picture(shown, options or Options())
     return figure.picture(shown, options or Options())
 

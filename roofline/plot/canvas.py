@@ -87,7 +87,7 @@ class Ruler:
     def wrap(self, text: str, room: float, size: float) -> list[str]:
         """``text`` in lines that are at most ``room`` wide, broken between words."""
         lines: list[str] = []
-        for word in text.split():
+        for word in text.split(" "):
             longer = f"{lines[-1]} {word}" if lines else word
             if lines and self.width(longer, size) <= room:
                 lines[-1] = longer

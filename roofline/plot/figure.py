@@ -95,7 +95,9 @@ def draw_title(canvas: Canvas, title: str) -> None:
     lines = [title]
     if canvas.ruler.width(title, size, bold=True) > canvas.width - 2 * PAD:
         size = HEADING_PX
-        lines = canvas.ruler.wrap(title, (canvas.width - 2 * PAD) / 1.1, size)[:2]
+        lines = canvas.ruler.wrap(
+            title.replace(" %", "\N{NO-BREAK SPACE}%"), (canvas.width - 2 * PAD) / 1.1, size
+        )[:2]
     canvas.down(20 + 18 * len(lines))
     for number, line in enumerate(reversed(lines)):
         canvas.text(PAD, 16 + 18 * number, line, fontsize=size, weight="bold")
@@ -170,7 +172,8 @@ def _draw_waits(canvas: Canvas, mark: Mark) -> None:
         percent = 100 * stall.share
         rows.append((f"stall: {stall.reason.replace('_', ' ')}", percent, None,
                      f"{numbers.percent(percent)} of stalls"))  # fmt: skip
-    head = "What it waits for" if mark.result.verdict.bound is Bound.LATENCY else "How it ran"
+    waits = mark.result.verdict.bound is Bound.LATENCY
+    head, color = ("What it waits for", Bound.LATENCY) if waits else ("How it ran", "faint")
     facts = [t for t in words.waits(m, 0) if not t.startswith("occ")]
     if not rows and not facts:
         return
@@ -192,7 +195,7 @@ def _draw_waits(canvas: Canvas, mark: Mark) -> None:
         )
         canvas.box(Box(left, y - 6, right, y + 6), "panel")
         end = left + (right - left) * min(max(percent, 0.0), 100.0) / 100
-        canvas.box(Box(left, y - 6, end, y + 6), Bound.LATENCY, alpha=0.75)
+        canvas.box(Box(left, y - 6, end, y + 6), color, alpha=0.75)
         if most is not None:
             end = left + (right - left) * min(max(most, 0.0), 100.0) / 100
             canvas.line([end, end], [y - 7, y + 7], "ink", linewidth=1.5)

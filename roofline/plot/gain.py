@@ -18,17 +18,17 @@ _BESIDE = 260.0  # less room than this is too little for a line
 _PROMISED = 10.0  # more times than that are no promise
 
 
-def gain(mark: Mark) -> str:
-    """What a kernel could save of all the time: "saves up to 7.1 % of all: 1.22x until ..."."""
+def gain(mark: Mark) -> tuple[str, str]:
+    """What a kernel could save of all the time, long and short: "saves up to 7.1 % of all: ..."."""
     judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
     if judged.floor_s is None or not took_s or judged.nearest is None:
-        return "no ceiling known"
-    unit = unit_name(judged.nearest)
+        return ("no ceiling known",) * 2
     if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
-        return f"no useful bound: every unit is below {100 / _PROMISED:.0f} %"
-    saved = (mark.share or 0.0) * (1 - judged.floor_s / took_s)
-    factor = numbers.times(took_s / judged.floor_s)
-    return f"saves up to {numbers.share(saved)} of all: {factor} until {unit} is full"
+        return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
+    saved = numbers.share((mark.share or 0.0) * (1 - judged.floor_s / took_s))
+    factor, unit = numbers.times(took_s / judged.floor_s), unit_name(judged.nearest)
+    long = f"saves up to {saved} of all: {factor} until {unit} is full"
+    return long, f"up to {factor}, {saved} of all"
 
 
 def draw(canvas: Canvas, scene: Scene, top: int) -> None:
@@ -61,9 +61,9 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         time_s = mark.time_s or 0.0
         _draw_bar(canvas, mark, x(begin), x(begin + time_s), low)
         spent = f"{numbers.duration(time_s)}, {numbers.share(time_s / whole)}"
-        texts = [
-            f"{mark.rank}  {words.name(mark, n)}  {spent}   {gain(mark)}" for n in (44, 28, 14)
-        ]
+        long, short = gain(mark)
+        forms = ((44, long), (28, long), (20, short), (12, short))
+        texts = [f"{mark.rank}  {words.name(mark, n)}  {spent}   {told}" for n, told in forms]
         _draw_beside(canvas, x(begin), x(begin + time_s), low + _BAR / 2, texts)
         begin += time_s
     if rest:

@@ -48,6 +48,8 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
     right = first + cell * len(units) + 12
     texts = ruler.names([(m.name, m.detail) for m in shown], room)
     several = len(scene.panels) > 1
+    widths = [ruler.width(words.verdict(mark.result.verdict)) for mark in shown]
+    wide = max(widths, default=0.0) <= width - PAD - right  # else all verdicts are short
     for number, (mark, name) in enumerate(zip(shown, texts, strict=True)):
         low = y1 - ROW_PX * (number + 1)
         middle = low + ROW_PX / 2
@@ -69,7 +71,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
             canvas.box(Box(share_x - 44, low + 3, share_x - 44 + part, low + 6), bound)
             canvas.small(share_x, middle + 2, share, ha="right", va="center_baseline")
         _draw_cells(canvas, mark, units, first, low, cell)
-        _draw_verdict(canvas, mark, right, middle, width - PAD - right)
+        _draw_verdict(canvas, mark, right, middle, width - PAD - right, wide=wide)
     if units and shown:
         box = Box(first, y1 - ROW_PX * len(shown), first + cell * len(units), y1)
         edge = sum(UNITS[u].family is Family.BANDWIDTH for u in units if u in UNITS)
@@ -108,11 +110,14 @@ def _draw_cells(
                      zorder=3, gid=gid, **style)  # fmt: skip
 
 
-def _draw_verdict(canvas: Canvas, mark: Mark, x: float, middle: float, room: float) -> None:
+def _draw_verdict(
+    canvas: Canvas, mark: Mark, x: float, middle: float, room: float, *, wide: bool
+) -> None:
     """The verdict, and below it what explains it or what it leaves."""
     ruler, judged = canvas.ruler, mark.result.verdict
     small = SMALL_PX - 1
-    text = ruler.first([words.verdict(judged), words.limit(judged) or str(judged.bound)], room)
+    short = words.limit(judged) or str(judged.bound)
+    text = words.verdict(judged) if wide else ruler.clip(short, room)
     style: dict[str, Any] = {"va": "center_baseline"}
     canvas.text(x, middle + 6.5, text, color=judged.bound, gid=f"verdict-{mark.rank}", **style)
     text = ruler.first(words.below(mark), room, small)

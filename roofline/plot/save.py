@@ -6,9 +6,10 @@ import io
 import logging
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,7 @@ from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.plot import words
 from roofline.plot.scene import Mark
-from roofline.plot.style import DPI, THEMES
+from roofline.plot.style import DPI, FONT, THEMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,7 +141,37 @@ def svg(picture: Picture) -> str:
         mark = marks.get(match[1].removeprefix("row-"))
         return match[0] + (f"<title>{escape(words.tip(mark))}</title>" if mark else "")
 
-    return re.sub(r'<g id="([\w-]+)">', with_tip, text)
+    text = re.sub(r'<g id="([\w-]+)">', with_tip, text)
+    return text.replace("<defs>", f"<defs>\n{_fonts(text)}", 1)
+
+
+def _fonts(text: str) -> str:
+    """The letters of an SVG's text as fonts, so that it looks the same where DejaVu is missing."""
+    from fontTools.subset import Options, Subsetter
+    from fontTools.ttLib import TTFont
+    from matplotlib.font_manager import FontProperties, findfont
+
+    letters: dict[bool, set[str]] = {False: set(), True: set()}
+    for style, words_ in re.findall(r'<text style="([^"]*)"[^>]*>([^<]*)</text>', text):
+        letters["700" in style or "bold" in style] |= set(unescape(words_))
+    faces = []
+    for bold, used in letters.items():
+        weight = "bold" if bold else "normal"
+        path = findfont(FontProperties(family=FONT, weight=weight))
+        options = Options(hinting=False, layout_features=[], name_IDs=[], legacy_kern=False)
+        options.drop_tables += ["FFTM"]
+        subset, packed = Subsetter(options), io.BytesIO()
+        subset.populate(text="".join(sorted(used)))
+        with TTFont(path, recalcTimestamp=False) as font:
+            subset.subset(font)
+            font.flavor = "woff"
+            font.save(packed)
+        data = b64encode(packed.getvalue()).decode()
+        faces.append(
+            f"@font-face {{ font-family: '{FONT}'; font-weight: {weight}; "
+            f"src: url(data:font/woff;base64,{data}) }}"
+        )
+    return f'<style id="fonts">{" ".join(faces)}</style>\n'
 
 
 # --- one HTML file that needs nothing else: the SVG inline, a table, light and dark ---------------
@@ -199,7 +230,7 @@ def _variables(theme: str) -> str:
 def _inline(text: str, theme: str) -> str:
     """The ``svg`` element alone, with a variable in place of each of the theme's colours."""
     text = text[text.index("<svg ") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<style id=.*?</style>", "", text, flags=re.DOTALL)
     role_of = {color: role for role, color in THEMES[theme].items()}
 
     def variable(match: re.Match[str]) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import io
 import os
 import re
 import struct
@@ -10,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from fontTools.ttLib import TTFont
 from matplotlib.lines import Line2D
 
 from roofline.errors import UsageError
@@ -65,6 +68,20 @@ def test_svg_text_is_text_and_the_size_is_in_pixels():
     assert root.get("width") == "900"
     assert any((w or "").startswith("What limits 7 kernels") for w in words)
     assert any("gemm" in (w or "") for w in words)
+
+
+def test_svg_and_pdf_bring_their_letters(tmp_path):
+    name = "k\u00e9rnel<>&"
+    drawn = picture(analysis(kernel(name, demangled=name)))
+    faces = re.findall(r"font-weight: (\w+); src: url\(data:font/woff;base64,([^)]+)\)", svg(drawn))
+    save(drawn, tmp_path / "a.pdf")
+
+    assert [weight for weight, _ in faces] == ["normal", "bold"]
+    for _, data in faces:
+        letters = TTFont(io.BytesIO(base64.b64decode(data))).getBestCmap()
+        assert {ord(letter) for letter in "kérnel"} <= set(letters)
+        assert len(letters) < 120
+    assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
 
 
 def test_every_kernel_has_a_tooltip():
