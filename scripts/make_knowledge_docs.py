@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roofline.counters.evidence import tables
-from roofline.playbook import FOLDER, Advice, Play, builtin, meanings
+from roofline.playbook import FOLDER, FORMATS, Advice, Play, builtin, meanings
 from roofline.text.names import unit, words
 
 TARGET = Path(__file__).parent.parent / "docs" / "knowledge.md"
@@ -50,7 +50,8 @@ names, `+ - * /`, comparisons of two values, `and`, `or`, `not`, `x if c else y`
 an entry fires only on what was measured. A file that is not understood is refused with its place.
 
 - `when`, `unless`: the evidence on which a cause is named, and on which it is not.
-- `claim`: its sentence, with evidence in braces; of several the first with all figures known.
+- `claim`: its sentence, with evidence in braces; of several the first with all figures known. A
+  figure is written as `{{blocks:FORM}}`: {", ".join(FORMATS)}, `of block` or Python's `,.1f`.
 - `promise`: `waste` is work that can go (`removes`, by unit), `occupancy` and `idle` give up to
   `gain`; `wait` and `plain` have no number, and a `gain` only ranks; `first` holds back the rest.
 - `count`, `counted`: the evidence that must fall if the fix is one, and its name, which `compare`

@@ -26,6 +26,8 @@ TABLES = ("unit", "cause", "stall", "caller")
 # ``gain``; "wait" and "plain" promise nothing, and a ``gain`` only ranks them: the one keeps units
 # from more, the other is work inside of a unit.
 Promise = Literal["first", "waste", "occupancy", "idle", "wait", "plain"]
+# How a claim may write a figure, beside Python's own ",.1f" and "of block" (1 block, 2 blocks).
+FORMATS = ("exact", "share", "percent", "waves", "duration", "size", "bandwidth", "plain", "ratio")
 # Of changes to the code: results stay, sums are in another order, numbers get coarser.
 Risk = Literal["exact", "reassociates", "changes numerics"]
 
@@ -214,9 +216,15 @@ def _check(entry: Play, table: str) -> None:
     for text in entry.expressions():
         names(text)
     for claim in entry.claim:
-        odd = [name for name in figures(claim.say) if not re.fullmatch(r"[a-z][a-z0-9_]*", name)]
-        if odd:
-            raise ValueError(f"{odd[0]!r} in its claim is no name of evidence")
+        for _, name, written, how in Formatter().parse(claim.say):
+            if name is None:
+                continue
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+                raise ValueError(f"{name!r} in its claim is no name of evidence")
+            if how or not (
+                written in FORMATS or re.fullmatch(r"of [a-z]+|,?(\.\d)?[fg]?", written)
+            ):
+                raise ValueError(f"{name!r} in its claim cannot be written as {written or how!r}")
     if table == "cause" and entry.when and not entry.claim:
         raise ValueError("it has a condition but no claim")
 

@@ -6,7 +6,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
-from roofline.playbook import FOLDER, builtin, figures, meanings, play, plays
+from roofline.playbook import FOLDER, FORMATS, builtin, figures, meanings, play, plays
 from roofline.playbook.condition import names
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
@@ -439,6 +439,10 @@ def test_a_cause_of_the_users_own(folder):
         ("[cause.x]\nwhen = 'a >'\nclaim = 'c'", "'a >' is no expression"),
         ("[cause.x]\nwhen = 'open(a)'\nclaim = 'c'", "is not understood"),
         ("[cause.x]\nwhen = 'a'\nclaim = '{a.b}'", "'a.b' in its claim is no name"),
+        ("[cause.x]\nwhen = 'a'\nclaim = '{a:nope}'", "'a' in its claim cannot be written as"),
+        ("[cause.x]\nwhen = 'a'\nclaim = '{a!r}'", "'a' in its claim cannot be written as 'r'"),
+        ("[cause.x]\nwhen = 'a'\nclaim = '{a:{b}}'", "cannot be written as '{b}'"),
+        ("[cause.x]\nwhen = 'a'\nclaim = '{a'", "expected '}'"),
         ("[cause.x]\nwhen = 'a'", "it has a condition but no claim"),
         ("[cause.x]\npromise = 'much'", "Invalid enum value"),
     ],
@@ -456,6 +460,14 @@ def test_without_a_folder_there_is_what_is_built_in(monkeypatch, tmp_path):
     monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
 
     assert plays() == builtin()
+
+
+@pytest.mark.parametrize("written", ["", *FORMATS, ".0f", ",.0f", ".3g", "of block"])
+def test_a_claim_may_be_written_in_every_form(folder, written):
+    claim = f"a batch of {{blocks:{written}}}".replace(":}", "}")
+    (folder / "ours.toml").write_text(f'[cause.ours]\nwhen = "latency"\nclaim = "{claim}"\n')
+
+    assert said.cause(judged((("dram", 40.0),))).startswith("a batch of 100")
 
 
 def test_a_claim_is_filled_by_its_formats():
