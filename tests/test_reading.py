@@ -393,6 +393,7 @@ def l1(active: float, **members: float):
         (l1(96.8, l1tex__data_pipe_lsu_wavefronts=38.6), 77.44, "l1_data"),
         (l1(90.0, l1tex__f_wavefronts=10.0), 72.0, None),
         ({**l1(90.0), f"l1tex__throughput{ELAPSED}": 81.0}, 81.0, None),
+        ({**l1(90.0), "l1tex__throughput.sum.pct_of_peak_sustained_elapsed": 81.0}, 81.0, None),
     ],
 )
 def test_l1_is_as_busy_as_its_throughput(first, metrics, percent, part):

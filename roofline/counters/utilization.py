@@ -180,7 +180,7 @@ def _place(name: str) -> tuple[str, int, _Place | None]:
     base = match["base"]
     form = _FORMS.index(f"{match['roll']} {match['over']}")
     unit = unit_of_metric(name)
-    itself = match["roll"] == "avg" and base in THROUGHPUTS.values()  # read apart
+    itself = base in THROUGHPUTS.values()  # read apart
     unnamed = unit is not None and unit.key in GENERIC and base not in (*AGGREGATES, *unit.members)
     if unit is None or unnamed or itself or _NO_USE.match(base):
         return base, form, None
@@ -229,7 +229,7 @@ def _hidden(
 def _halves(metrics: Metrics, capability: str | None) -> dict[str, tuple[float, str]]:
     """Parts of L1 whose counters reach half of their peak: what they read, and their names."""
     found = {
-        part: (metrics.number(name + ELAPSED), name + ELAPSED)
+        part: (_elapsed(metrics, name), name + ELAPSED)
         for part, (name, capabilities) in HALVED.items()
         if capability in capabilities
     }
@@ -240,20 +240,28 @@ def _throughput(
     metrics: Metrics, base: str, halves: dict[str, tuple[float, str]], active: float | None
 ) -> tuple[float, str, bool] | None:
     """How busy a unit was over the elapsed time, how that was read, and whether it is a guess."""
-    if (percent := metrics.number(base + ELAPSED)) is not None:
-        return percent, base + ELAPSED, False
-    name = base + ELAPSED.replace("elapsed", "active")
+    rolled = (base + ELAPSED, base + ELAPSED.replace(".avg", ".sum"))
+    names = (*rolled, *(name.replace("elapsed", "active") for name in rolled))
+    name = next((name for name in names if metrics.number(name) is not None), "")
     percent = metrics.number(name)
     if percent is None:
         # What would be in there, as far as it is known.
         half, member = max(halves.values(), default=(None, ""))
         return None if half is None else (2.0 * half, f"2 x {member}", False)
     # A part that is counted over the elapsed time makes it one over the elapsed time.
-    if any(abs(2.0 * half - percent) <= _EXACT * percent for half, _ in halves.values()):
+    if name in rolled or any(
+        abs(2.0 * half - percent) <= _EXACT * percent for half, _ in halves.values()
+    ):
         return percent, name, False
     return (
         (percent, name, True) if active is None else (percent * active, f"{name} x activity", False)
     )
+
+
+def _elapsed(metrics: Metrics, base: str) -> float | None:
+    """A percentage over the elapsed time in either roll-up that is of all instances."""
+    percent = metrics.number(base + ELAPSED)
+    return metrics.number(base + ELAPSED.replace(".avg", ".sum")) if percent is None else percent
 
 
 def _share_of_l1(metrics: Metrics) -> float | None:
@@ -266,5 +274,5 @@ def _share_of_l1(metrics: Metrics) -> float | None:
 
 def _is_port(metrics: Metrics, percent: float) -> bool:
     """Whether the busiest part of L1 is its port to L2, which is counted there."""
-    ports = (metrics.number(name + ELAPSED) for name in _PORTS)
+    ports = (_elapsed(metrics, name) for name in _PORTS)
     return any(port is not None and abs(port - percent) <= ROUNDING for port in ports)
