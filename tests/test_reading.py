@@ -69,6 +69,13 @@ def test_packed_arithmetic_is_counted_by_its_lanes(first, form):
     assert result.measurement.unmeasured == ()
 
 
+def test_packed_arithmetic_without_the_plain_one_is_no_count(first):
+    counts = {SASS.format(op): 1e9 for op in ("fadd2", "fmul2", "ffma2")}
+    m = first({**TIME, **UNITS, **IDLE_TENSOR, **counts}, chip=B200).measurement
+
+    assert (m.operations, m.unmeasured) == ({}, ("packed_fp32",))
+
+
 @pytest.mark.parametrize(
     ("extra", "unmeasured"),
     [

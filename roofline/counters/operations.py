@@ -55,7 +55,7 @@ def operations_of(
         reader.provenance["operations.tensor"] = tensor.how
         found |= tensor.operations
     packed_ran = _packed_ran(reader)
-    if mix or packed:
+    if mix or (packed and "fp32" in found):
         packed_ran.discard("packed_fp32")
     ran = {
         **{kind: kind in packed_ran for kind in dict.fromkeys(PACKED.values())},
