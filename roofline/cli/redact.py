@@ -24,6 +24,11 @@ class RedactOptions:
         "Keep the machine code, without its debug information. Old reports need it to count "
         "tensor operations.",
     )
+    keep_names: bool = opt.written(
+        "--keep-names/--no-keep-names",
+        "Keep the names of kernels, or put a hash in the place of each: the same in all files.",
+        default=True,
+    )
 
 
 @opt.typed_command(RedactOptions, "redact")
@@ -41,7 +46,13 @@ def command(options: RedactOptions) -> None:
     from roofline.reports.redact import redact
 
     target = options.target
-    done = redact(options.report, target.path, keep_sass=options.keep_sass, force=target.force)
+    done = redact(
+        options.report,
+        target.path,
+        keep_sass=options.keep_sass,
+        keep_names=options.keep_names,
+        force=target.force,
+    )
     left_out = sorted(what for what, count in done.left_out.items() if count)
     if done.paths:
         left_out.append(f"paths in {done.paths} texts, down to their last part")

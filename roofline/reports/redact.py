@@ -6,11 +6,13 @@ too, are left out. Numbers stay, except where they count what was left out.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from roofline.errors import UsageError
@@ -51,7 +53,12 @@ class Redaction:
 
 
 def redact(
-    source: Path, target: Path, *, keep_sass: bool = False, force: bool = False
+    source: Path,
+    target: Path,
+    *,
+    keep_sass: bool = False,
+    keep_names: bool = True,
+    force: bool = False,
 ) -> Redaction:
     """Write ``target`` as ``source`` without personal data.
 
@@ -59,6 +66,7 @@ def redact(
         source: a whole ``.ncu-rep`` or ``.ncu-repz``.
         target: where to write; ``.ncu-repz`` is compressed.
         keep_sass: keep the machine code, without debug information.
+        keep_names: keep the names of kernels; else each becomes the same hash everywhere.
         force: write over ``target``.
 
     Raises:
@@ -69,10 +77,15 @@ def redact(
     if target.suffix not in SUFFIXES:
         raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
     refuse_overwrite(target, force=force)
-    work = _Work(keep_sass=keep_sass)
     with opened(source) as file:
         try:
-            results = summarize(file, source).found
+            summary = summarize(file, source)
+            results, counted = (
+                summary.found,
+                {w for n in summary.names for w in re.split(r"\W|_", n)},
+            )
+            words = _words(Walk(file), {word.lower() for word in counted})
+            work = _Work(words, keep_sass=keep_sass, keep_names=keep_names)
             save(target, work.report(Walk(file)), force=force)
         except ContainerError as error:
             raise error.of(source) from error
@@ -82,17 +95,23 @@ def redact(
 class _Work:
     """One pass over a report, and the count of what it left out."""
 
-    def __init__(self, *, keep_sass: bool) -> None:
+    def __init__(self, words: Words, *, keep_sass: bool, keep_names: bool) -> None:
         self.left_out: Counter[str] = Counter()
         self.paths = 0
+        self.people = _any_of(words.people)
+        self.kernels = _any_of(() if keep_names else words.kernels)
+        wanted = [p.pattern for p in (_FREE, self.people, self.kernels) if p]
+        self.wanted = re.compile(b"|".join(wanted))
         part, each = self.part, dict.fromkeys
-        plain, deep = self.cut(without_paths), self.cut(scrubbed)
+        plain = self.cut(without_paths)
+        deep: Keep = partial(scrubbed, self.free, self.wanted)
+        strings: Keep = self.cut(partial(scrubbed, without_paths, PATHS))
         process = part("process and host names", {})
         system = part("host names and addresses", each((1, 3, 4), plain))
-        said = each(_SYSTEMS, system)
+        said: dict[int, Keep] = dict.fromkeys(_SYSTEMS, system)
         said |= each((_SESSION[name] for name in ("devices", "versions", "settings")), deep)
         session = part("comments, command lines and environments", said)
-        known = {"session": session, "strings": deep, "process": lambda x: process(x) + _NOBODY}
+        known = {"session": session, "strings": strings, "process": lambda x: process(x) + _NOBODY}
         fields = {_HEADER[name]: keep for name, keep in known.items()}
         self.header = part(
             "unknown parts of headers", fields, without=(_HEADER["payload"], _HEADER["views"])
@@ -102,8 +121,13 @@ class _Work:
             self.source = part("sources", {_MACHINE_CODE: machine_code, _SYMBOLS: deep})
         self.result, rules = {}, part("source markers of rules", each((1, 2, 3, 4), deep))
         for kind, has in zip(Workload, map(numbers, Workload), strict=True):
-            stay = each((has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), deep)
+            stay: dict[int, Keep] = each(
+                (has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), deep
+            )
             stay |= each(_NAMES[kind], plain) | {has["rules"]: rules}
+            if not keep_names:
+                named = (has[n] for n in ("mangled", "function", "demangled") if n in has)
+                stay |= each(named, hashed)
             if "source" in has:
                 stay[has["source"]] = self.source
             self.result[kind] = part("call stacks, notes and unknown parts of results", stay)
@@ -147,6 +171,25 @@ class _Work:
 
         return kept_of
 
+    def free(self, text: bytes) -> bytes:
+        """Free text without what is personal, which is counted by its kind."""
+        done = without_paths(text)
+        self.paths += done != text
+
+        def taken(found: re.Match[bytes]) -> bytes:
+            kind = found.lastgroup or ""
+            self.left_out[_TAKEN[kind]] += 1
+            if kind != "paths":
+                return b"(%b)" % kind.encode()
+            parts = [part for part in re.split(rb"[\\/]+", found.group()) if part]
+            return parts[-1] if len(parts) > 2 else b"~"
+
+        done = _FREE.sub(taken, done)
+        if self.people:
+            done, count = self.people.subn(b"(name)", done)
+            self.left_out["names of users and hosts in kept texts"] += count
+        return self.kernels.sub(lambda name: hashed(name[0]), done) if self.kernels else done
+
     def cut(self, how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
         """The same, counted where it cuts a path."""
 
@@ -156,6 +199,94 @@ class _Work:
             return done
 
         return counted
+
+
+# --- people ---------------------------------------------------------------------------------------
+
+# What is personal by its nature, wherever it stands in free text.
+_FREE = re.compile(
+    rb"(?P<url>\b[a-z][a-z0-9+.-]{1,15}://(?!(?:[\w-]+\.)*nvidia\.com\b)[^\s\"'<>]+)"
+    rb"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@\w[\w.-]{1,200})"
+    rb"|(?P<paths>\\\\[\w.-]+\\[^\s\"'<>|]+|(?<![A-Za-z0-9])[A-Za-z]:[\\/]+[^\s\"'<>|:]+"
+    rb"|(?<![\w/~])~[\w.-]*/[^\s\"'<>|:]+"
+    rb"|(?<![\w.:/@)\]-])/[\w.+-]{2,}/[\w.+-][^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*)"
+    rb"|(?P<address>(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])"
+    rb"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){3,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
+    rb"|(?P<host>(?<![\w.-])(?!(?:[\w-]+\.){0,5}nvidia\.com)(?:[A-Za-z0-9-]{1,63}\.){1,5}"
+    rb"(?:local|internal|lan|corp|intranet|cluster|com|org|net|edu|gov|ai|io|cloud|dev|de|fr|uk|cn|jp)(?![\w.-]))"
+    rb"|(?P<user>(?<![A-Za-z])(?i:user(?:name)?|login|logname|owner|author|host(?:name)?)\s?[=:]\s?[\w.+-]{2,})"
+)
+_TAKEN = {
+    "url": "addresses of the web in kept texts",
+    "mail": "e-mail addresses in kept texts",
+    "paths": "other paths in kept texts, down to their last part",
+    "address": "network addresses in kept texts",
+    "host": "names of hosts in kept texts",
+    "user": "names after 'user' or 'host' in kept texts",
+}
+_RUN = re.compile(rb"[\t -~\x80-\xff]{5,}")  # of bytes, what could be text
+# Where a file says who somebody is or on which host.
+_TOLD = re.compile(
+    rb"(?:/(?:home|Users|users|scratch|u)/|\\Users\\+)([\w.-]{3,40})"
+    rb"|\b(?:USER|LOGNAME|USERNAME|HOSTNAME|HOST)=([\w.-]{3,60})"
+    rb"|(?<![\w.+-])([\w.+-]{3,40})@([A-Za-z][\w-]{2,60})"
+)
+_NOBODYS = frozenset(
+    b"root user users ubuntu host app home data work linux localhost runner admin test tests "
+    b"python shared public opt tmp local build builder buildd debian centos default none null "
+    b"unknown".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Words that a file shows to be names: of people and hosts, and of kernels."""
+
+    people: frozenset[bytes]
+    kernels: frozenset[bytes]
+
+
+def _words(walk: Walk, counted: set[str]) -> Words:
+    """What a report tells of names; ``counted`` are words of its metrics, which are nobody's."""
+    people: set[bytes] = set()
+    kernels: set[bytes] = set()
+    for block in walk.blocks(results=True, others=True):
+        head = block.message
+        people.add(head.process.host)
+        for text in (block.header, *block.entries):
+            said = b"\n".join(_RUN.findall(text))
+            people |= {word for found in _TOLD.findall(said) for word in found}
+        session = dict.fromkeys(_SYSTEMS, b"")
+        for number, _, value in fields_of(block.header) or ():
+            if number == _HEADER["session"] and isinstance(value, bytes):
+                session |= {n: v for n, _, v in fields_of(value) or () if isinstance(v, bytes)}
+        for system in map(session.get, _SYSTEMS):
+            people |= {
+                v for n, _, v in fields_of(system or b"") or () if n == 5 and isinstance(v, bytes)
+            }
+        named = ("mangled", "function", "demangled")
+        for kind, entry in zip(block.kinds, block.entries[head.sources :], strict=False):
+            wanted = {n for name, n in numbers(kind).items() if name in named}
+            kernels |= {
+                v for n, _, v in fields_of(entry) or () if n in wanted and isinstance(v, bytes)
+            }
+    people |= {word.partition(b".")[0] for word in people}
+    known = _NOBODYS | {word.encode() for word in counted}
+    return Words(
+        people=frozenset(w for w in people if len(w) > 2 and w.lower() not in known),
+        kernels=frozenset(w for w in kernels if len(w) > 3),
+    )
+
+
+def _any_of(words: Iterable[bytes]) -> re.Pattern[bytes] | None:
+    """Any of the words, the longest first; ``None`` for none."""
+    listed = b"|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.compile(rb"(?<![A-Za-z0-9_])(?:%b)(?![A-Za-z0-9_])" % listed) if listed else None
+
+
+def hashed(name: bytes) -> bytes:
+    """A name that is the same for the same kernel in all files, and says nothing of it."""
+    return b"kernel_" + hashlib.sha256(name).hexdigest()[:12].encode() if name else name
 
 
 # --- paths ----------------------------------------------------------------------------------------
@@ -188,25 +319,25 @@ def blank(data: bytes) -> bytes:
     return PATHS.sub(lambda match: b"x" * len(match.group()), data)
 
 
-def scrubbed(data: bytes) -> bytes:
-    """A message with such paths cut down in every text, at whatever depth.
+def scrubbed(clean: Callable[[bytes], bytes], wanted: re.Pattern[bytes], data: bytes) -> bytes:
+    """A message with ``clean`` done to every text that has what is ``wanted``, at whatever depth.
 
-    What a field is, its bytes tell: text if nothing in them is a control character (messages
-    hold some), else a message if they are one to the last byte, else binary data, in which
-    nothing moves.
+    What a field is, its bytes tell: a message if they are one to the last byte and hold a control
+    character or nothing but texts, else text if nothing in them is a control character, else
+    binary data, in which nothing moves.
     """
-    if PATHS.search(data) is None:
+    if wanted.search(b"\n".join(_RUN.findall(data))) is None:
         return data
-    if not _looks_like_text(data):
-        fields = fields_of(data)
-        if fields is not None:
-            done = b"".join(
-                encoded(number, wire, scrubbed(value) if isinstance(value, bytes) else value)
-                for number, wire, value in fields
-            )
-            if PATHS.search(done) is None:
-                return done
-    return without_paths(data) if _looks_like_text(data.lstrip(b"\n")) else blank(data)
+    fields = fields_of(data)
+    if fields and (not _looks_like_text(data) or all(wire == BYTES for _, wire, _ in fields)):
+        inner = partial(scrubbed, clean, wanted)
+        done = b"".join(
+            encoded(number, wire, inner(value) if isinstance(value, bytes) else value)
+            for number, wire, value in fields
+        )
+        if PATHS.search(done) is None:
+            return done
+    return clean(data) if _looks_like_text(data.lstrip(b"\n")) else blank(data)
 
 
 def _looks_like_text(data: bytes) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from roofline.cli import cli
 from roofline.errors import InputError, UsageError
 from roofline.process import run_quietly
+from roofline.reports import read
 from roofline.reports.container import ZSTD_MAGIC, Walk, opened, sized
 from roofline.reports.fields import MAGIC, numbers
 from roofline.reports.redact import PATHS, redact
@@ -325,3 +327,107 @@ def test_the_page_shows_what_the_command_says(tmp_path: Path):
     sample = ROOT / "sample_reports" / "h100_copy.ncu-rep"
     done = CliRunner().invoke(cli, ["redact", str(sample), "-o", str(tmp_path / "s.ncu-rep")])
     assert all(line in PAGE for line in done.stderr.splitlines()[1:])
+
+
+# Personal by its nature, with the part of it that must not be left.
+BY_NATURE = (
+    ("/opt/labsecret/deep/run", "labsecret"),
+    ("/scratch/userbravo", "userbravo"),
+    ("/lustre/projects/quantum/a.cu", "quantum"),
+    ("/nix/store/abcdefsecret/bin/x", "abcdefsecret"),
+    ("/usr/people/zoe9/x.py", "zoe9"),
+    ("D:\\work\\client\\x.cu", "client"),
+    ("C:/Users/Kim Lee/x.cu", "Kim"),
+    ("\\\\fileserver\\share\\team", "fileserver"),
+    ("~/thesis/x.cu", "thesis"),
+    ("~carol/x.cu", "carol"),
+    ("dave@corp.example.com", "dave"),
+    ("erin@node17", "erin"),
+    ("first.last+tag@lab.edu", "first.last"),
+    ("192.0.2.77", "192.0.2.77"),
+    ("10.1.2.3:8080", "10.1.2.3"),
+    ("fe80::1ff:fe23:4567:890a", "4567:890a"),
+    ("2001:db8:85a3:0:0:8a2e:370:7334", "8a2e"),
+    ("00:1a:2b:3c:4d:5e", "3c:4d"),
+    ("gpu01.cluster.local", "gpu01"),
+    ("login2.hpc.uni-x.de", "uni-x"),
+    ("build.corp", "build.corp"),
+    ("https://git.corp.example/x?token=s3cr3t", "s3cr3t"),
+    ("ssh://ann@box/x", "box"),
+    ("user=frank", "frank"),
+    ("hostname: wopr", "wopr"),
+    ("owner=grace", "grace"),
+    ("run by userbravo", "userbravo"),
+    ("on hostalpha now", "hostalpha"),
+)
+
+
+def _said_everywhere(text: str) -> bytes:
+    """A report with the text in each place of kept free text."""
+    rule = Rule(identifier=text, name=text, message=text, title=text)
+    metrics: dict[str, Any] = {
+        "gpu__time_duration.sum": 42.5,
+        "note": text,
+        "mix": Metric(3.0, ((text, 1.0), ("FFMA", 2.0))),
+    }
+    made = strange.report(
+        Launch(
+            name="gemm", demangled="void gemm<int>()", rules=(rule,), nvtx=(text,), metrics=metrics
+        ),
+        capture=replace(
+            strange.CAPTURE,
+            versions={"Nsight Compute Target": "2024.1.1.0", text: text},
+            settings={"sections": text, "clock_control": text, "replay_mode": text},
+        ),
+    )
+    head = [wire.message(6, [wire.text(2, "hostalpha")]), wire.message(3, _system())]
+    return made + wire.block(head)
+
+
+@pytest.mark.parametrize(("text", "secret"), BY_NATURE)
+def test_what_is_personal_by_nature_goes_from_every_text(text: str, secret: str, tmp_path: Path):
+    data = _said_everywhere(f"saw {text} there")
+    assert data.count(secret.encode()) >= 10
+    source, out = tmp_path / "in.ncu-rep", tmp_path / "out.ncu-rep"
+    source.write_bytes(data)
+    done = redact(source, out)
+
+    assert secret.encode() not in out.read_bytes()
+    assert done.paths or sum(v for k, v in done.left_out.items() if "kept" in k) >= 10
+    (found,) = read(out)
+    assert found.metrics.number("gpu__time_duration.sum") == 42.5e-9
+    assert (found.name, found.demangled) == ("gemm", "void gemm<int>()")
+    assert found.metrics.instances("mix")["FFMA"] == 2.0
+    assert sum(found.metrics.instances("mix").values()) == 3.0
+
+
+NOT_PERSONAL = (
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "see docs.nvidia.com",
+    "2024.1.1.0",
+    "FFMA.X",
+    "https://docs.nvidia.com/a/b",
+    "and/or 3/4",
+    "std::vector",
+    "a @section:Speed:limit@ b",
+)
+
+
+@pytest.mark.parametrize("text", NOT_PERSONAL)
+def test_what_is_not_personal_stays(text: str, tmp_path: Path):
+    data = _said_everywhere(text)
+    _, out = redacted(tmp_path, data)
+    assert out.read_bytes().count(text.encode()) == data.count(text.encode())
+
+
+def test_names_of_kernels_become_the_same_hash_everywhere(tmp_path: Path):
+    names = []
+    for number in (1, 2):
+        source, out = tmp_path / f"{number}.ncu-rep", tmp_path / f"{number}out.ncu-rep"
+        launch = Launch(name="secret_gemm", demangled="void secret_gemm<int>()", metrics={"m": 1.0})
+        source.write_bytes(strange.report(replace(launch, nvtx=("before secret_gemm",))))
+        redact(source, out, keep_names=False)
+        assert b"secret_gemm" not in out.read_bytes()
+        names.append([action.name() for action in strange.actions(out)])
+    assert names[0] == names[1]
+    assert names[0][0].startswith("kernel_")
