@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test quick lint types unit mutants samples clean
+.PHONY: help demo test quick lint types unit mutants fuzz samples clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -41,6 +41,9 @@ types: $(VENV)/.developer  ## types
 
 unit: $(VENV)/.developer  ## tests, on all cores
 	$(BIN)/python -m pytest --numprocesses auto
+
+fuzz: $(VENV)/.developer  ## damage every kind of input 2000 times, other ones each day
+	ROOFLINE_FUZZ=2000 ROOFLINE_SEED=$$(date +%Y%m%d)0000 $(BIN)/python -m pytest --numprocesses auto tests/test_fuzz.py
 
 mutants: $(VENV)/.developer  ## change counters, verdict and fold a line at a time: which tests notice
 	$(BIN)/python scripts/mutants.py

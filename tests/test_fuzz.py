@@ -1,0 +1,149 @@
+"""Seeded damage to every kind of input: whatever it is, it is answered or refused, in time.
+
+``make fuzz`` runs it for longer: ROOFLINE_FUZZ is how many inputs of each kind, ROOFLINE_SEED where
+they begin. What it finds is kept in ``tests/strange.py`` and ``tests/e2e/test_extremes.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import strange
+from tests.e2e.running import SAMPLE, run
+from tests.e2e.test_hostile_text import chrome, nsys, summary
+from tests.hostile import HOSTILE
+
+COUNT = int(os.environ.get("ROOFLINE_FUZZ", "12"))
+SEED = int(os.environ.get("ROOFLINE_SEED", "0"))
+CODES = {0, 1, 2, 3}
+LIMIT_S = 60.0
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """The bytes with some of them changed, cut, doubled, moved or replaced."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 5, 20))):
+        at, length = rng.randrange(len(out)), rng.choice((1, 4, 64, 1000))
+        match rng.randrange(6):
+            case 0:
+                out[at] ^= 1 << rng.randrange(8)
+            case 1:
+                out[at : at + length] = rng.randbytes(min(length, len(out) - at))
+            case 2:
+                del out[at : at + length]
+            case 3:
+                out[at:at] = out[at : at + length]
+            case 4:
+                out[at : at + 4] = rng.choice((b"\xff" * 4, bytes(4), b"\x7f\xff\xff\xff"))
+            case 5:
+                out[at:at] = rng.choice(HOSTILE).encode("utf-8", "surrogatepass")
+        if not out:
+            return b""
+    return bytes(out)
+
+
+def answered(*words: object) -> None:
+    began = time.monotonic()
+    done = run(*words)
+    assert done.exit_code in CODES, (words, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - began < LIMIT_S, words
+
+
+def seeds() -> range:
+    return range(SEED, SEED + COUNT)
+
+
+def some_report() -> bytes:
+    return strange.report(*strange.WHOLE["all kinds"], *strange.WHOLE["nested NVTX"])
+
+
+REPORTS: dict[str, Callable[[], bytes]] = {
+    "a.ncu-rep": some_report,
+    "b.ncu-rep": SAMPLE.read_bytes,
+    "c.ncu-repz": lambda: strange.packed(some_report()),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports(name: str, tmp_path: Path):
+    whole, path = REPORTS[name](), tmp_path / name
+    for seed in seeds():
+        rng = random.Random(f"{name} {seed}")
+        path.write_bytes(damaged(whole, rng))
+        words = rng.choice(([], ["--json"], ["--launches"], ["--explain", "1"]))
+        answered("analyze", path, *words)
+        answered("redact", path, "-f", "-o", tmp_path / "out.ncu-rep")
+
+
+TIMELINES: dict[str, Callable[[Path], Path]] = {
+    "t.json": chrome,
+    "t.sqlite": nsys,
+    "t.csv": summary,
+}
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+def test_timelines(name: str, tmp_path: Path):
+    path = TIMELINES[name](tmp_path / name)
+    whole = path.read_bytes()
+    for seed in seeds():
+        rng = random.Random(f"{name} {seed}")
+        path.write_bytes(damaged(whole, rng))
+        answered("select", path, *rng.choice(([], ["--json"], ["--step", "s"], ["--stream"])))
+
+
+def test_documents(tmp_path: Path):
+    """Baselines, timings and ceilings, in bytes and in values."""
+    folder, report = tmp_path / "base", strange.write(tmp_path, "two launches")
+    assert run("compare", "--baseline", folder, report, "--update-baseline").exit_code == 0
+    (baseline,) = folder.iterdir()
+    times, peaks = tmp_path / "t.json", tmp_path / "p.toml"
+    assert run("time", "--repeats", 1, "--warmup", 0, "-o", times, "true").exit_code == 0
+    peaks.write_text('device = "NVIDIA A100-SXM4-80GB"\ndram_bytes_per_s = 1.8e12\n')
+    for path, words in (
+        (baseline, ("compare", "--baseline", folder, report)),
+        (times, ("compare", report, report, "--time", times, times)),
+        (peaks, ("analyze", report, "--peaks", peaks)),
+    ):
+        whole = path.read_bytes()
+        for seed in seeds():
+            rng = random.Random(f"{path.name} {seed}")
+            changed = damaged(whole, rng)
+            if seed % 2 and path.suffix == ".json":
+                changed = json.dumps(_odd(json.loads(whole), rng)).encode()
+            path.write_bytes(changed)
+            answered(*words)
+
+
+def _odd(value: Any, rng: random.Random) -> Any:
+    """A document in which some values are others."""
+    if rng.random() < 0.01:
+        return rng.choice((None, -1, 1e300, 0, "x", [], {}, True, rng.choice(HOSTILE)))
+    if isinstance(value, dict):
+        return {key: _odd(inner, rng) for key, inner in value.items()}
+    return [_odd(inner, rng) for inner in value] if isinstance(value, list) else value
+
+
+def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # some name an output
+    options = ("-k", "--kernel-name", "--device", "--sort", "--explain", "--fail-on", "--top", "-o")
+    options += ("--min-share", "--format", "--timeline", "--step", "--jobs", "--peaks", "--start")
+    for seed in seeds():
+        rng = random.Random(f"arguments {seed}")
+        words: list[object] = [rng.choice(("analyze", "compare", "select", "plot", "specs"))]
+        words += [SAMPLE] * rng.randrange(3)
+        for _ in range(rng.randrange(4)):
+            odd = rng.choice((*HOSTILE, "-1", "1e999", "0", "", "9" * 400, "(" * 2000))
+            said = odd.encode("utf-8", "surrogatepass").replace(b"\0", b"").replace(b"/", b"_")
+            words += [rng.choice(options), os.fsdecode(said)]
+        done = run(*words)
+        assert done.exit_code in CODES, (words, done.stderr)
