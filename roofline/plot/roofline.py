@@ -77,10 +77,14 @@ class Chart:
 def lay_out(
     panel: Panel, width: float, height: float, ruler: Ruler, top: int, *, numbered: bool = True
 ) -> Chart | None:
-    """Place everything of a panel's chart; ``None`` where no kernel belongs on one."""
+    """Place everything of a panel's chart; ``None`` where no kernel belongs on one.
+
+    The kernels up to rank ``top`` get stems and labels: those that have a row, too.
+    """
     marks = panel.shown
     if not marks:
         return None
+    top = sum(mark.rank <= top for mark in marks)
     inner = [m for m in marks if m.place is Place.CHART]
     points = [m.point for m in inner]
     for level in panel.levels:

@@ -190,6 +190,16 @@ def test_many_kernels_have_twenty_rows_and_one_for_the_rest(count):
     assert figure.get_size_inches()[1] * 72 <= 1600
 
 
+def test_every_number_of_the_chart_has_a_row():
+    # The ten longest are not on the chart, and take ten of the twenty rows.
+    absent = [kernel(f"absent_{i}", operations={}, duration_s=1.0) for i in range(10)]
+    figure = draw(analysis(*absent, *crowd(2, 40).results))
+
+    ranks = {int(rank) for rank in found(figure, Line2D, "kernel-")}
+    assert ranks == set(range(11, 21))
+    assert {int(rank) for rank in found(figure, Line2D, "row-kernel-")} == set(range(1, 21))
+
+
 @pytest.mark.parametrize("theme", ["light", "dark", "paper"])
 @pytest.mark.parametrize("view", ["roofline", "units", "gain"])
 @pytest.mark.parametrize("width", [480, 900])
