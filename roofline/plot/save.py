@@ -159,10 +159,11 @@ def _fonts(text: str) -> str:
         weight = "bold" if bold else "normal"
         path = findfont(FontProperties(family=FONT, weight=weight))
         options = Options(hinting=False, layout_features=[], name_IDs=[], legacy_kern=False)
-        options.drop_tables += ["FFTM"]
         subset, packed = Subsetter(options), io.BytesIO()
         subset.populate(text="".join(sorted(used)))
         with TTFont(path, recalcTimestamp=False) as font:
+            for table in {"FFTM", "GDEF", "GPOS", "GSUB", "kern"} & set(font.keys()):
+                del font[table]  # ligatures and the like, before the time to decode them is spent
             subset.subset(font)
             font.flavor = "woff"
             font.save(packed)
