@@ -48,7 +48,9 @@ def doubts_of(
     lacking = sorted(family.value for family in Sides.of(uses, idle_units).lacking)
     known = {use.unit for use in uses if not use.computed} | idle_units
     caches = [unit for unit in ("l1", "l2") if unit not in known]
+    # Of the SMs that have a block: the others are idle by the grid.
     idle, active = evidence.get("idle_cycles"), evidence.get("sm_active", 1.0)
+    active /= evidence.get("fill") or 1.0
     drains = idle is not None and idle < _DRAIN_CYCLES and active < _ACTIVE
     short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
     why = _of_cause(top.percent, threshold, evidence, causes) if latent else ""

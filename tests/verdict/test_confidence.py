@@ -102,6 +102,7 @@ def test_near_the_threshold_from_below() -> None:
         ({"duration_s": None}, (MEDIUM, ["no_duration"])),
         ({"evidence": {"idle_cycles": 9999.0, "sm_active": 0.8}}, (LOW, ["drains"])),
         ({"evidence": {"idle_cycles": 9999.0, "sm_active": 0.9}}, (HIGH, [])),
+        ({"evidence": {"idle_cycles": 99.0, "sm_active": 0.2, "fill": 0.2}}, (HIGH, [])),
         ({"evidence": {"idle_cycles": 10000.0, "sm_active": 0.8}}, (HIGH, [])),
         ({"notes": (Note(code="counters_nan"),)}, (LOW, ["counters_unreadable"])),
         ({"notes": (Note(code="shared_gpu"),)}, (LOW, ["shared_gpu"])),
