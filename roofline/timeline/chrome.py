@@ -434,8 +434,9 @@ def _message(args: Args) -> Message:
     elements = max(_integer(args.sent), _integer(args.received))
     width = _ELEMENT_BYTES.get(str(args.dtype))
     members, sequence = _integer(args.members), _integer(args.sequence)
+    ranks = bytes(args.group_ranks).decode("utf-8", "replace").strip('"')
     return Message(
-        group=printable(str(args.group)),
+        group=printable(f"{args.group} {ranks}".strip()),  # groups apart may share a name
         name=printable(str(args.collective)),
         sequence=sequence if sequence >= 0 else None,
         size=None if width is None or elements < 0 else float(elements * width),

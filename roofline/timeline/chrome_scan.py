@@ -31,7 +31,8 @@ Sizes = tuple[int, ...]
 Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
 NO_TIME = float("nan")
 _NOTHING = msgspec.Raw(b"")
-_AS_TEXT = ("Input Dims", "Input type", "Concrete Inputs")  # parsed where they are needed
+# Kept as text, and parsed where they are needed.
+_AS_TEXT = ("Input Dims", "Input type", "Concrete Inputs", "Process Group Ranks")
 
 
 class Args(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +44,7 @@ class Args(msgspec.Struct, frozen=True, gc=False):
     block: Sizes | None = None
     collective: Scalar = msgspec.field(default=None, name="Collective name")
     group: Scalar = msgspec.field(default=None, name="Process Group Name")
+    group_ranks: msgspec.Raw = msgspec.field(default=_NOTHING, name="Process Group Ranks")
     members: Scalar = msgspec.field(default=None, name="Group size")
     sent: Scalar = msgspec.field(default=None, name="In msg nelems")
     received: Scalar = msgspec.field(default=None, name="Out msg nelems")

@@ -23,12 +23,14 @@ def reduce(start: float, lasted: float, *, device: int = 0, **args: Any) -> dict
     return kernel(REDUCE, start, lasted, device=device, stream=20, **args)
 
 
-def told(start: float, lasted: float, *, group: str = "0", seq: int | None = None) -> Any:
+def told(
+    start: float, lasted: float, *, group: str = "0", seq: int | None = None, **also: Any
+) -> Any:
     """An all-reduce of 1,000,000 floats over two ranks, as PyTorch describes it."""
     more: dict[str, Any] = {"Collective name": "allreduce", "Process Group Name": group}
     more |= {"In msg nelems": 1_000_000, "Out msg nelems": 1_000_000, "dtype": "Float"}
     more |= {"Group size": 2} | ({} if seq is None else {"Seq": seq})
-    return reduce(start, lasted, **more)
+    return reduce(start, lasted, **more, **also)
 
 
 def found(folder: Path, *ranks: list[Any], told_rank: bool = True) -> Selection:
@@ -103,6 +105,18 @@ def test_process_groups_are_kept_apart(tmp_path: Path):
         ((2, 3), 10),
     }
     assert job.transfer_s == pytest.approx(310e-6)
+
+
+def test_groups_of_one_name_are_told_apart_by_their_ranks(tmp_path: Path):
+    work = kernel("a", 900, 9)
+    listed = [("[0, 1]", 100), ("[0, 1]", 20), ([2, 3], 300), ([2, 3], 290)]
+    ranks = [
+        [told(0, lasted, group="tp", **{"Process Group Ranks": members}), work]
+        for members, lasted in listed
+    ]
+    job = job_of(tmp_path, *ranks)
+    assert [c.ranks for c in job.collectives] == [(2, 3), (0, 1)]
+    assert job.skew_s == pytest.approx(90e-6)
 
 
 def test_sequence_numbers_decide_where_recordings_begin_apart(tmp_path: Path):
