@@ -21,7 +21,15 @@ from roofline.compare.judge import compare, judge_program
 from roofline.compare.predictions import parse_expect
 from roofline.compare.record import run_check
 from roofline.errors import UsageError
-from roofline.model import QUANTITIES, Measurement, Peaks, Rule
+from roofline.model import (
+    QUANTITIES,
+    Details,
+    Instruction,
+    Measurement,
+    Peaks,
+    Rule,
+    RuleResult,
+)
 from roofline.timeline import model as uses
 from roofline.timeline.load import load_timeline
 from roofline.timeline.selection import select_ranks
@@ -86,6 +94,8 @@ def real_values() -> dict[type, Any]:
         selection,
         uses.Useful(**dict.fromkeys((f.name for f in dataclasses.fields(uses.Useful)), 1.0)),
         tuple(QUANTITIES.values()),
+        RuleResult(identifier="SOLBottleneck", title="Small Grid", text="..."),
+        Details(index=0, sampled=(Instruction(address=16, sass="EXIT"),)),
     )
     return {type(part): part for part in parts(made)}
 
