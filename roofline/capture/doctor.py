@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from roofline.capture.failures import NcuFailedError, catalogue, refine
@@ -21,6 +22,7 @@ from roofline.capture.request import Ncu
 
 # ncu -> the CUDA toolkit that it comes with (NVIDIA's release notes).
 CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
+    (2026, 3): (13, 4),
     (2026, 2): (13, 3), (2026, 1): (13, 2), (2025, 4): (13, 1), (2025, 3): (13, 0),
     (2025, 2): (12, 9), (2025, 1): (12, 8), (2024, 3): (12, 6), (2024, 2): (12, 5),
     (2024, 1): (12, 4), (2023, 3): (12, 3), (2023, 2): (12, 2), (2023, 1): (12, 1),
@@ -28,6 +30,8 @@ CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
 }  # fmt: skip
 # Processes that may hold the counters, by the first 15 characters that the kernel keeps.
 OWNERS = "nv-hostengine dcgm-exporter nsys nsys-launcher ncu nv-nsight-cu-cl ngfx".split()
+EXTRAS = {"plot": "matplotlib", "frame": "pandas", "parquet": "pyarrow"}
+MPS = "nvidia-cuda-mps"  # of nvidia-cuda-mps-control and -server, as far as the kernel keeps it
 _ROOM_BYTES = 1 << 30
 
 
@@ -57,7 +61,8 @@ class Situation:
     """Everything that the checks look at; ``ncu`` is the failure where there is none.
 
     ``chips`` are those that ncu knows, lower case; empty where it was not asked. ``temporary`` is
-    where ncu puts its files and its lock, ``reader`` the version of the installed ncu-report.
+    where ncu puts its files and its lock, ``reader`` the version of the installed ncu-report,
+    ``missing`` are the extras of roofline that are not installed.
     """
 
     machine: Machine
@@ -67,6 +72,7 @@ class Situation:
     processes: tuple[str, ...] = ()
     temporary: Path
     reader: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 def situation(asked: str | None = None) -> Situation:
@@ -92,6 +98,7 @@ def situation(asked: str | None = None) -> Situation:
         processes=running(),
         temporary=Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
         reader=reader,
+        missing=tuple(extra for extra, name in EXTRAS.items() if find_spec(name) is None),
     )
 
 
@@ -106,8 +113,21 @@ def running(root: Path = Path("/")) -> tuple[str, ...]:
 
 def examine(situation: Situation) -> tuple[DoctorCheck, ...]:
     """All checks, in the order in which they matter."""
-    looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment)
+    looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment, _extras)
     return tuple(DoctorCheck(*row) for look_at in looks for row in look_at(situation))
+
+
+def conclusion(checks: Iterable[DoctorCheck]) -> str:
+    """One sentence: what this machine can do, and what to do next."""
+    checks = tuple(checks)
+    wrong = {status: [c for c in checks if c.status is status] for status in Status}
+    if failed := wrong[FAIL]:
+        saved = "; saved reports can be analysed here: roofline analyze REPORT"
+        return f"This machine cannot profile yet: {failed[0].text}; {failed[0].remedy}{saved}."
+    command = "roofline profile --kernel gemm python bench.py"
+    if doubts := wrong[WARN]:
+        return f"This machine may profile ({command}), but {doubts[0].text}: {doubts[0].remedy}."
+    return f"This machine can profile: {command}."
 
 
 _Rows = Iterator[tuple[str, Status, str] | tuple[str, Status, str, str | None]]
@@ -150,7 +170,10 @@ def _ncu(situation: Situation) -> _Rows:
         return
     text = "{} comes with CUDA {}.{}; the driver supports {}.{}".format(name, *built, *served)
     remedy = "the ncu of CUDA {}.{} or older (--ncu), or a newer driver: else NaN".format(*served)
-    yield ("ncu_driver", PASS, text) if built <= served else ("ncu_driver", WARN, text, remedy)
+    if built[0] < served[0]:
+        remedy = f"the ncu of CUDA {served[0]} (--ncu): an older one may fail with a newer driver"
+    fits = built <= served and built[0] == served[0]
+    yield ("ncu_driver", PASS, text) if fits else ("ncu_driver", WARN, text, remedy)
 
 
 def _permission(situation: Situation) -> _Rows:
@@ -176,15 +199,21 @@ def _owners(situation: Situation) -> _Rows:
         yield "counters", WARN, text, catalogue()["counters_taken"].you
     else:
         yield "counters", PASS, "no other profiler (DCGM, CUPTI) holds the counters"
+    if MPS in situation.processes:
+        remedy = "end it while profiling: echo quit | nvidia-cuda-mps-control"
+        yield "mps", WARN, "MPS shares the GPU: counters are those of all its clients", remedy
 
 
 def _temporary(situation: Situation) -> _Rows:
     folder = situation.temporary
-    lock = folder / "nsight-compute-lock"
+    # A file of ncu up to 2025, and the folders of newer ones.
+    newer = folder / "nvidia" / "nsight_compute"
+    locks = (folder / "nsight-compute-lock", newer.parent, newer, *newer.glob("lock.*"))
+    taken = [lock for lock in locks if lock.exists() and not os.access(lock, os.W_OK)]
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         yield "tmpdir", FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you
-    elif lock.exists() and not os.access(lock, os.W_OK):
-        yield "tmpdir", FAIL, f"{lock} belongs to another user", catalogue()["lock_file"].you
+    elif taken:
+        yield "tmpdir", FAIL, f"{taken[0]} belongs to another user", catalogue()["lock_file"].you
     else:
         free = shutil.disk_usage(folder).free
         text = f"{folder} has {free / 1e9:.0f} GB free"
@@ -214,6 +243,12 @@ def _environment(situation: Situation) -> _Rows:
     if "CUDA_INJECTION64_PATH" in situation.environment:
         text = "CUDA_INJECTION64_PATH is set by another tool"
         yield "injection", WARN, text, "roofline unsets it for what it profiles"
+
+
+def _extras(situation: Situation) -> _Rows:
+    if missing := situation.missing:
+        text = f"extras that are not installed: {', '.join(missing)}"
+        yield "extras", PASS, text, f"pip install 'roofline[{','.join(missing)}]'"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:

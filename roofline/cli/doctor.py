@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from roofline import __version__
-from roofline.capture.doctor import Status, examine, situation
+from roofline.capture.doctor import Status, conclusion, examine, situation
 from roofline.cli import options as opt
 from roofline.cli.output import Output, answer_in
 from roofline.errors import CaptureError
@@ -52,6 +52,7 @@ def command(options: DoctorOptions) -> int:
             "schema": SCHEMA,
             "version": __version__,
             "can_profile": not failed,
+            "conclusion": conclusion(checks),
             "checks": [asdict(check) for check in checks],
         }
         output.write(json.dumps(document, indent=1), "\n")
@@ -62,5 +63,5 @@ def command(options: DoctorOptions) -> int:
             mark = click.style(mark, fg=_COLORS[check.status]) if output.color else mark
             remedy = f"      try: {check.remedy}\n" if check.remedy else ""
             lines.append(f"{mark}  {check.text}\n{remedy}")
-        output.write(*lines)
+        output.write(*lines, f"\n{conclusion(checks)}\n")
     return CaptureError.exit_code if failed else 0

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.doctor import DoctorCheck, Situation, Status, examine, running
+from roofline.capture.doctor import (
+    DoctorCheck,
+    Situation,
+    Status,
+    conclusion,
+    examine,
+    running,
+)
 from roofline.capture.failures import NcuFailedError, failed
 from roofline.capture.machine import Gpu, Machine
 from roofline.capture.request import Ncu, Version
@@ -60,7 +67,7 @@ MACHINES = [
     ({"admin_only": None}, "permission", Status.WARN),
     ({"gpus": (Gpu(index=0, name="RTX 5090", capability="12.0"),)}, "ncu_gpu", Status.FAIL),
     ({"cuda": "12.2"}, "ncu_driver", Status.WARN),
-    ({"cuda": "13.0"}, "ncu_driver", Status.PASS),
+    ({"cuda": "13.0"}, "ncu_driver", Status.WARN),
 ]
 
 
@@ -144,3 +151,50 @@ def test_processes_that_run(tmp_path: Path) -> None:
         (tmp_path / "proc" / number).mkdir(parents=True)
         (tmp_path / "proc" / number / "comm").write_text(name + "\n")
     assert running(tmp_path) == ("dcgm-exporter", "init")
+
+
+def test_one_sentence_says_what_to_do_next(good: Situation) -> None:
+    assert conclusion(examine(good)).startswith("This machine can profile: roofline profile ")
+    doubtful = conclusion(examine(replace(good, processes=("nvidia-cuda-mps",))))
+    assert doubtful.startswith("This machine may profile (")
+    assert "MPS shares the GPU" in doubtful
+    closed = conclusion(examine(replace(good, machine=replace(GOOD, admin_only=True))))
+    assert closed.startswith("This machine cannot profile yet: the driver reserves")
+    assert "roofline analyze REPORT" in closed
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "status"),
+    [
+        ("2024.1.1", "12.4", Status.PASS),
+        ("2024.1.1", "12.9", Status.PASS),
+        ("2025.3.0", "12.9", Status.WARN),  # ncu of 13.0: newer than the driver
+        ("2025.1.0", "13.0", Status.WARN),  # ncu of 12.8: a public pair that fails
+    ],
+)
+def test_a_driver_may_not_fit_both_ways(
+    good: Situation, version: str, cuda: str, status: Status
+) -> None:
+    machine = replace(GOOD, cuda=cuda)
+    assert found(replace(good, ncu=ncu(version), machine=machine), "ncu_driver").status is status
+
+
+def test_extras_that_are_missing_are_named(good: Situation) -> None:
+    check = found(replace(good, missing=("plot", "parquet")), "extras")
+    assert check.status is Status.PASS
+    assert check.remedy == "pip install 'roofline[plot,parquet]'"
+
+
+@pytest.mark.parametrize(
+    "lock", ["nsight-compute-lock", "nvidia/nsight_compute/lock.GPU-1", "nvidia/nsight_compute"]
+)
+def test_both_kinds_of_lock_are_looked_at(
+    good: Situation, monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
+    path = good.temporary / lock
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    monkeypatch.setattr("os.access", lambda asked, _mode: Path(asked) != path)
+    check = found(good, "tmpdir")
+    assert check.status is Status.FAIL
+    assert str(path) in check.text
