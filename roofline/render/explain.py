@@ -37,7 +37,16 @@ def render(
     result, found = group.result, details or Details(index=0)
     v, m = result.verdict, result.measurement
     sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
-        ("Claim", lines(_headline(v), said.claim(result), said.context(result), leave(result))),
+        (
+            "Claim",
+            lines(
+                _headline(v),
+                said.claim(result),
+                said.context(result),
+                leave(result),
+                _theirs(result, found),
+            ),
+        ),
         ("Rule", lines(_rule(v, m))),
         (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
         ("Causes", _causes(result)),
@@ -235,6 +244,13 @@ def _stalls(m: Measurement) -> Iterator[RenderableType]:
         table.add_row(names.words(stall.reason), Text(numbers.share(stall.share), justify="right"))
     if table.row_count:
         yield indented(table)
+
+
+def _theirs(result: Result, details: Details) -> str:
+    """NVIDIA's first word where ours is silent."""
+    silent = result.verdict.bound in (Bound.LATENCY, Bound.UNKNOWN) and not result.verdict.causes
+    first = next(instructions.rules(details.rules), "") if silent else ""
+    return first and f"No cause is proven here. NVIDIA's rules say: {first}"
 
 
 def _instructions(details: Details) -> Iterator[RenderableType]:

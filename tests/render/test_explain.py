@@ -7,6 +7,7 @@ import pytest
 from roofline.model import (
     Bound,
     Confidence,
+    Details,
     Group,
     Missing,
     Note,
@@ -14,6 +15,7 @@ from roofline.model import (
     PeakSet,
     Result,
     Rule,
+    RuleResult,
     Stall,
 )
 from roofline.render import explain
@@ -59,6 +61,17 @@ def section(text: str, title: str) -> str:
     """The lines below a heading, as one line of words."""
     body = text.split(f"\n{title}")[1].split("\n\n")[0].split("\n", 1)[1]
     return " ".join(body.split())
+
+
+def test_where_ours_is_silent_nvidia_s_word_is_said_as_theirs():
+    rule = RuleResult(identifier="a", title="Tail Effect", text="It.", gain_percent=20.0)
+    details = Details(index=0, rules=(rule,))
+    silent = group(result(judged=verdict(bound=Bound.LATENCY, limiter=None, advice="cause.none")))
+    text = explain.render(silent, details=details, width=200)
+
+    word = "NVIDIA's rules say: Tail Effect (estimated local speedup 20 %): It"
+    assert word in section(text, "Claim")
+    assert "NVIDIA" not in section(explain.render(one(), details=details, width=200), "Claim")
 
 
 def test_all_the_evidence_is_there():
