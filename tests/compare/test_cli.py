@@ -232,6 +232,13 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "x.svg").read_text()
 
 
+def test_a_picture_named_by_output_is_drawn_and_the_table_printed(tmp_path):
+    done = run("compare", BEFORE, AFTER, "-o", tmp_path / "x.svg")
+
+    assert "<svg" in (tmp_path / "x.svg").read_text()
+    assert "Times measured under ncu" in done.stdout
+
+
 @pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])
 def test_nothing_is_overwritten_unasked(tmp_path: Path, option: str) -> None:
     path = tmp_path / "mine.png"
