@@ -45,7 +45,7 @@ PROVEN = {
             "ratios": {"wavefronts_percent": 98.0, "requests_percent": 11.5},
         },
     ),
-    "many_passes": (
+    "many_wavefronts": (
         (("l1", 80.0),),
         {"ratios": {"wavefronts_percent": 80.0, "requests_percent": 8.0}},
     ),
@@ -72,7 +72,7 @@ PROVEN = {
         {"counts": {"constant_loads": 1.3e8, "instructions": 1e9}},
     ),
     "atomics": ((("l2", 95.0),), {"ratios": {"atomics_percent": 95.0}}),
-    "more_warps": (
+    "too_many_registers": (
         (("issue", 37.0),),
         {
             "device": GEFORCE,
@@ -83,7 +83,7 @@ PROVEN = {
             "ratios": {"fewer_registers": 128.0, "fewer_registers_warps": 16.0},
         },
     ),
-    "other_block": (
+    "block_size_limits": (
         (("issue", 37.0),),
         {
             "device": GEFORCE,
@@ -296,7 +296,7 @@ def test_above_the_band_no_waiting_is_named():
 
 
 def test_the_launch_bound_to_write_is_said():
-    units, values = PROVEN["more_warps"]
+    units, values = PROVEN["too_many_registers"]
     found = judged(units, **values)
 
     assert said.cause(found) == (
@@ -307,10 +307,10 @@ def test_the_launch_bound_to_write_is_said():
 
 @pytest.mark.parametrize("name", ["void cutlass::Kernel<gemm>(Params)", "nvjet_tst_128x256"])
 def test_no_launch_bound_is_advised_for_a_library(name):
-    units, values = PROVEN["more_warps"]
+    units, values = PROVEN["too_many_registers"]
 
     causes = judged(units, **values, demangled=name).verdict.causes
-    assert "more_warps" not in {cause.code for cause in causes}
+    assert "too_many_registers" not in {cause.code for cause in causes}
 
 
 def test_fp64_limits_early_where_there_is_almost_none():
