@@ -164,8 +164,12 @@ def command(options: CompareOptions) -> int:
 
     options = _drawn(options)
     _check(options)
-    if len(options.reports) == 2 and all(map(is_timeline, options.reports)):
+    timelines = [path for path in options.reports if is_timeline(path)]
+    if len(timelines) == 2:
         return _compare_steps(options)
+    if timelines:
+        why = f"{timelines[0].name} is a timeline, and the other side is not"
+        raise UsageError("the sides do not compare", why=why, hint="two timelines, or two reports")
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0][0]
     after, place = sides[-1][0], None

@@ -44,7 +44,9 @@ def verdict(job: Job) -> str:
     steps, each = (1, "in all") if job.steps is None else (job.steps, "a step")
     skew, transfer = (numbers.duration(t / steps) for t in (job.skew_s, job.transfer_s))
     last = job.latest
-    who = f"{_noun(job)} {last.number} is last in {last.last} of {job.count}"
+    who = "no rank is last"
+    if last.last:
+        who = f"{_noun(job)} {last.number} is last in {last.last} of {job.count}"
     if job.transfer_s >= job.skew_s:
         meaning = "the transfer takes longer: network, or the size of the messages"
     elif last.last >= _STEADY * job.count:

@@ -90,7 +90,8 @@ def job(tracks: Sequence[Track]) -> Job | None:
         if not len(first):
             continue
         came = start.max(axis=0)
-        late = np.bincount(start.argmax(axis=0), minlength=len(who))
+        uneven = came > start.min(axis=0)
+        late = np.bincount(start.argmax(axis=0)[uneven], minlength=len(who))
         last[who] += late
         waited[who] += (came - start).sum(axis=1)
         transfer_s = int((end.min(axis=0) - came).sum()) / 1e9

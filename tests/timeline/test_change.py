@@ -112,6 +112,12 @@ def test_what_is_for_reports_is_refused(sides: tuple[Path, Path]):
     assert "--fail-on is for reports" in found.stderr
 
 
+def test_a_timeline_and_a_report(sides: tuple[Path, Path], tmp_path: Path):
+    found = run(sides[0], write(tmp_path, b"", "a.ncu-rep"))
+    assert found.exit_code == 2
+    assert "a.json is a timeline, and the other side is not" in found.stderr
+
+
 def test_a_side_without_a_step(sides: tuple[Path, Path], tmp_path: Path):
     whole = sides[0].read_bytes()
     cut = write(tmp_path, whole[: len(whole) // 2], "cut.json")

@@ -141,6 +141,12 @@ def test_without_numbers_the_ends_tell_which_calls_are_the_same(tmp_path: Path):
     assert job.skew_s == pytest.approx(18e-6)
 
 
+def test_of_ranks_that_come_together_none_is_last(tmp_path: Path):
+    job = job_of(tmp_path, [told(0, 20), kernel("a", 50, 9)], [told(0, 20), kernel("a", 50, 9)])
+    assert [r.last for r in job.ranks] == [0, 0]
+    assert "no rank is last: the transfer takes longer" in render.verdict(job)
+
+
 def test_launches_that_never_overlap_are_not_one_collective(tmp_path: Path):
     events = [reduce(0, 10), reduce(500, 10, device=1), kernel("a", 900, 9)]
     assert select(load_timeline(write(tmp_path, trace(*events)))).job is None
