@@ -2,8 +2,8 @@
 
 Computed, not captured: six steps of the program whose kernels are in ``h100_mix.ncu-rep``, as
 PyTorch's profiler would write them, at clocks a fifth above the profiler's. A gradient all-reduce
-overlaps the second half of each step, the host is late once a step, the first step warms up and
-the last holds the profiler's end.
+overlaps the second half of each step. The host launches ahead and waits for the GPU twice a step,
+after the first of which it is late. The first step warms up, the last holds the profiler's end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ORIGIN = "computed by roofline sample_reports/timeline.py, not captured"
 FASTER = 1.2  # than under the profiler, which holds the clocks down
 STEPS, LAYERS = 6, 4
 PROCESS, COMPUTE, COPY, NCCL = 4242, 7, 13, 20
-LATE_US, WARMUP_US, STOP_US = 900.0, 5000.0, 2500.0
+LATE_US, WARMUP_US, STOP_US, LAUNCH_US = 900.0, 5000.0, 2500.0, 8.0
 
 Event = dict[str, Any]
 
@@ -42,17 +42,22 @@ def events() -> Iterator[Event]:
         number += 1
         yield _host("cuda_runtime", "cudaMemcpyAsync", now - 30, 5, number)
         yield _gpu("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", now, 60, COPY, number)
+        asked = now - 4
         for place, (kernel, lasts) in enumerate(layer * LAYERS + [last]):
             if place == len(layer) * LAYERS // 2:
-                yield _host("cpu_op", "aten::item", now, LATE_US)
+                yield _host("cpu_op", "aten::item", asked, now + LATE_US - asked)
+                yield _host("cuda_runtime", "cudaStreamSynchronize", asked, now + 2 - asked)
                 now += LATE_US
+                asked = now - 4
                 number += 1
                 yield _host("cuda_runtime", "cudaLaunchKernelExC", now - 8, 3, number)
                 yield _reduce(now + 100, number)
             number += 1
-            yield _host("cuda_runtime", "cudaLaunchKernel", now - 4, 3, number)
+            yield _host("cuda_runtime", "cudaLaunchKernel", asked, 3, number)
+            asked += LAUNCH_US
             yield _kernel(kernel, now, lasts, number)
             now += lasts + 1.5
+        yield _host("cuda_runtime", "cudaStreamSynchronize", asked, now - asked)
         now += STOP_US if step == STEPS - 1 else 0
         yield _host("user_annotation", f"ProfilerStep#{step + 10}", begin, now - begin)
         now += 5

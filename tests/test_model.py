@@ -33,6 +33,7 @@ from roofline.model import (
 from roofline.timeline import model as uses
 from roofline.timeline.load import load_timeline
 from roofline.timeline.selection import select_ranks
+from roofline.timeline.what_if import what_if
 from roofline.wall_time import ProgramTimes, TimeSummary
 
 SAMPLES = Path(__file__).parents[1] / "sample_reports"
@@ -82,7 +83,9 @@ def real_values() -> dict[type, Any]:
     times = ProgramTimes(schema="roofline.time/1", wall_s=wall)
     ranks = [load_timeline(SAMPLES / "h100_step.trace.json.gz")] * 2
     selection = select_ranks(ranks, uses.Criteria(lanes=True))
+    moves = [uses.Move(what="kernels", factor=0.5)]
     made = (
+        what_if(ranks[0], moves).what_if,
         uses.Criteria(),
         roofline.analyze(mix, SAMPLES / "h100_basic.ncu-rep"),
         next(iter(roofline.read(mix))),

@@ -16,15 +16,18 @@ from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
-from roofline.timeline.model import By, Criteria, Keep
+from roofline.timeline.model import By, Criteria, Keep, Move
 
 if TYPE_CHECKING:
+    from roofline.model import Analysis
     from roofline.timeline.events import Timeline
     from roofline.timeline.model import Selection
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _TIME = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(s|ms|us|µs|ns)?")
+_PERCENTILE = re.compile(r"p?(\d{1,3}(?:\.\d{1,9})?)")
+_FACTOR = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})x|0")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -44,6 +47,28 @@ def parse_steps(text: str) -> Keep:
     if match is None:
         raise UsageError(f"--keep {text!r} is not inner, all, a number or a range like 2-5")
     return int(match[1]), int(match[2] or match[1])
+
+
+def parse_percentile(text: str) -> float:
+    """A percentile: "p95" or "95"."""
+    match = _PERCENTILE.fullmatch(text)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise UsageError(f"--step-at {text!r} is not a percentile", hint="p50, p95 or p100")
+    return float(match[1])
+
+
+def parse_move(text: str) -> Move:
+    """One move: WHAT=2x (so many times faster), WHAT=0 (at no cost), or floors=REPORT."""
+    what, _, value = text.rpartition("=")
+    if text.startswith("floors=") and value:
+        return Move(what="floors", factor=1, report=Path(text.removeprefix("floors=")))
+    match = _FACTOR.fullmatch(value)
+    if not what or match is None or (match[1] and not float(match[1])):
+        raise UsageError(
+            f"--if {text!r} is not understood",
+            hint="'gemm=1.2x', kernels=2x, gaps:data_loading=0, comm=0 or floors=REPORT.ncu-rep",
+        )
+    return Move(what=what, factor=1 / float(match[1]) if match[1] else 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +123,19 @@ class SelectOptions:
         "launch of the process it saw.",
         default=2,
     )
+    step_at: float = opt.judged(
+        "--step-at PERCENTILE",
+        "Judge the step at this percentile of length: p95, p100 (the slowest).",
+        type=parse_percentile,
+        default="p50",
+    )
+    moves: tuple[Move, ...] = opt.judged(
+        "--if MOVE...",
+        "Also say what the step would take if kernels were faster or gaps closed: "
+        "'gemm=1.2x', kernels=2x, gaps=0, gaps:data_loading=0, comm=0, copies=0, "
+        "floors=REPORT. Repeatable.",
+        type=parse_move,
+    )
     idle_causes: Path | None = opt.judged(
         "--idle-causes FILE",
         "A TOML file with more classes of idle time, or more names for those known.",
@@ -128,6 +166,7 @@ def command(options: SelectOptions) -> int:
       roofline select report.sqlite --step 'iteration \\d+' --top 3
       roofline select report.nsys-rep --start 12s --end 13.5s --device 1
       roofline select trace.json --json --output selection.json
+      roofline select trace.json --if 'gemm=1.2x' --if gaps:data_loading=0
       roofline select rank*.json.gz
 
     TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
@@ -141,24 +180,16 @@ def command(options: SelectOptions) -> int:
     from roofline.timeline import select_ranks
     from roofline.timeline.idle import load_classes
     from roofline.timeline.load import timeline_files
+    from roofline.timeline.what_if import what_if
 
     output = options.output
-    output.check(FORMATS)
-    if options.step is not None and (options.start is not None or options.end is not None):
-        raise UsageError("--step and --start/--end exclude each other", hint="one of them")
     local = output.format == "table" and output.file is None and sys.stdout.isatty()
-    if options.own_names and not local:
-        why = "names of your own ranges may be private, so no file or pipe gets them"
-        raise UsageError("--own-names is for a table on a terminal", why=why, hint="leave it out")
-    if options.plot is not None:
-        from roofline.plot import check_path, need_matplotlib
-
-        need_matplotlib()
-        check_path(options.plot, force=output.force, option="--plot")
+    _check(options, local=local)
     classes = None if options.idle_causes is None else load_classes(options.idle_causes)
     files = timeline_files(options.timelines)
-    if options.device is not None and len(files) > 1:
-        raise UsageError("--device is one of one file", hint="select from that rank's file alone")
+    for name, given in (("--device", options.device), ("--if", options.moves)):
+        if given and len(files) > 1:
+            raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
     refused: list[InputError] = []
     timelines = _read(files, options, refused)
     first = next(timelines, None)
@@ -176,8 +207,12 @@ def command(options: SelectOptions) -> int:
         communication=options.communication,
         lanes=options.plot is not None,
         own_names=options.own_names or (local and options.by in ("module", "nvtx")),
+        step_at=options.step_at,
     )
-    selection = select_ranks(chain([first], timelines), criteria, classes)
+    if options.moves:
+        selection = what_if(first, options.moves, criteria, classes, _floors(options.moves))
+    else:
+        selection = select_ranks(chain([first], timelines), criteria, classes)
     if options.plot is not None:
         draw(selection, options.plot, force=output.force)
     if output.format == "json":
@@ -187,6 +222,22 @@ def command(options: SelectOptions) -> int:
     else:
         output.write(render.render(selection, width=output.width(), color=output.color))
     return InputError.exit_code if refused else 0
+
+
+def _check(options: SelectOptions, *, local: bool) -> None:
+    """Refuse before the work what cannot be answered; ``local``: on a terminal and in no file."""
+    output = options.output
+    output.check(FORMATS)
+    if options.step is not None and (options.start is not None or options.end is not None):
+        raise UsageError("--step and --start/--end exclude each other", hint="one of them")
+    if options.own_names and not local:
+        why = "names of your own ranges may be private, so no file or pipe gets them"
+        raise UsageError("--own-names is for a table on a terminal", why=why, hint="leave it out")
+    if options.plot is not None:
+        from roofline.plot import check_path, need_matplotlib
+
+        need_matplotlib()
+        check_path(options.plot, force=output.force, option="--plot")
 
 
 def draw(selection: Selection, path: Path, *, force: bool) -> None:
@@ -213,6 +264,14 @@ def _read(
                 raise
             refused.append(error)
             say(str(error))
+
+
+def _floors(moves: Sequence[Move]) -> Analysis | None:
+    """The reports whose kernels are taken to their ceilings."""
+    from roofline.analysis import analyze
+
+    reports = [move.report for move in moves if move.report is not None]
+    return analyze(*reports) if reports else None
 
 
 def _device(asked: str | None, names: dict[int, str | None]) -> int | None:

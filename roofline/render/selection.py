@@ -29,11 +29,13 @@ from roofline.timeline.model import (
     Selection,
     TimelineDevice,
     Use,
+    WhatIf,
+    speedup_bound,
 )
 
 _FILLED = 0.25  # of a gap: less is not worth naming what the host did
 _WORTH = 0.05  # of the step: idle time for which a hypothesis is said
-_HUGE = 1000  # a bound beyond it says no more than that there is next to no limit
+_HUGE = 10  # nobody is promised more
 _NARROW = 100  # columns: below that, grid and block go under the name
 _FIGURES = 60  # columns that the figures take
 _SIZES = 18  # and that grid and block take
@@ -66,6 +68,9 @@ _BASIS = {
     Basis.ESTIMATED: "estimated, see notes",
     Basis.UNKNOWN: "the first of each grid and block",
 }
+_SOME = 0.01  # of kernel time: grids smaller than the GPU that are worth a word
+_NAMED = 40  # letters of a kernel's name within a line
+_ALIKE = 1.05  # times the median: a longest step that is no longer needs no word
 _BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
 WHERE = ("where the step goes", "-a step", "-share", "detail")
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
@@ -203,6 +208,8 @@ def _commands(selection: Selection, width: int) -> str:
 def head(selection: Selection) -> Iterator[str]:
     """The answer first: what to look at, the two bounds, how the time was spent."""
     device = selection.selected
+    if selection.what_if is not None:
+        yield from if_moved(selection.what_if)
     gpu = device.device.name or "GPU"
     source = f"{names.printable(selection.file)}, {gpu} (device {device.index})"
     if selection.truncated:
@@ -215,6 +222,12 @@ def head(selection: Selection) -> Iterator[str]:
     if device.first is not None and device.judged is not None:
         yield _answer(device, device.first, device.judged)
         yield bounds(device.judged)
+        if device.twice_saves is not None:
+            low, high = map(speedup_bound, device.twice_saves)
+            yield (
+                f"Compute kernels twice as fast buy {speedup(low)} (replay, the host as it was) "
+                f"to {speedup(high)} (Amdahl's law)."
+            )
     yield f"{source}: {_steps(selection, device.use)}"
     yield from _remarks(device)
 
@@ -273,6 +286,36 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
         number = numbers.plural(sum(band.gaps for band in device.gap_bands), "gap")
         yield f"Idle time by length of {number}: {', '.join(listed)}."
 
+    for name, excess in (("First step", device.cold), ("Slow steps", device.slow)):
+        if excess is not None and device.spread and excess.more_s > _WORTH * device.spread.p50_s:
+            number = f" ({len(excess.steps)} of {device.counted})" if name != "First step" else ""
+            short = names.short_all((n for _, n, _ in excess.parts), _NAMED)
+            more = [
+                f"{kind} {n if kind == 'idle' else brief} +{numbers.duration(s)}"
+                for (kind, n, s), brief in zip(excess.parts, short, strict=True)
+            ]
+            after = f"{name}{number} +{numbers.duration(excess.more_s)}"
+            yield f"{after}: {', '.join(more) or 'nothing that is known'}."
+
+
+def if_moved(found: WhatIf) -> Iterator[str]:
+    """A step before and after the moves, what takes longer then, and what is first."""
+    before, after = found.before, found.after
+    low, high = found.speedup, found.at_most[1]
+    yield (
+        f"If {', '.join(names.printable(m.text) for m in found.moves)}: a step of "
+        f"{numbers.duration(before.wall_s)} takes {numbers.duration(after.wall_s)} "
+        f"({speedup(low)}) with the host as it was, at most {speedup(high)} by Amdahl's law."
+    )
+    parts = (*PARTS.items(), (First.GAPS, "idle"))
+    changed = [
+        f"{title} {numbers.duration(before.parts[part])} -> {numbers.duration(after.parts[part])}"
+        for part, title in parts
+        if before.parts[part] or after.parts[part]
+    ]
+    then = "" if found.first_after is None else f" {FIRST[found.first_after]} then."
+    yield f"{', '.join(changed)}.{then}"
+
 
 def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
     """The parts of the judged step, which add up to it: name, time, share and a remark."""
@@ -296,7 +339,7 @@ def _amount(part_s: float, use: Use) -> tuple[str, str]:
 
 
 def _coverage(device: TimelineDevice) -> str:
-    if device.sm_coverage is None or not device.small_grid_share:
+    if device.sm_coverage is None or (device.small_grid_share or 0) < _SOME:
         return ""
     small = numbers.share(device.small_grid_share)
     return (
@@ -327,7 +370,16 @@ def _steps(selection: Selection, use: Use) -> str:
         return f"the window asked for, {wall}"
     if selection.steps == "recording":
         return f"the whole recording, {wall}"
-    text = f"{plural(device.counted, 'step')} of {numbers.duration(use.wall_s / device.counted)}"
+    spread, typical_s = device.spread, use.wall_s / device.counted
+    if spread is None or spread.max_s < _ALIKE * spread.p50_s:
+        text = f"{plural(device.counted, 'step')} of {numbers.duration(typical_s)}"
+    else:
+        p50, p95, p99, most = map(
+            numbers.duration, (spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s)
+        )
+        text = f"{plural(device.counted, 'step')}: p50 {p50}, p95 {p95}, p99 {p99}, max {most}"
+    if spread is not None and device.judged is not None and device.judged.wall_s != spread.p50_s:
+        text += f"; judged: step {device.judged.number}"
     left_out = [f"{s.number} ({LEFT_OUT[s.left_out]})" for s in device.steps if s.left_out]
     if left_out:
         more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
@@ -450,9 +502,7 @@ def speedup(bound: float | None) -> str:
     """A bound with two decimals: "1.19x"; all of the time gives "no limit"."""
     if bound is None:
         return "no limit"
-    if bound >= _HUGE:
-        return f"over {_HUGE:,}x"
-    return f"{bound:.2f}x" if bound < 100 else f"{bound:,.0f}x"
+    return f"{bound:.2f}x" if bound < _HUGE else f"over {_HUGE}x"
 
 
 def _per_step(share: KernelShare, device: TimelineDevice) -> tuple[str, str]:

@@ -32,10 +32,13 @@ from roofline.timeline.model import (
     Job,
     ProfileRequest,
     Selection,
+    StepExcess,
     Steps,
+    StepSpread,
     StepUse,
     TimelineDevice,
     Useful,
+    WhatIf,
 )
 
 SCHEMA = "roofline.selection/1"
@@ -65,7 +68,10 @@ class ShareDocument:
     kernel_share: Annotated[Number, about("of the sum of all kernels' times")]
     exposed_share: Annotated[Number, about("of the wall time: it ran and nothing else did")]
     wall_share: Annotated[Number, about("of the wall time: it ran")]
-    speedup_at_most: Annotated[Bounds, about("by exposed_share, wall_share; null is no limit")]
+    replayed_share: Annotated[Number, about("of the time, saved at no cost with the host as is")]
+    speedup_at_most: Annotated[
+        Bounds, about("by replayed_share (else exposed_share), wall_share; null is no limit")
+    ]
     apart: Annotated[Apart | None, about("why ncu cannot help with it")]
     chosen: bool
     source: Annotated[Text, about("the operator that launched it most often")]
@@ -139,6 +145,12 @@ class TimelineDeviceDocument:
     sm_coverage: Annotated[Number, about("of compute kernels, weighted with their time")]
     small_grid_share: Annotated[Number, about("of kernel time in grids of fewer blocks than SMs")]
     idle: Annotated[list[IdleDocument], about("of the judged step, by cause, largest first")]
+    twice_saves: Annotated[
+        Bounds | None, about("of the time, by kernels twice as fast: replay, Amdahl's law")
+    ]
+    spread: Annotated[StepSpread | None, about("lengths of the counted steps")]
+    cold: Annotated[StepExcess | None, about("the first step against the median one")]
+    slow: Annotated[StepExcess | None, about("the slowest steps against the median one")]
     gap_bands: Annotated[list[GapBand], about("idle stretches of the counted steps by length")]
     steady: Annotated[bool | None, about("all counted steps launched the same kernels")]
     use: UseDocument | None
@@ -186,6 +198,19 @@ class TimelineFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WhatIfDocument:
+    """A step on average before and after moves, played again with the host as it was."""
+
+    moves: list[str]
+    speedup: Annotated[float, about("by the replay")]
+    at_most: Annotated[Bounds, about("by Amdahl's law: of time alone, of all; null is no limit")]
+    before: UseDocument
+    after: UseDocument
+    first_before: First | None
+    first_after: First | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelectionDocument:
     """All of a selection."""
 
@@ -196,6 +221,7 @@ class SelectionDocument:
     truncated: Annotated[bool, about("events are missing at the end: no wall time, no bounds")]
     device: Annotated[int, about("the device whose kernels are chosen from")]
     devices: list[TimelineDeviceDocument]
+    what_if: WhatIfDocument | None
     requests: list[RequestDocument]
     job: Annotated[Job | None, about("ranks whose collectives were matched, over all files")]
     notes: list[NoteDocument]
@@ -215,9 +241,16 @@ def document(selection: Selection) -> SelectionDocument:
         version=__version__,
         source=TimelineFile(path=selection.file, format=selection.format),
         devices=[_device(device) for device in selection.devices],
+        what_if=_what_if(selection.what_if),
         requests=[_request(request) for request in selection.requests],
         notes=note_documents(selection.notes),
     )
+
+
+def _what_if(found: WhatIf | None) -> WhatIfDocument | None:
+    if found is None:
+        return None
+    return filled(WhatIfDocument, found, moves=[move.text for move in found.moves])
 
 
 def _device(device: TimelineDevice) -> TimelineDeviceDocument:

@@ -190,8 +190,8 @@ SENTENCES: dict[str, Sentence] = {
     "not_kernels": "Most of the time is not in kernels that ncu can help with.",
     "none_chosen": "No kernel takes {min_share:share} of the wall time: --min-share lowers that "
     "bar.",
-    "overlap": "Where two bounds are given, the kernel overlaps other work: the first counts only "
-    "the time that it runs alone, the second all of it.",
+    "overlap": "Where two bounds are given, the first is that of a replay with the host as it was "
+    "(without launches, of the time that the kernel runs alone), the second of all of its time.",
     "instance_estimated": "The launch is an estimate: the recording does not begin with the "
     "process, so {warmup_steps} steps like the one seen are skipped (--warmup-steps). A range of "
     "your own around one step, and --nvtx with its name instead of --launch-skip, is exact.",

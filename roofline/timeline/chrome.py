@@ -238,7 +238,8 @@ class _Collected:
     threads: Interner = field(default_factory=Interner)
     names: Interner = field(default_factory=Interner)
     devices: Interner = field(default_factory=Interner)
-    gpu: _Growing = field(default_factory=lambda: _Growing(3))
+    streams: Interner = field(default_factory=Interner)
+    gpu: _Growing = field(default_factory=lambda: _Growing(4))
     calls: _Growing = field(default_factory=lambda: _Growing(3))
     ranges: list[tuple[str, Event]] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
@@ -300,12 +301,13 @@ class _Collected:
             self.seen["kernels"] += len(events)
         self.dispatched |= any(e.args.kind == "Dispatch Kernel" for e in events)
         pairs = [(e, e.args) for e in events]
-        identities, devices = self.identities, self.devices
+        identities, devices, streams = self.identities, self.devices, self.streams
         self.gpu.extend(
             events,
             [devices[e.pid if a.device is None else a.device] for e, a in pairs],
             [identities[work, e.name, a.grid, a.block, a.collective is not None] for e, a in pairs],
             [_integer(a.correlation) for _, a in pairs],
+            [streams[e.pid, e.tid] for e in events],
         )
         self.collectives += [e for e, a in pairs if a.group is not None and _timed(e)]
 
@@ -340,6 +342,7 @@ class _Collected:
             [self.devices[e.pid] for e in events],
             [self.identities[*w, s.get("grid"), s.get("block"), False] for w, s in pairs],
             [_integer(e.args.correlation_id) for e in events],
+            [self.streams[e.pid, e.tid] for e in events],
         )
 
 
@@ -367,7 +370,7 @@ def _integer(value: Any) -> int:
 
 def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     """Columns in ns, launches joined to what they launched."""
-    start, end, device, which, correlation = found.gpu.arrays()
+    start, end, device, which, correlation, stream = found.gpu.arrays()
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
     calls = Calls.of(*columns, order=order)
@@ -380,7 +383,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     process = np.where(thread >= 0, owner[thread], UNKNOWN)
     numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
     device = np.array(numbers, dtype=np.int64)[device]
-    events = Events.of(start, end, device, which, launch, launched, thread, process)
+    events = Events.of(start, end, device, which, launch, launched, thread, process, stream)
     began = _nanoseconds(np.array([e.ts for e in found.collectives])).tolist()
     ran_on = [
         _integer(e.pid if e.args.device is None else e.args.device) for e in found.collectives

@@ -153,6 +153,12 @@ class DeviceEvents:
         gaps = self.stretches(self.occupancy.gaps)
         return int(gaps.late[gaps.known].sum()) / 1e9 if gaps.known.any() else None
 
+    @property
+    def waiting(self) -> Mask:
+        """Which host calls synchronise with the GPU."""
+        names = self.timeline.call_names.items()
+        return np.isin(self.timeline.calls.name, [k for k, name in names if WAITS.match(name)])
+
     def host_wait_s(self) -> float | None:
         """The time that launching threads spent in synchronising calls and blocking copies.
 
@@ -161,8 +167,7 @@ class DeviceEvents:
         calls, events = self.timeline.calls, self.events
         if not len(calls.name) or not (events.launch >= 0).any():
             return None
-        waiting = [k for k, name in self.timeline.call_names.items() if WAITS.match(name)]
-        own = np.isin(calls.name, waiting) & np.isin(calls.thread, np.unique(events.thread))
+        own = self.waiting & np.isin(calls.thread, np.unique(events.thread))
         # A call that copies to or from pageable memory does not return before the copy has run; one
         # that copies to the host has waited for all that was to run before.
         held = (events.launch >= 0) & (events.start < events.launched) & self.is_copy

@@ -118,8 +118,8 @@ class Events(Columns):
 
     ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
     for it, ``launched`` when that call returned, ``thread`` the index of the thread that did,
-    ``process`` that thread's process: -1 where not known. ``source`` is an index into
-    ``Timeline.sources``, 0 where there are none.
+    ``process`` that thread's process, ``stream`` where it ran: -1 where not known. ``source`` is an
+    index into ``Timeline.sources``, 0 where there are none.
     """
 
     start: Integers
@@ -130,6 +130,7 @@ class Events(Columns):
     launched: Integers
     thread: Integers
     process: Integers
+    stream: Integers
     source: Integers
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from roofline.kernel_names import base_name as base_of
 from roofline.kernel_names import comparable
-from roofline.model import Analysis, Group, Measurement, Result
+from roofline.model import Analysis, Group, Measurement
 from roofline.timeline.model import Bounds, KernelShare, Selection, speedup_bound
 
 
@@ -18,19 +18,38 @@ from roofline.timeline.model import Bounds, KernelShare, Selection, speedup_boun
 class JoinedKernel:
     """A profiled kernel and its place in the step.
 
-    ``saved_at_most`` is the part of the step's time (0 to 1) that reaching the nearest ceiling
-    would save: of the time that the kernel runs alone, and of all of its time. ``None`` where the
-    report has no floor or the timeline no wall time. A floor above the duration (a unit over
-    100 %) saves nothing.
+    What it saves is ``None`` where the report has no floor or the timeline no wall time. A floor
+    above the duration (a unit over 100 %) saves nothing.
     """
 
     group: Group
     share: KernelShare
-    saved_at_most: Bounds
+
+    @property
+    def floor_share(self) -> float | None:
+        """What part of its time the kernel needs at its nearest ceiling, 1 at most."""
+        duration, floor = (
+            self.group.result.measurement.duration_s,
+            self.group.result.verdict.floor_s,
+        )
+        return None if not duration or floor is None else min(floor / duration, 1.0)
+
+    @property
+    def saved_at_most(self) -> Bounds:
+        """The part of the step's time (0 to 1) that reaching the nearest ceiling would save.
+
+        By the replay of the timeline (what it saves at no cost, in proportion, is a lower bound),
+        and of all the time that the kernel takes.
+        """
+        floor, low, high = self.floor_share, self.share.low_share, self.share.wall_share
+        if floor is None:
+            return None, None
+        part = 1 - floor
+        return None if low is None else part * low, None if high is None else part * high
 
     @property
     def step_speedup_at_most(self) -> Bounds:
-        """How many times faster the step gets, for the time that it runs alone and for all."""
+        """How many times faster the step gets, by the replay and by all its time."""
         low, high = self.saved_at_most
         return speedup_bound(low), speedup_bound(high)
 
@@ -82,8 +101,7 @@ def join(analysis: Analysis, selection: Selection) -> Joined:
     for group in analysis.groups:
         found = candidates(selection, group.result.measurement)
         if len(found) == 1:
-            saved = _saved(group.result, found[0])
-            kernels.append(JoinedKernel(group=group, share=found[0], saved_at_most=saved))
+            kernels.append(JoinedKernel(group=group, share=found[0]))
         else:
             (ambiguous if found else unmatched).append(group)
     kernels.sort(key=lambda k: tuple(-(part or 0) for part in k.saved_at_most))
@@ -96,15 +114,6 @@ def join(analysis: Analysis, selection: Selection) -> Joined:
         unmatched=tuple(unmatched),
         ambiguous=tuple(ambiguous),
     )
-
-
-def _saved(result: Result, share: KernelShare) -> Bounds:
-    duration, floor = result.measurement.duration_s, result.verdict.floor_s
-    if not duration or floor is None:
-        return None, None
-    part = max(1 - floor / duration, 0.0)
-    exposed, wall = share.exposed_share, share.wall_share
-    return None if exposed is None else part * exposed, None if wall is None else part * wall
 
 
 def share_of(selection: Selection, profiled: Measurement) -> KernelShare | None:

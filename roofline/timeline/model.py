@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
 from roofline.errors import UsageError
@@ -131,8 +132,10 @@ class KernelShare:
     ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
     ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
     overlaps other work. ``kernel_share`` is of the sum of all kernels' times. ``sm_coverage`` is
-    the part of the SMs that can have a block: min(1, blocks / SMs). ``source`` is the operator
-    that launched it most often, ``useful`` the work of operators where all are known.
+    the part of the SMs that can have a block: min(1, blocks / SMs). ``replayed_share`` is the part
+    of the time that a replay saves if the kernel costs nothing: less than it runs alone where the
+    host sets the pace. ``source`` is the operator that launched it most often, ``useful`` the work
+    of operators where all are known.
     """
 
     name: str
@@ -148,15 +151,21 @@ class KernelShare:
     sm_coverage: float | None = None
     exposed_share: float | None = None
     wall_share: float | None = None
+    replayed_share: float | None = None
     apart: Apart | None = None
     chosen: bool = False
     source: str | None = None
     useful: Useful | None = None
 
     @property
+    def low_share(self) -> float | None:
+        """What it saves at least if it costs nothing: by the replay, else of the time alone."""
+        return self.exposed_share if self.replayed_share is None else self.replayed_share
+
+    @property
     def speedup_at_most(self) -> Bounds:
-        """Bounds for the step: by the time that nothing else covers, and by all of its time."""
-        return speedup_bound(self.exposed_share), speedup_bound(self.wall_share)
+        """Bounds for the step: by ``low_share``, and by all of its time."""
+        return speedup_bound(self.low_share), speedup_bound(self.wall_share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +300,29 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepSpread:
+    """Lengths of the steps that count, by nearest rank."""
+
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepExcess:
+    """What ``steps`` have more of than the step of median length, on average: s a step.
+
+    ``parts`` are (kind, name, s), the largest first: "kernel" with its name, "idle" with the title
+    of its class. Kernels can overlap, so parts need not add up to ``more_s``.
+    """
+
+    steps: tuple[int, ...]
+    more_s: float
+    parts: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineDevice:
     """One device of a timeline and how it was used.
 
@@ -305,6 +337,9 @@ class TimelineDevice:
     host for the GPU. ``launch_bound``: most idle time is in short gaps without another cause.
     ``sm_coverage`` is the time of compute kernels weighted with their own, over that time;
     ``small_grid_share`` the part of that time in grids of fewer blocks than the GPU has SMs.
+    ``twice_saves`` is what compute kernels twice as fast save of the time, by a replay and by
+    Amdahl's law. ``cold`` and ``slow`` say what the first step, left out, and the slowest of those
+    that count have more of than the step of median length.
     """
 
     index: int
@@ -329,6 +364,10 @@ class TimelineDevice:
     small_grid_share: float | None = None
     useful: tuple[Useful, ...] = ()
     lanes: tuple[Lane, ...] = ()
+    twice_saves: Bounds | None = None
+    spread: StepSpread | None = None
+    cold: StepExcess | None = None
+    slow: StepExcess | None = None
 
     @property
     def counted(self) -> int:
@@ -441,6 +480,46 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One change that is tried: ``what`` takes ``factor`` of its time.
+
+    ``what`` is "kernels", "comm", "copies", "gaps", "gaps:CAUSE", "floors" (of the ``report``), or
+    a regular expression for names of kernels.
+    """
+
+    what: str
+    factor: float
+    report: Path | None = None
+
+    @property
+    def text(self) -> str:
+        """As it is typed, without folders."""
+        if self.report is not None:
+            return f"{self.what}={self.report.name}"
+        return f"{self.what}={f'{1 / self.factor:g}x' if self.factor else 0}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A step on average as recorded, and as a replay has it after ``moves``.
+
+    ``at_most`` are the bounds by Amdahl's law: of the time that things run alone, and of all.
+    """
+
+    moves: tuple[Move, ...]
+    before: Use
+    after: Use
+    first_before: First | None
+    first_after: First | None
+    at_most: Bounds
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster the step is in the replay."""
+        return self.before.wall_s / max(self.after.wall_s, 1e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The answer about one timeline. ``device`` is the one whose kernels are ranked.
 
@@ -455,6 +534,7 @@ class Selection:
     device: int
     truncated: bool = False
     requests: tuple[ProfileRequest, ...] = ()
+    what_if: WhatIf | None = None
     job: Job | None = None
     notes: tuple[Note, ...] = ()
 

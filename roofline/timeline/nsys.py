@@ -75,7 +75,7 @@ _IDS = 500  # SQLite takes at least 999 parameters
 # bits, y and z 16; a block's sides are 1024 at most; a device fits into 8 bits.
 _GRID = "(gridX << 32) | (gridY << 16) | gridZ"
 _BLOCK = "(blockX << 20) | (blockY << 8) | blockZ"
-_LASTED = "((end - start) << 8) | deviceId"  # below 0 where the times cannot be
+_LASTED = "((end - start) << 24) | ((streamId & 0xFFFF) << 8) | deviceId"  # below 0: no times
 # Correlation ids are counted by each process anew: the process is above 32 bits of correlation.
 _KEY = "(((globalPid >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
 _WHERE = ("start", _LASTED, _KEY)
@@ -288,9 +288,10 @@ class _Export:
         device = lasted & 0xFF  # an ordinal, which each process may count in its own way
         for pid, ordinal, index in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
             device[(lasted & 0xFF == ordinal) & (key == pid)] = index
-        lasted >>= 8
+        stream = lasted >> 8 & 0xFFFF
+        lasted >>= 24
         lasted += start
-        events = Events.of(start, lasted, device, which, *launches, key)
+        events = Events.of(start, lasted, device, which, *launches, key, stream)
         return tuple(identities), events, int((~timed).sum())
 
     def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.timeline.device import DeviceEvents
+from roofline.timeline.device import DeviceEvents, Groups
 from roofline.timeline.events import Integers
 from roofline.timeline.idle import IdleClasses, classify
-from roofline.timeline.model import First, GapBand, IdleCause, StepUse, Use
+from roofline.timeline.model import First, GapBand, IdleCause, StepExcess, StepSpread, StepUse, Use
+from roofline.timeline.occupancy import COPY
 
 _BANDS_S = (0.0, 10e-6, 100e-6, 1e-3, 10e-3)
 _NO_WAIT = 0.05  # of the wall time: a host that waits less never waits for the GPU
@@ -21,6 +22,9 @@ _MOST = 0.5  # of the idle time
 _MUCH = 0.1  # of the wall time: less idle time sets no pace
 _EVEN = 1.5 + 1e-9  # kernels made so many times faster are hard work
 _SHORT_NS = 100_000  # gaps that many launches make together
+_SLOWER = 1.1  # times the length of a typical step
+_PART = 0.05  # of what a step takes longer: less is not listed
+_PARTS = 5
 _SCATTERED = ("launch_rate", "host_code", "optimizer", "queued", "unknown")
 
 
@@ -120,6 +124,48 @@ def judged_step(part: DeviceEvents, step_at: float) -> int:
     """The place of the counted window at a percentile of their lengths (nearest rank)."""
     by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
     return by_length[max(math.ceil(step_at / 100 * len(by_length)) - 1, 0)]
+
+
+def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str, Any]:
+    """``spread``, and what ``cold`` and ``slow`` steps have more of; nothing for a window."""
+    if not part.ranged or len(part.kept) < 2:
+        return {}
+    p50, p95, p99, most = (judged_step(part, p) for p in (50, 95, 99, 100))
+    walls_s = [(w.end - w.start) / 1e9 for w in part.windows]
+    slow = [i for i in part.kept if walls_s[i] >= max(walls_s[p95], _SLOWER * walls_s[p50])]
+    cold = [i for i, w in enumerate(part.windows) if w.left_out == "first"]
+    kinds = ("copy" if kind == COPY else "kernel" for kind in groups.kind.tolist())
+    names = [*zip(kinds, (i.name for i in groups.identities), strict=True)]
+    names += [("idle", found.title) for found in idle.classes.by_code.values()]
+
+    def excess(windows: list[int]) -> StepExcess | None:
+        if not windows:
+            return None
+        spent = [
+            np.concatenate([_by_kernel(part, groups, w), idle.by_cause(w)])
+            for w in (windows, [p50])
+        ]
+        more_s = math.fsum(walls_s[i] for i in windows) / len(windows) - walls_s[p50]
+        parts = zip(names, (spent[0] - spent[1]).tolist(), strict=True)
+        found = [(kind, name, s) for (kind, name), s in parts if s > _PART * abs(more_s)]
+        return StepExcess(
+            steps=tuple(part.windows[i].number for i in windows),
+            more_s=more_s,
+            parts=tuple(sorted(found, key=lambda p: -p[2])[:_PARTS]),
+        )
+
+    spread = StepSpread(
+        p50_s=walls_s[p50], p95_s=walls_s[p95], p99_s=walls_s[p99], max_s=walls_s[most]
+    )
+    return {"spread": spread, "cold": excess(cold), "slow": excess(slow)}
+
+
+def _by_kernel(part: DeviceEvents, groups: Groups, windows: Sequence[int]) -> NDArray[Any]:
+    """The mean time over ``windows`` of each group's events, in s."""
+    mine = np.isin(part.step, windows)
+    lasted = (part.events.end - part.events.start)[mine]
+    sums = np.bincount(part.group[mine], weights=lasted, minlength=len(groups.identities))
+    return sums / 1e9 / len(windows)
 
 
 def first_of(use: StepUse, *, host_paced: bool | None) -> First:

@@ -34,8 +34,9 @@ from roofline.timeline.model import (
     Useful,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
-from roofline.timeline.pace import first_of, idle_time, judged_step
+from roofline.timeline.pace import distribution, first_of, idle_time, judged_step
 from roofline.timeline.ranks import Track, job, track
+from roofline.timeline.replay import replayed
 from roofline.timeline.requests import profile_requests
 from roofline.timeline.sources import relabelled, useful
 
@@ -97,14 +98,7 @@ def _select(
     timeline: Timeline, criteria: Criteria, classes: IdleClasses, source: int
 ) -> tuple[Selection, list[Track]]:
     """The answer about one file, and the collectives of its devices."""
-    added = None
-    if criteria.communication is not None:
-        added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
-    kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
-    launched = criteria.by if criteria.by in ("op", "module", "nvtx") else None
-    if launched is not None:
-        timeline, kind = relabelled(timeline, kind, launched, own_names=criteria.own_names)
-    groups = Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
+    timeline, groups = _groups(timeline, criteria)
     parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
         devices = {d.index: d for d in _sums(timeline, groups, criteria)}
@@ -119,7 +113,8 @@ def _select(
     elif part is not None and part.ranged:
         steps = "ranges"
     notes = () if part is None else _notes(part, devices, criteria)
-    chosen = devices[index].chosen if launched is None else ()  # ncu finds kernels, not operators
+    # ncu finds kernels, not operators.
+    chosen = devices[index].chosen if criteria.by in ("config", "name") else ()
     selection = Selection(
         file=timeline.file,
         format=timeline.format,
@@ -131,6 +126,26 @@ def _select(
         notes=(*timeline.notes, *notes),
     )
     return selection, [track(part, groups.kind, source) for part in parts.values()]
+
+
+def device_events(
+    timeline: Timeline, criteria: Criteria, device: int
+) -> tuple[Groups, DeviceEvents]:
+    """What ran on one device, as ``select`` cuts it, and the groups that it tells apart."""
+    timeline, groups = _groups(timeline, criteria)
+    return groups, cut(timeline, groups, device, criteria)
+
+
+def _groups(timeline: Timeline, criteria: Criteria) -> tuple[Timeline, Groups]:
+    """What is told apart; kernels have other names where it is what launched them."""
+    added = None
+    if criteria.communication is not None:
+        added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
+    kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
+    launched = criteria.by if criteria.by in ("op", "module", "nvtx") else None
+    if launched is not None:
+        timeline, kind = relabelled(timeline, kind, launched, own_names=criteria.own_names)
+    return timeline, Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
 
 
 def kind_of(identity: Identity, added: re.Pattern[str] | None = None) -> int:
@@ -181,9 +196,17 @@ def _measured(
     judged, host_wait_s = steps[at], part.host_wait_s()
     host_paced = idle.host_paced(at, judged, host_wait_s)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
+    saved, alone = replayed(part, groups) or (None, {})
     work, by_group = _work(part, groups)
     kernels, apart = _shares(
-        part.index, groups, criteria, instances, found.total, part=part, launched=by_group
+        part.index,
+        groups,
+        criteria,
+        instances,
+        found.total,
+        part=part,
+        launched=by_group,
+        replays=alone,
     )
     span_s, span_idle_s = part.span_s()
     return TimelineDevice(
@@ -207,11 +230,13 @@ def _measured(
         gap_bands=idle.bands(),
         useful=work,
         lanes=step_lanes(idle, at, groups.kind) if criteria.lanes else (),
+        twice_saves=None if saved is None else (saved, found.use.compute_s / found.use.wall_s / 2),
+        **distribution(part, groups, idle),
         **_coverage(kernels, apart),
     )
 
 
-def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, float]:
+def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, Any]:
     """What of the GPU compute kernels can use at most, where all their grids are known."""
     compute = [
         (k.total_s, k.sm_coverage)
@@ -267,6 +292,7 @@ def _shares(
     *,
     part: DeviceEvents | None = None,
     launched: Mapping[int, _Launched] = MappingProxyType({}),
+    replays: Mapping[int, float] = MappingProxyType({}),
 ) -> tuple[tuple[KernelShare, ...], tuple[KernelShare, ...]]:
     """Kernels, and what ncu cannot help with: the largest exposed share first, the best chosen.
 
@@ -303,6 +329,7 @@ def _shares(
                 kernel_share=None if groups.kind[g] == COPY else total_ns / kernels_ns,
                 exposed_share=exposed,
                 wall_share=wall,
+                replayed_share=None if g not in replays else min(replays[g], wall or 0.0),
                 apart=apart,
                 source=source,
                 useful=work,
@@ -376,7 +403,7 @@ def _notes(
         yield Note(code="not_kernels")
     if not device.chosen:
         yield Note(code="none_chosen", facts={"min_share": criteria.min_share})
-    if any((k.wall_share or 0) - (k.exposed_share or 0) > _WIDE for k in device.chosen):
+    if any((k.wall_share or 0) - (k.low_share or 0) > _WIDE for k in device.chosen):
         yield Note(code="overlap")
 
 

@@ -45,10 +45,11 @@ def test_a_floor_becomes_a_gain_of_the_step(path: Path, timeline: Path):
     document = json.loads(done.stdout)
     Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(document)
     (kernel,) = document["timeline"]["kernels"]
-    # sgemm takes 30 % of the step and its busiest unit is at 95 %: 5 % of 30 % can be saved
+    # sgemm takes 30 % of the step and its busiest unit is at 95 %: 5 % of 30 % can be saved, if
+    # the host launched earlier.
     assert kernel["wall_share"] == pytest.approx(0.3)
-    assert kernel["saved_at_most"] == pytest.approx([0.015, 0.015])
-    assert kernel["step_speedup_at_most"] == pytest.approx([1 / 0.985] * 2)
+    assert kernel["saved_at_most"] == pytest.approx([0, 0.015])
+    assert kernel["step_speedup_at_most"] == pytest.approx([1, 1 / 0.985])
     assert [k["base_name"] for k in document["timeline"]["unprofiled"]] == ["relu"]
     assert document["timeline"]["unmatched"] != []
 

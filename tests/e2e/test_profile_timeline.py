@@ -92,9 +92,13 @@ def test_gains_are_ranked_and_what_was_left_out_has_its_share(fake: Fake) -> Non
     done = fake.run("profile", "--timeline", "trace.json", "--format", "json", "bench")
 
     joined = json.loads(done.stdout)["timeline"]
-    # Both have their DRAM busy 90 % of the time: a tenth of 30 % and of 25 % can be saved.
+    # Both have their DRAM busy 90 % of the time: a tenth of 30 % and of 25 % can be saved, if the
+    # host, which launches just in time, launches earlier.
     assert [k["base_name"] for k in joined["kernels"]] == ["gemm", "relu"]
-    assert [k["saved_at_most"][0] for k in joined["kernels"]] == pytest.approx([0.03, 0.025])
+    assert [k["saved_at_most"] for k in joined["kernels"]] == [
+        [0, pytest.approx(0.03)],
+        [0, pytest.approx(0.025)],
+    ]
     # 4 us in a step of 1 ms, each on a grid of its own
     assert [k["wall_share"] for k in joined["unprofiled"]] == pytest.approx([0.004] * 30)
     assert "Report: bench-2.ncu-rep" in done.stderr

@@ -148,6 +148,36 @@ def test_a_folder_is_a_job_and_one_bad_file_does_not_hide_the_others(tmp_path: P
     assert run(tmp_path, "--device", 0).exit_code == 2
 
 
+def test_what_if(timeline: Path) -> None:
+    # 300 us of each 1000 are busy; the host sets the pace: a faster kernel buys nothing.
+    found = run(timeline, "--if", "gemm=2x")
+    assert found.exit_code == 0
+    said = " ".join(found.stdout.split())
+    assert said.startswith("If gemm=2x: a step of 1.00 ms takes 1.00 ms (1.00x) with the host as")
+    assert "at most 1.18x by Amdahl's law" in said
+    document = json.loads(run(timeline, "--if", "gemm=2x", "--if", "gaps=0", "--json").stdout)
+    assert document["what_if"]["moves"] == ["gemm=2x", "gaps=0"]
+    # Without the idle 700 us the host still takes 300 us from launch to launch.
+    assert document["what_if"]["after"]["wall_s"] == pytest.approx(300e-6, abs=5e-6)
+    for word in ("gemm", "conv=2x", "gaps:moon=0", "floors="):
+        assert run(timeline, "--if", word).exit_code == 2
+
+
+def test_floors_of_a_report(timeline: Path) -> None:
+    report = Path(__file__).parents[2] / "sample_reports" / "h100_mix.ncu-rep"
+    found = run(timeline, "--if", f"floors={report}", "--json")
+    assert json.loads(found.stdout)["what_if"]["moves"] == ["floors=h100_mix.ncu-rep"]
+    assert str(report.parent) not in found.stdout
+    assert run(timeline, "--if", "floors=gone.ncu-rep").exit_code == 3
+
+
+def test_another_step_is_judged(timeline: Path) -> None:
+    for word, number in (("p1", 2), ("p100", 4)):
+        document = json.loads(run(timeline, "--step-at", word, "--json").stdout)
+        assert document["devices"][0]["judged"] in (2, 3, 4), number
+    assert run(timeline, "--step-at", "p200").exit_code == 2
+
+
 def test_classes_of_idle_time_of_ones_own(timeline: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[waits]\nnames = ["^cudaLaunchKernel"]\ntitle = "my waits"\n')

@@ -46,6 +46,14 @@ def test_its_kernels_are_those_of_the_report():
     assert len(joined.kernels) == 9
 
 
+def test_faster_kernels_shorten_its_steps():
+    # Of 22.3 ms half of 21.3 ms goes: the host launches ahead, and waits.
+    saved = select(load_timeline(SAMPLE)).selected.twice_saves
+    assert saved is not None
+    assert saved[0] == pytest.approx(saved[1], rel=0.01)
+    assert saved[1] == pytest.approx(21.3 / 22.3 / 2, rel=0.01)
+
+
 def test_the_all_reduce_runs_long_and_shows_little():
     # 9 ms in each of four steps, under kernels with gaps of 1.5 us between them.
     selection = select(load_timeline(SAMPLE))

@@ -11,6 +11,8 @@ import pytest
 from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Criteria, First, Selection
+from roofline.timeline.replay import Schedule
+from roofline.timeline.selection import device_events
 from tests.shared import SHARED
 from tests.timeline.made import used
 
@@ -71,6 +73,36 @@ def test_gaps_are_worth_more_than_what_ncu_can_help_on_ddp():
     assert selection.selected.first is First.GAPS
     assert used(selection).without_gaps_at_most == pytest.approx(1.87, abs=0.01)
     assert used(selection).without_compute_at_most == pytest.approx(1.55, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "replay", "amdahl"),
+    [
+        ("hta_v100_2gpu_ddp", 1.00, 1.22),
+        ("kineto_2021_v100_resnet50", 1.00, 1.53),
+        ("tracelens_h100_vit", 1.00, 1.09),
+        ("tracelens_h100_qwen", 1.23, 1.84),
+    ],
+)
+def test_what_kernels_twice_as_fast_would_buy(name: str, replay: float, amdahl: float):
+    # Another replay of the same traces has these; it counts every step, and so do we here.
+    saved = found(name, keep="all").selected.twice_saves
+    assert saved is not None
+    low, high = (1 / (1 - share) for share in saved)
+    assert low == pytest.approx(replay, abs=0.015)
+    assert high == pytest.approx(amdahl, abs=0.04)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_a_replay_of_a_real_timeline_has_no_error(path: Path):
+    if path.name.partition(".")[0] in REFUSED:
+        return
+    timeline = load_timeline(path)
+    for index in {d.index for d in select(timeline).devices}:
+        _, part = device_events(timeline, Criteria(), index)
+        schedule = Schedule.of(part.events, timeline.calls, part.waiting, part.is_copy)
+        played, _ = schedule.run(part.events.end - part.events.start)
+        assert played == part.events
 
 
 def test_an_all_reduce_that_hardly_shows():
