@@ -221,9 +221,9 @@ def _check(entry: Play, table: str) -> None:
                 continue
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
                 raise ValueError(f"{name!r} in its claim is no name of evidence")
-            if how or not (
-                written in FORMATS or re.fullmatch(r"of [a-z]+|,?(\.\d)?[fg]?", written)
-            ):
+            written = written or ""
+            known = written in FORMATS or re.fullmatch(r"of [a-z]+|,?(\.\d)?[fg]?", written)
+            if how or not known:
                 raise ValueError(f"{name!r} in its claim cannot be written as {written or how!r}")
     if table == "cause" and entry.when and not entry.claim:
         raise ValueError("it has a condition but no claim")
