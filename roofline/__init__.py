@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Rule,
         Verdict,
     )
+    from roofline.regions import region
     from roofline.render.flat import to_frame
     from roofline.reports import read
 
@@ -39,6 +40,7 @@ _HOMES = {
     "analyze": "roofline.analysis",
     "details_of": "roofline.analysis",
     "read": "roofline.reports",
+    "region": "roofline.regions",
     "to_frame": "roofline.render.flat",
 }
 
@@ -57,6 +59,7 @@ __all__ = [
     "analyze",
     "details_of",
     "read",
+    "region",
     "to_frame",
 ]
 

@@ -35,6 +35,8 @@ ARROWS = {
     "patterns": ("errors", "kernel_names"),
     "files": ("errors",),
     "process": (),
+    "nvtx": (),
+    "regions": ("nvtx",),
     "playbook": ("errors", "model"),
     "text": ("model", "units", "kernel_names", "playbook"),
     "reports": ("foreign", "errors", "model", "files"),
@@ -55,6 +57,7 @@ ARROWS = {
         "patterns",
         "files",
         "process",
+        "regions",
         "reports",
         "counters",
     ),
@@ -119,7 +122,7 @@ ARROWS = {
         "render",
         "plot",
     ),
-    "__init__": ("errors", "model", "reports", "analysis", "render"),
+    "__init__": ("errors", "model", "regions", "reports", "analysis", "render"),
     "__main__": ("cli",),
 }
 

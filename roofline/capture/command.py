@@ -10,6 +10,7 @@ from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu
 from roofline.errors import UsageError
 from roofline.kernel_names import COMMUNICATION, family_regex, is_collective, no_collective
 from roofline.patterns import compiled
+from roofline.regions import DOMAIN
 
 # ncu's short spellings, in what a user passes on.
 SHORT = {"-k": "--kernel-name", "-c": "--launch-count", "-s": "--launch-skip", "-o": "--export"}
@@ -212,7 +213,14 @@ def nvtx_filters(name: str) -> tuple[str, ...]:
     """``--nvtx-include`` arguments for a range.
 
     A plain name stands for a push/pop range (``A/``, what PyTorch's and most code makes) and for
-    a start/end range (``A``); what holds ncu's own signs is passed as it is.
+    a start/end range (``A``); what holds ncu's own signs, or is a region, is passed as it is.
     """
-    as_it_is = name.startswith("regex:") or any(sign in name for sign in "/[],*+")
+    as_it_is = name.startswith(("regex:", f"{DOMAIN}@")) or any(sign in name for sign in "/[],*+")
     return (name,) if as_it_is else (f"{name}/", name)
+
+
+def region_range(name: str) -> str:
+    """The range of ``roofline.region(name)`` in ncu's syntax: start/end, in its own domain."""
+    if not name:
+        raise UsageError("--region is empty", hint="the name in roofline.region(NAME)")
+    return f"{DOMAIN}@" + re.sub(r"([\\@,\[\]/*+])", r"\\\1", name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roofline.capture.command import check_regex, wants_collectives_in_vain
+from roofline.capture.command import check_regex, region_range, wants_collectives_in_vain
 from roofline.capture.failures import failed
 from roofline.capture.machine import Gpu, look
 from roofline.capture.preflight import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _OF_TIMELINE = ("top", "min_share", "warmup_steps")
 _BY_HAND = (
     "kernel exact_regex kernel_name name_base collectives launch_skip launch_count per_config nvtx "
-    "capture_range list_kernels"
+    "region capture_range list_kernels"
 ).split()
 
 
@@ -78,6 +78,9 @@ class ProfileOptions:
     nvtx: tuple[str, ...] = opt.which(
         "--nvtx RANGE...",
         "Only in this NVTX range: a name (push/pop or start/end), or ncu's own expression.",
+    )
+    region: tuple[str, ...] = opt.which(
+        "--region NAME...", "Only while roofline.region(NAME) of the program is open. Repeatable."
     )
     capture_range: bool = opt.which(
         "--capture-range", "Only between cudaProfilerStart and cudaProfilerStop."
@@ -312,7 +315,7 @@ def _request(options: ProfileOptions) -> CaptureRequest:
         launch_skip=options.launch_skip or 0,
         launch_count=count or None,
         per_config=options.per_config,
-        nvtx=options.nvtx,
+        nvtx=(*options.nvtx, *map(region_range, options.region)),
         from_start=not options.capture_range,
         devices=_devices(options),
         metrics=tuple(name for name in names if name),

@@ -17,6 +17,7 @@ from roofline.capture.command import (
     name_base,
     name_filter,
     names_request,
+    region_range,
     wants_collectives_in_vain,
 )
 from roofline.capture.preflight import ask
@@ -173,6 +174,14 @@ def test_per_config() -> None:
 
 def test_no_limit() -> None:
     assert "--launch-count" not in words(launch_count=None)
+
+
+def test_a_region_is_a_start_end_range_of_our_domain() -> None:
+    argv = words(nvtx=(region_range("fwd"), region_range(r"a/b[0]@c\d")))
+    includes = [argv[i + 1] for i, word in enumerate(argv) if word == "--nvtx-include"]
+    assert includes == ["roofline@fwd", r"roofline@a\/b\[0\]\@c\\d"]
+    with pytest.raises(UsageError, match="--region is empty"):
+        region_range("")
 
 
 def test_nvtx_takes_both_kinds_of_ranges() -> None:
