@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from roofline.analysis import analyze, details_of
     from roofline.errors import RooflineError
+    from roofline.figures import Point
     from roofline.model import (
         Analysis,
         Bound,
@@ -33,6 +34,7 @@ _HOMES = {
     "Launch": "roofline.model",
     "Measurement": "roofline.model",
     "PeakSet": "roofline.model",
+    "Point": "roofline.figures",
     "Result": "roofline.model",
     "Rule": "roofline.model",
     "RooflineError": "roofline.errors",
@@ -51,6 +53,7 @@ __all__ = [
     "Launch",
     "Measurement",
     "PeakSet",
+    "Point",
     "Result",
     "RooflineError",
     "Rule",

@@ -15,6 +15,7 @@ from typing import Any
 from roofline.counters.instructions import details
 from roofline.counters.measure import measure
 from roofline.errors import InputError
+from roofline.figures import FIGURES, Point, measured
 from roofline.fold import fold, key_of, quantities_of, shares
 from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.playbook import plays
@@ -49,6 +50,7 @@ class Judge:
 
 def analyze(
     *paths: str | Path,
+    points: Sequence[Point] = (),
     specs: Path | None = None,
     achieved: Sequence[Ceilings] = (),
     rule: Rule | None = None,
@@ -62,6 +64,7 @@ def analyze(
 
     Args:
         paths: ``.ncu-rep`` files, folders and glob patterns.
+        points: kernels of which somebody states operations, bytes and time, judged beside them.
         specs: a folder with further hardware specs.
         achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
             launch takes those of its own device.
@@ -80,6 +83,7 @@ def analyze(
     """
     judge = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
     plays()  # the user's own entries are refused before anything is read
+    results: list[Result] = []
     # Closed, it ends the processes that still read for it, whatever has come between.
     events = read_all(
         *paths,
@@ -90,7 +94,6 @@ def analyze(
         on_error=on_error,
         on_progress=on_progress,
     )
-    results: list[Result] = []
     sources: dict[Path, Source] = {}
     labels: Counter[str] = Counter()
     with closing(events):
@@ -105,6 +108,9 @@ def analyze(
             source = source or _source(event, labels)
             sources[event.path] = replace(source, launches=source.launches + 1)
             results.append(_in_place(event.value, source, results))
+    results += [judge(measured(point, judge.registry, i)) for i, point in enumerate(points)]
+    if points:
+        sources[Path()] = Source(path=FIGURES, launches=len(points))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(

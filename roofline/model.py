@@ -56,6 +56,7 @@ class Kind(StrEnum):
     KERNEL = "kernel"
     RANGE = "range"
     GRAPH = "graph"
+    FIGURES = "figures"  # operations, bytes and time that somebody states
 
 
 # Operation keys. An FMA is two operations. "_sparse" is appended for 2:4 structured sparsity.
@@ -395,6 +396,9 @@ class Verdict:
     under the profiler.
     ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in
     operations per byte for ``dominant``, the operation key that takes most time at peak.
+    ``ceiling_operations_per_s`` is the lower of both roofs at the kernel's intensity and
+    ``ceiling_percent`` how much of it was reached: at the report's peaks, or at the datasheet's
+    where the report has none.
     ``action`` is whose work helps, ``action_reason`` why it is not the author's: "near_ceiling",
     "library", "initialisation". ``doubts`` are the reasons not to be sure, ``context`` is where the
     classic roofline would say something else, ``advice`` the entry of the knowledge base,
@@ -420,6 +424,8 @@ class Verdict:
     dominant: str | None = None
     ridge: float | None = None
     ridge_side: str | None = None
+    ceiling_operations_per_s: float | None = None
+    ceiling_percent: float | None = None
     roof_percent: Mapping[str, float] = field(default_factory=dict)
     context: Note | None = None
     advice: str | None = None
@@ -480,6 +486,11 @@ class Analysis:
     groups: tuple[Group, ...]
     rule: Rule = field(default_factory=Rule)
     merged: bool = False
+
+    @property
+    def stated(self) -> bool:
+        """Whether nothing in it was measured, but all stated."""
+        return all(result.measurement.kind is Kind.FIGURES for result in self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

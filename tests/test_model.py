@@ -99,6 +99,7 @@ def real_values() -> dict[type, Any]:
         tuple(QUANTITIES.values()),
         RuleResult(identifier="SOLBottleneck", title="Small Grid", text="..."),
         Details(index=0, sampled=(Instruction(address=16, sass="EXIT"),)),
+        roofline.Point("mine", gpu="h100", seconds=1.0, flops=1e12),
     )
     return {type(part): part for part in parts(made)}
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "plot": "Draw what limits the kernels of saved reports.",
     "compare": "Compare two captures: faster or slower, and why.",
     "report": "Write a pull-request comment with plots.",
+    "verdict": "Judge a kernel by three numbers: operations, bytes and time.",
     "select": "Pick the kernels of a trace that are worth profiling.",
     "time": "Measure a program without a profiler.",
     "redact": "Copy a report without personal data.",

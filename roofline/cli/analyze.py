@@ -15,7 +15,7 @@ from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
-from roofline.model import Analysis, Details, Group
+from roofline.model import Analysis, Details, Group, Kind
 from roofline.view import Choice, Chosen, choose, is_named, matching
 
 if TYPE_CHECKING:
@@ -108,12 +108,8 @@ def analyze_reports(
     """
     # Not at the top, as help needs neither readers nor registry.
     from roofline.analysis import analyze
-    from roofline.specs.ceilings import load_achieved, load_folder
 
-    achieved: tuple[Ceilings, ...] = ()
-    if judging.peaks is not None:
-        kept = str(judging.peaks) == "achieved"
-        achieved = load_folder() if kept else (load_achieved(judging.peaks),)
+    achieved = ceilings(judging.peaks)
     failures: list[InputError] = []
     analysis: Analysis | None = None
     try:
@@ -134,6 +130,15 @@ def analyze_reports(
     for failure in failures:
         say(str(failure))
     return analysis, len(failures)
+
+
+def ceilings(peaks: Path | None) -> tuple[Ceilings, ...]:
+    """The measured ceilings that --peaks names."""
+    from roofline.specs.ceilings import load_achieved, load_folder
+
+    if peaks is None:
+        return ()
+    return load_folder() if str(peaks) == "achieved" else (load_achieved(peaks),)
 
 
 def check(showing: Showing, output: Output) -> None:
@@ -227,7 +232,8 @@ def _text(
     details: Details | None = None
     if showing.explain is not None:
         explained = _explained(part, showing.explain)
-        details = _details(part, explained[0], reader, source=showing.source)
+        if explained[0].result.measurement.kind is not Kind.FIGURES:
+            details = _details(part, explained[0], reader, source=showing.source)
     if output.format == "json":
         from roofline.render import json
 

@@ -37,7 +37,6 @@ RENAMED = {
     "--devices": ("--device",),
     "--from": ("--timeline", "--start"),
     "--from-start": ("--capture-range",),
-    "--gpu": ("--device",),
     "--height": ("--size",),
     "--levels": ("--level",),
     "--limit": ("--timeout",),
@@ -337,9 +336,9 @@ class Jobs:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging(Jobs):
-    """How reports are read and judged."""
+@dataclass(frozen=True, kw_only=True)  # two bases with slots have no common layout
+class Rules:
+    """What kernels are judged by."""
 
     specs: Path | None = judged(
         "--specs DIR", "A folder of hardware specs (TOML) that override the built-in ones."
@@ -359,14 +358,20 @@ class Judging(Jobs):
         "A kernel is co-limited if its two busiest units are this close.",
         default=Rule().balance,
     )
+
+    @property
+    def rule(self) -> Rule:
+        """The numbers by which a verdict is found."""
+        return Rule(latency=self.latency_threshold, balance=self.balance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging(Rules, Jobs):
+    """How reports are read and judged."""
+
     reader: Reader = expert(
         "--reader protobuf|ncu-report",
         "The decoder of reports. 'ncu-report' is NVIDIA's own package: slower, for values that "
         "look wrong.",
         default="protobuf",
     )
-
-    @property
-    def rule(self) -> Rule:
-        """The numbers by which a verdict is found."""
-        return Rule(latency=self.latency_threshold, balance=self.balance)

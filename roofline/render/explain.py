@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import QUANTITIES, Bound, Details, Group, Measurement, Result, Verdict
+from roofline.model import QUANTITIES, Bound, Details, Group, Kind, Measurement, Result, Verdict
 from roofline.text import console, instructions, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import NARROWEST, bullet, grid, indented, lines
@@ -82,6 +82,9 @@ def _title(group: Group) -> Iterator[RenderableType]:
     yield Text(names.short(m.demangled or m.name, 100), style="bold")
     if m.demangled and m.demangled != m.name:
         yield Text(names.middle(names.printable(m.demangled), _SIGNATURE), style="dim")
+    if m.kind is Kind.FIGURES:
+        yield Text(f"{numbers.duration(group.total_s)} as stated, on {m.device.name}")
+        return
     yield Text(
         f"{numbers.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
         f"block {names.dims(m.block)}, on {m.device.name or 'unknown GPU'}"
@@ -235,6 +238,10 @@ def _peaks(result: Result) -> Iterator[RenderableType]:
         side = f"; this kernel is on the {v.ridge_side} side" if v.ridge_side else ""
         ridge = f"{numbers.plain(v.ridge)} {names.operation_unit(v.dominant)}/B"
         yield bullet(f"ridge for {names.operation(v.dominant)}: {ridge}{side}")
+    if v.ceiling_percent is not None:
+        ceiling = numbers.rate(v.ceiling_operations_per_s, names.operation_unit(v.dominant))
+        reached = numbers.percent(v.ceiling_percent)
+        yield bullet(f"roof at its intensity: {ceiling}, of which {reached} was reached")
 
 
 def _stalls(m: Measurement) -> Iterator[RenderableType]:

@@ -174,6 +174,8 @@ _NUMBERS = (
     _number("dominant_roof_percent", _dominant_roof),
     _judged("ridge"),
     _judged("ridge_side", "text"),
+    _judged("ceiling_operations_per_s"),
+    _judged("ceiling_percent"),
     *(_measured(name, "number" if name in QUANTITIES else "text") for name in _STATES),
     *map(_utilization, UNITS),
     *map(_operations, PRECISIONS),

@@ -195,6 +195,10 @@ class ResultDocument(Struct, kw_only=True):
     dominant: Annotated[Text, about("operation key that takes most time at peak")]
     ridge: Annotated[Number, about("operations per byte where the roofs of dominant and DRAM meet")]
     ridge_side: Annotated[Text, about("side of the ridge that the kernel is on")]
+    ceiling_operations_per_s: Annotated[
+        Number, about("the lower of both roofs at the kernel's intensity")
+    ]
+    ceiling_percent: Annotated[Number, about("of that ceiling reached")]
     roof_percent: Annotated[
         Mapping[str, float], about("operation key -> % of its peak rate reached")
     ]

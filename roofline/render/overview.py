@@ -25,6 +25,9 @@ def head(part: Chosen) -> Iterator[str]:
     where = plural(len(sources), "file")
     if len(sources) == 1:
         where = names.printable(names.last_part(sources[0].path))
+    if part.analysis.stated:
+        yield f"{plural(part.total_groups, 'kernel')}, {numbers.duration(part.total_s)} as stated"
+        return
     spent = "time not measured"
     if part.total_s is not None:
         spent = f"{numbers.duration(part.total_s)} under the profiler"
@@ -36,6 +39,8 @@ def head(part: Chosen) -> Iterator[str]:
 
 def under_profiler(part: Chosen) -> str:
     """What times and shares are, and of what."""
+    if part.analysis.stated:
+        return "Operations, bytes and times as stated; share = share of the stated time."
     one = [*(["file"] if part.many_files else []), *(["GPU"] if part.many_gpus else [])]
     of = f" of its {' and '.join(one)}" if one else ""
     return UNDER_PROFILER.replace(_OF, _OF + of)

@@ -128,6 +128,7 @@ SENTENCES: dict[str, Sentence] = {
     "achieved_other_device": (
         "the measured ceilings are of other GPUs, and are not used for this one"
     ),
+    "gpu_taken": "{text} is taken for {spec}; others of that name: {others}",
     # Why a report may differ from the registry.
     "of_mig_slice": "a MIG slice",
     "bandwidth_of_whole": "a MIG slice: the report's bandwidth may be that of the whole GPU",

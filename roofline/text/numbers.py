@@ -7,12 +7,36 @@ infinity. Significant digits are kept, so that 0.0712 and 712 are equally exact.
 from __future__ import annotations
 
 import math
+import re
 from typing import TypeGuard
 
 ABSENT = "-"
 _PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
 # Units that take one, as they are written.
 _WITH_PREFIX = {unit: unit for unit in ("s", "B", "B/s", "Hz", "FLOP/s")} | {"operations": "OP"}
+
+
+# What may follow the prefix of an amount that somebody types.
+_NOUNS = {"s": "s(?:ec(?:onds?)?)?", "B": "B(?:ytes?)?", "FLOP": "(?:FL?)?OPs?(?:/s)?"}
+_TYPED = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}
+
+
+def read(text: str, unit: str) -> float | None:
+    """An amount as people type it, in SI; ``None`` for what is none.
+
+    ``unit`` is "s", "B" or "FLOP", and may be left out: "3.1ms", "2.8 GiB", "2.1 TFLOP", "3e9".
+    """
+    form = rf"((?:\d[\d,_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([kmgtpenuµμ]?)(i?)(?:{_NOUNS[unit]})?"
+    found = re.fullmatch(form, text.strip(), re.IGNORECASE)
+    if found is None:
+        return None
+    prefix, binary = found[2].lower(), found[3]
+    powers = {"": 0, "m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9} if unit == "s" else _TYPED
+    if prefix not in powers or (binary and (unit == "s" or not prefix)):
+        return None
+    scale = 1024.0 ** (powers[prefix] / 3) if binary else 10.0 ** powers[prefix]
+    value = float(found[1].replace(",", "").replace("_", "")) * scale
+    return value if math.isfinite(value) else None
 
 
 def scaled(value: float, *, digits: int = 3) -> tuple[str, str]:

@@ -41,6 +41,13 @@ DOUBTS: Mapping[str, Sentence] = {
         f"the kernel is shorter than {f['under_s'] * 1e6:.0f} us: start and end weigh heavily"
     ),
     "sm_throughput_only": "only the SM's throughput was measured, which LSU and texture are in",
+    "datasheet_peaks": (
+        "the clocks at which it ran are not known: the peak is the datasheet's, at boost"
+    ),
+    "above_peak": lambda f: (
+        f"the figures take {percent(f['at'])} of the peak of {the_unit(f['stated'])}: check type, "
+        "amounts and time; bytes that caches served are not DRAM's"
+    ),
     "computed": "the utilisation is computed, not counted",
     "counters_unreadable": "some counters could not be read",
     "shared_gpu": "other programs could use the GPU at the same time (MPS)",
@@ -162,6 +169,8 @@ def claim(result: Result) -> str:
             f"{percent(v.limiter_percent)} (under {percent(least)}); {cause(result)}."
         )
     busy = f"busy {percent(v.limiter_percent)} of the elapsed time{_above(v)}"
+    if any(doubt.code == "datasheet_peaks" for doubt in v.doubts):
+        busy = f"at {percent(v.limiter_percent)} of the datasheet's peak"
     why = cause(result)
     text = f"Limited by {name}{_part(result)}: {busy}{_bytes_reached(result)}."
     if why is None:

@@ -24,6 +24,8 @@ _NEEDED = {
     family: {unit.key for unit in UNITS.values() if unit.needed and unit.family is family}
     for family in Family
 }
+# How a utilisation is computed from a peak that is not the report's.
+AT_DATASHEET = "over time and the datasheet's peak"
 # Where unit and roof of one precision differ by this many points, the mix of operations is why.
 _GAP = 15.0
 
@@ -35,7 +37,7 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
     thinks (FP32 accumulation on GeForce), so operations over peak count there too.
     """
     by_unit = {use.unit: use for use in measurement.units}
-    for use in _computed(measurement, peaks):
+    for use in computed(measurement, peaks):
         known = by_unit.get(use.unit)
         # A little above the counter is rounding; far above, the counter does not see it all.
         misled = use.unit == "tensor" and known and use.percent > known.percent + ROUNDING
@@ -45,16 +47,22 @@ def all_uses(measurement: Measurement, peaks: PeakSet) -> tuple[UnitUse, ...]:
     return ranked(by_unit.values())
 
 
-def _computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
-    report, rate = peaks.report, measurement.dram_bytes_per_s
-    found: dict[str, tuple[float, str]] = {}
-    if rate is not None and report.dram_bytes_per_s:
-        found["dram"] = (100.0 * rate / report.dram_bytes_per_s, "DRAM bytes over time and peak")
+def computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
+    """How busy DRAM and arithmetic units were by bytes, operations, time and peaks."""
+    report, sheet = peaks.report, peaks.datasheet or peaks.report
+    rate, found = measurement.dram_bytes_per_s, dict[str, tuple[float, str]]()
+
+    def over(own: float | None) -> str:
+        return "over time and peak" if own else AT_DATASHEET
+
+    peak = report.dram_bytes_per_s or sheet.dram_bytes_per_s
+    if rate is not None and peak:
+        found["dram"] = (100.0 * rate / peak, f"DRAM bytes {over(report.dram_bytes_per_s)}")
     for key, rate in measurement.operation_rates().items():
-        peak = report.operations_per_s.get(key)
-        if peak:
+        own = report.operations_per_s.get(key)
+        if peak := own or sheet.operations_per_s.get(key):
             unit = unit_of_precision(key)
-            what = f"{'tensor' if unit == 'tensor' else key} operations over time and peak"
+            what = f"{'tensor' if unit == 'tensor' else key} operations {over(own)}"
             percent, what = found.get(unit, (0.0, what))
             found[unit] = (percent + 100.0 * rate / peak, what)
     return [
@@ -104,8 +112,17 @@ def idle_below(m: Measurement, threshold: float) -> frozenset[str]:
 
 
 def roofs_of(m: Measurement, peaks: PeakSet) -> dict[str, Any]:
-    """A verdict's fields on the DRAM roofline at the report's clocks: shares, ridge and side."""
-    rates = peaks.report.operations_per_s
+    """A verdict's fields on the DRAM roofline: shares, ridge and side, and the ceiling.
+
+    At the report's clocks, or the datasheet's where the report lacks a peak.
+    """
+    roof = peaks.report
+    ran = [key for key, rate in m.operation_rates().items() if rate]
+    if peaks.datasheet and (
+        not roof.dram_bytes_per_s or any(key not in roof.operations_per_s for key in ran)
+    ):
+        roof = peaks.datasheet
+    rates = roof.operations_per_s
     amounts, took_s = (m.operations, m.duration_s) if m.operations else (m.operation_rates(), 1.0)
     at_peak_s = {
         key: count / rates[key] for key, count in amounts.items() if count and rates.get(key)
@@ -114,12 +131,28 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> dict[str, Any]:
     if took_s:
         shares = {key: 100.0 * seconds / took_s for key, seconds in at_peak_s.items()}
     dominant = max(at_peak_s, key=lambda key: at_peak_s[key]) if at_peak_s else None
-    bandwidth = peaks.report.dram_bytes_per_s
+    bandwidth, intensity = roof.dram_bytes_per_s, m.arithmetic_intensity
     ridge = rates[dominant] / bandwidth if dominant and bandwidth else None
     side = None
-    if ridge is not None and m.arithmetic_intensity is not None:
-        side = "memory" if m.arithmetic_intensity < ridge else "compute"
-    return {"roof_percent": shares, "dominant": dominant, "ridge": ridge, "ridge_side": side}
+    if ridge is not None and intensity is not None:
+        side = "memory" if intensity < ridge else "compute"
+    ceiling = percent = None
+    if took_s and bandwidth and intensity and m.operations_per_s and at_peak_s.keys() >= set(ran):
+        # Operations of one unit queue for it, those of several overlap.
+        busy_s: dict[str, float] = {"dram": m.operations_per_s / intensity / bandwidth * took_s}
+        for key, seconds in at_peak_s.items():
+            unit = unit_of_precision(key)
+            busy_s[unit] = busy_s.get(unit, 0.0) + seconds
+        part = max(busy_s.values()) / took_s
+        ceiling, percent = m.operations_per_s / part, 100.0 * part
+    return {
+        "roof_percent": shares,
+        "dominant": dominant,
+        "ridge": ridge,
+        "ridge_side": side,
+        "ceiling_operations_per_s": ceiling,
+        "ceiling_percent": percent,
+    }
 
 
 def disagreement(bound: Bound, top: UnitUse, roofs: Mapping[str, Any]) -> Note | None:

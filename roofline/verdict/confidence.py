@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roofline.model import Bound, Cause, Confidence, Measurement, Note, UnitUse
+from roofline.model import Bound, Cause, Confidence, Kind, Measurement, Note, UnitUse
 from roofline.units import SM_THROUGHPUT
-from roofline.verdict.bounds import Sides
+from roofline.verdict.bounds import AT_DATASHEET, Sides
 
 _NEAR = 5.0  # points from the threshold at which a verdict could be the other
 _SURE = 80.0  # % of peak from which a limiter is sure
@@ -54,11 +54,13 @@ def doubts_of(
     drains = idle is not None and idle < _DRAIN_CYCLES and active < _ACTIVE
     short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
     why = _of_cause(top.percent, threshold, evidence, causes) if latent else ""
+    stated = m.kind is Kind.FIGURES  # nothing else of it could have been counted
     rows: tuple[tuple[Confidence, str, bool, dict[str, Any]], ...] = (
         (_L, "near_threshold", abs(top.percent - threshold) <= _NEAR, near),
-        (_L, "side_not_measured", bool(lacking), {"sides": lacking}),
-        (_L, "caches_not_measured", bool(caches), {"units": caches}),
-        (_L, "no_sm_activity", m.sm_active_percent is None, {}),
+        (_L, "datasheet_peaks", top.metric.endswith(AT_DATASHEET), {}),
+        (_L, "side_not_measured", bool(lacking) and not stated, {"sides": lacking}),
+        (_L, "caches_not_measured", bool(caches) and not stated, {"units": caches}),
+        (_L, "no_sm_activity", m.sm_active_percent is None and not stated, {}),
         (_L, "short_kernel", short, {"under_s": _SHORT_S}),
         (_L, "drains", drains and not short, {"cycles": idle}),
         (_L, "sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
@@ -74,7 +76,7 @@ def doubts_of(
         (_M, why, bool(why), {}),
         (_M, "above_100", any(use.percent > _OUT_OF_RANGE for use in uses), {}),
         (_M, "no_duration", m.duration_s is None, {}),
-        (_M, "computed", top.computed, {}),
+        (_M, "computed", top.computed and not stated, {}),
         (_M, "launches_differ", "mixed_verdicts" in codes, {}),
     )
     found = [(most, Note(code=code, facts=facts)) for most, code, holds, facts in rows if holds]

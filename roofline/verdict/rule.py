@@ -9,6 +9,7 @@ from dataclasses import replace
 from roofline.model import (
     Bound,
     Cause,
+    Kind,
     Measurement,
     Missing,
     Note,
@@ -18,9 +19,9 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import UNITS, queue_of_fp64, same_pipe
+from roofline.units import ROUNDING, UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of, callers_entry
-from roofline.verdict.bounds import Sides, all_uses, disagreement, idle_below, roofs_of
+from roofline.verdict.bounds import Sides, all_uses, computed, disagreement, idle_below, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
 from roofline.verdict.confidence import doubts_of
 from roofline.verdict.evidence import FEW_FP64, evidence_of
@@ -47,6 +48,8 @@ def judge(
     top, roofs = next(iter(uses), None), roofs_of(measurement, peaks)
     idle = idle_below(measurement, rule.latency)
     sides = Sides.of(uses, idle)
+    if measurement.kind is Kind.FIGURES:  # the two roofs are all that there is to know
+        sides = Sides(measured=frozenset(use.family for use in uses))
     verdict = Verdict(
         bound=Bound.UNKNOWN,
         limiter_percent=None if top is None else top.percent,
@@ -57,6 +60,12 @@ def judge(
     )
     # Whatever runs does something: all zeros are no measurement.
     busiest = max((use.percent for use in uses), default=0.0)
+    beyond = () if measurement.kind is not Kind.FIGURES else computed(measurement, peaks)
+    if most := next((use for use in beyond if use.percent > 100.0 + ROUNDING), None):
+        facts = {"stated": most.unit, "at": most.percent}
+        return replace(
+            verdict, cause="not_measured", doubts=(Note(code="above_peak", facts=facts),)
+        )
     if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
         why = (_why_unknown(measurement, top),)
         return replace(verdict, cause="not_measured", doubts=why)
@@ -142,7 +151,7 @@ def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
     known = any(gap.quantity == "utilization" for gap in measurement.missing)
     # A GPU without DRAM counters, or one on which they do not work: there is no more to collect.
     beyond = any(note.code in ("no_dram_counters", "counters_nan") for note in measurement.notes)
-    if sides.complete or known or beyond:
+    if sides.complete or known or beyond or measurement.kind is Kind.FIGURES:
         return measurement.missing
     gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
     return (gap, *measurement.missing)

@@ -191,7 +191,6 @@ def test_kernels_by_expression_name_and_device() -> None:
         ("profile --devices 0,1 app", "--devices is now --device"),
         ("profile --from-start app", "--from-start is now --capture-range"),
         ("time --limit 5 app", "--limit is now --timeout"),
-        ("specs measure --gpu 1", "--gpu is now --device"),
         (
             "analyze r.ncu-rep -f json",
             "-f json: -f is --force now: as in ncu\n  try: --format json",

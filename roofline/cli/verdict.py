@@ -1,0 +1,62 @@
+"""``roofline verdict``: operations, bytes and a time into a verdict, without a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from roofline.cli import options as opt
+from roofline.cli.analyze import Showing, answer, ceilings, check
+from roofline.cli.options import Choosing, File, Rules
+from roofline.cli.output import Output
+from roofline.figures import COLUMNS, point_of, read_points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictOptions:
+    """``roofline verdict``."""
+
+    file: Path | None = opt.argument("[FILE.csv]", required=False, type=File())
+    name: str | None = opt.which("--name TEXT", "What the kernel is called.")
+    gpu: str | None = opt.which("--gpu NAME", "The GPU: see 'roofline specs list'.")
+    dtype: str | None = opt.which(
+        "--dtype TYPE",
+        "Type of the operands: bf16, fp16, tf32, fp8, ... on the tensor cores, fp32 (the "
+        "default) and fp64 on the ordinary pipes.",
+    )
+    flops: str | None = opt.amount("--flops AMOUNT", "Operations, an FMA is two: 2.1e12, 2.1T.")
+    bytes: str | None = opt.amount("--bytes AMOUNT", "Bytes of DRAM: 3e9, 3GB, 2.8GiB.")
+    time: str | None = opt.amount("--time T", "What it took: 3.1ms, 40us.")
+    mnk: str | None = opt.amount(
+        "--mnk MxNxK", "A GEMM: 2MNK operations, and each matrix read or written once."
+    )
+    choosing: Choosing = opt.shared(Choosing)
+    showing: Showing = opt.shared(Showing)
+    judging: Rules = opt.shared(Rules)
+    output: Output = opt.shared(Output)
+
+
+@opt.typed_command(VerdictOptions, "verdict")
+def command(options: VerdictOptions) -> None:
+    """Judge a kernel by three numbers: operations, bytes and time.
+
+    \b
+    Examples:
+      roofline verdict --gpu h100 --dtype bf16 --flops 2.1e12 --bytes 3GB --time 3.1ms
+      roofline verdict --gpu a100 --dtype fp16 --mnk 4096x4096x4096 --time 560us --explain 1
+      roofline verdict --gpu h100 phases.csv --plot roofline.svg
+
+    The roofs are the datasheet's. A row of FILE.csv is a kernel;
+    its first line names columns: name, gpu, dtype, flops, bytes, time, mnk. What a row does not
+    say, the options do.
+    """
+    from roofline.analysis import analyze
+
+    check(options.showing, options.output)
+    given = {name: getattr(options, name) for name in COLUMNS}
+    points = (point_of(given),) if options.file is None else read_points(options.file, given)
+    judging = options.judging
+    analysis = analyze(
+        points=points, specs=judging.specs, achieved=ceilings(judging.peaks), rule=judging.rule
+    )
+    answer(analysis, options.choosing, options.showing, options.output)

@@ -1,0 +1,178 @@
+"""Kernels without a report: what somebody states of operations, bytes and time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, prod
+from pathlib import Path
+
+from roofline.errors import InputError, UsageError
+from roofline.files import read_text
+from roofline.model import PRECISIONS, TENSOR_PRECISIONS, Device, Kind, Measurement, Note
+from roofline.specs import Registry
+from roofline.specs.lookup import loose
+from roofline.specs.spec import Spec
+from roofline.text import names, numbers
+
+FIGURES = "figures as stated"
+COLUMNS = ("name", "gpu", "dtype", "flops", "bytes", "time", "mnk")
+# What people call a type -> the operation key; half precision is meant on the tensor cores.
+DTYPES = {
+    **{key.removeprefix("tensor_"): key for key in TENSOR_PRECISIONS},
+    "fp64": "fp64",
+    "fp32": "fp32",
+    "plain_fp16": "fp16",
+    "plain_bf16": "bf16",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A kernel or a phase of which somebody knows what it did and how long that took.
+
+    ``flops`` are operations (an FMA is two), ``bytes`` those of DRAM; one of them may be absent.
+    ``gpu`` is a name or key of the hardware registry, ``dtype`` one of ``DTYPES`` or an operation
+    key: "bf16" is the tensor cores', "fp32" and "fp64" are the ordinary pipes'.
+
+    Raises:
+        UsageError: a figure is missing, negative or not finite, or a type is not known.
+
+    """
+
+    name: str
+    gpu: str
+    seconds: float
+    dtype: str = "fp32"
+    flops: float | None = None
+    bytes: float | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("seconds", "flops", "bytes"):
+            value = getattr(self, what)
+            if value is not None and not (isfinite(value) and value >= 0):
+                raise UsageError(f"{self.name}: {what} is {value}", why="it is at least 0")
+        if not self.seconds:
+            raise UsageError(f"{self.name} takes no time", hint="--time 3.1ms")
+        if not self.flops and not self.bytes:
+            raise UsageError(
+                f"{self.name} does nothing", hint="--flops 2.1e12, --bytes 3GB, or --mnk MxNxK"
+            )
+        key_of(self.dtype)
+
+
+def key_of(dtype: str) -> str:
+    """The operation key that a type stands for, or a ``UsageError``."""
+    key = DTYPES.get(dtype.lower(), dtype.lower())
+    if key not in PRECISIONS and (key := f"tensor_{key}") not in PRECISIONS:
+        raise UsageError(f"no type is called {dtype!r}", hint=f"one of {', '.join(DTYPES)}")
+    return key
+
+
+def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
+    """The figures as a measurement on that GPU; a ``UsageError`` where it has no such type."""
+    (spec, notes), key = _gpu(point.gpu, registry), key_of(point.dtype)
+    rates = spec.peaks().operations_per_s
+    if point.flops and rates and key not in rates:
+        known = (name for name, of in DTYPES.items() if of in rates)
+        raise UsageError(
+            f"{point.name}: no rate of {names.operation(key)} is known for {spec.name}",
+            hint=f"--dtype with one of {', '.join(known)}",
+        )
+    return Measurement(
+        source=FIGURES,
+        range=0,
+        index=index,
+        kind=Kind.FIGURES,
+        name=point.name,
+        demangled=point.name,
+        device=Device(
+            name=spec.name, compute_capability=spec.compute_capability, sm_count=spec.sm_count
+        ),
+        duration_s=point.seconds,
+        dram_bytes=point.bytes,
+        operations={} if point.flops is None else {key: point.flops},
+        provenance=dict.fromkeys(("duration", "dram_bytes", f"operations.{key}"), "stated"),
+        notes=notes,
+    )
+
+
+def _gpu(text: str, registry: Registry) -> tuple[Spec, tuple[Note, ...]]:
+    """The entry that is meant: of "h100", which is several, the first, and a note that says so."""
+    model = loose(text).replace(" ", "-")
+    several = [key for key in registry.specs if key.startswith(f"{model}-")]
+    try:
+        return registry.named(text), ()
+    except UsageError:
+        if not several or not re.search(r"\d", model):
+            raise
+    spec, *others = (registry.specs[key] for key in several)
+    facts = {"text": text, "spec": spec.name, "others": ", ".join(one.key for one in others)}
+    return spec, (Note(code="gpu_taken", facts=facts),) if others else ()
+
+
+def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
+    """A point of what somebody typed for ``COLUMNS``; what is wrong is a ``UsageError``.
+
+    Of "mnk" follow 2 MNK operations and the bytes of both operands and the result, each once,
+    where they are not given themselves; a fourth number in front is a batch.
+    """
+    told = {key: value.strip() for key, value in given.items() if value and value.strip()}
+    if missing := [what for what in ("gpu", "time") if what not in told]:
+        raise UsageError(f"{where}{missing[0]} is missing", hint="--gpu h100 --time 3.1ms")
+    found: dict[str, float] = {}
+    dtype = told.get("dtype", "fp32")
+    if text := told.get("mnk"):
+        sizes = [int(size) for size in re.findall(r"\d+", text)]
+        if not re.fullmatch(r"\d+([x,*]\d+){2,3}", text) or not all(sizes):
+            raise UsageError(f"{where}mnk is {text!r}", hint="MxNxK, as 4096x4096x8192")
+        m, n, k = sizes[-3:]
+        batch = prod(sizes[:-3])
+        width = int((re.findall(r"\d+", key_of(dtype)) or ["32"])[0])
+        width = 32 if "tf32" in key_of(dtype) else width
+        found = {"flops": 2.0 * batch * m * n * k}
+        found["bytes"] = batch * (m * k + k * n + m * n) * width / 8
+    for key, unit in (("flops", "FLOP"), ("bytes", "B"), ("time", "s")):
+        if key in told:
+            value = numbers.read(told[key], unit)
+            if value is None:
+                forms = {"s": "3.1ms", "B": "3GB", "FLOP": "2.1e12"}
+                raise UsageError(f"{where}{key} is {told[key]!r}", hint=f"as {forms[unit]}")
+            found[key] = value
+    return Point(
+        told.get("name", "kernel"),
+        gpu=told["gpu"],
+        seconds=found["time"],
+        dtype=dtype,
+        flops=found.get("flops"),
+        bytes=found.get("bytes"),
+    )
+
+
+def read_points(path: Path, common: Mapping[str, str | None]) -> tuple[Point, ...]:
+    """The rows of a CSV file with some of ``COLUMNS``, and ``common`` where they say nothing.
+
+    Raises:
+        InputError: the file cannot be read, or a row is wrong: which, and why.
+
+    """
+    rows = csv.DictReader(io.StringIO(read_text(path)), skipinitialspace=True, restval="")
+    columns = {name.strip().lower() for name in rows.fieldnames or ()}
+    hint = f"a first line with some of {', '.join(COLUMNS)}"
+    if unknown := sorted(columns - {*COLUMNS}):
+        raise InputError(f"{path}: no column {unknown[0]!r} is known", hint=hint)
+    points = []
+    for row in rows:
+        if None in row:
+            raise InputError(f"{path}: line {rows.line_num} has more cells than the first line")
+        own = {(key or "").strip().lower(): value for key, value in row.items() if value.strip()}
+        try:
+            points.append(point_of({**common, **own}, f"line {rows.line_num}: "))
+        except UsageError as error:
+            raise InputError(f"{path}: {error}") from error
+    if not points:
+        raise InputError(f"{path} holds no rows", hint=hint)
+    return tuple(points)

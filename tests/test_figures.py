@@ -1,0 +1,133 @@
+"""What somebody states of a kernel, judged at the datasheet's peaks; numbers worked out by hand."""
+
+import pytest
+
+import roofline
+from roofline.errors import InputError, UsageError
+from roofline.figures import Point, key_of, point_of, read_points
+from roofline.model import Bound, Confidence, Verdict
+from roofline.specs import load
+from roofline.text import numbers
+
+H100 = load().specs["h100-sxm5-80gb"].peaks()
+
+
+def judged(**given: object) -> Verdict:
+    point = Point("k", gpu="h100-sxm5-80gb", **given)
+    return roofline.analyze(points=[point]).results[0].verdict
+
+
+def test_near_the_flat_roof_is_compute_with_low_confidence_and_the_reason() -> None:
+    verdict = judged(flops=60e12, bytes=1e9, seconds=1.0)
+
+    assert (verdict.bound, verdict.limiter) == (Bound.COMPUTE, "fma")
+    # 132 SMs x 256 operations x 1.98 GHz
+    assert verdict.ceiling_operations_per_s == pytest.approx(132 * 256 * 1.98e9)
+    assert verdict.ceiling_percent == pytest.approx(100 * 60e12 / (132 * 256 * 1.98e9))
+    assert verdict.confidence is Confidence.LOW
+    assert [doubt.code for doubt in verdict.doubts] == ["datasheet_peaks"]
+
+
+def test_on_the_slope_is_bandwidth() -> None:
+    verdict = judged(flops=1e12, bytes=3e12, seconds=1.0)
+
+    assert (verdict.bound, verdict.limiter, verdict.ridge_side) == ("bandwidth", "dram", "memory")
+    assert verdict.ceiling_operations_per_s == pytest.approx(H100.dram_bytes_per_s / 3)
+    assert verdict.ceiling_percent == pytest.approx(100 * 3e12 / H100.dram_bytes_per_s)
+
+
+def test_well_below_both_roofs_is_latency_and_with_one_of_them_unknown() -> None:
+    assert judged(flops=1e12, bytes=1e11, seconds=1.0).bound is Bound.LATENCY
+    one = judged(bytes=1e11, seconds=1.0)
+    assert (one.bound, one.ceiling_percent) == (Bound.UNKNOWN, None)
+
+
+def test_what_no_gpu_does_decides_nothing() -> None:
+    verdict = judged(flops=62e12, bytes=1e13, seconds=1.0)
+
+    assert verdict.bound is Bound.UNKNOWN
+    assert verdict.doubts[0].code == "above_peak"
+    assert verdict.ceiling_percent == pytest.approx(100 * 1e13 / H100.dram_bytes_per_s)
+
+
+def test_a_gemm_of_mnk() -> None:
+    point = point_of({"gpu": "h100", "time": "1ms", "dtype": "bf16", "mnk": "2x100x200x300"})
+
+    assert point.flops == 2 * 2 * 100 * 200 * 300
+    assert point.bytes == 2 * 2 * (100 * 300 + 300 * 200 + 100 * 200)
+    assert key_of("tf32") == "tensor_tf32"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("2.1e12", "FLOP", 2.1e12),
+        ("2.1 TFLOPs", "FLOP", 2.1e12),
+        ("3GB", "B", 3e9),
+        ("3g", "B", 3e9),
+        ("2.5 GiB", "B", 2.5 * 2**30),
+        ("1,024", "B", 1024.0),
+        ("3.1ms", "s", 3.1e-3),
+        ("40 us", "s", 4e-5),
+        ("5 µs", "s", 5e-6),
+        ("2", "s", 2.0),
+        ("3 ki", "s", None),
+        ("-3ms", "s", None),
+        ("3 parsecs", "s", None),
+        ("1e999", "B", None),
+        ("nan", "B", None),
+    ],
+)
+def test_amounts_as_people_type_them(text: str, unit: str, value: float | None) -> None:
+    assert numbers.read(text, unit) == (None if value is None else pytest.approx(value))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"time": "1ms", "flops": "1"}, "gpu is missing"),
+        ({"gpu": "h100", "flops": "1"}, "time is missing"),
+        ({"gpu": "h100", "time": "1ms"}, "does nothing"),
+        ({"gpu": "h100", "time": "0", "flops": "1"}, "takes no time"),
+        ({"gpu": "h100", "time": "soon", "flops": "1"}, "time is 'soon'"),
+        ({"gpu": "h100", "time": "1ms", "mnk": "4x4"}, "mnk is '4x4'"),
+        ({"gpu": "h100", "time": "1ms", "flops": "1", "dtype": "posit"}, "no type is called"),
+    ],
+)
+def test_wrong_figures_are_refused_with_what_is_wrong(given: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        point_of(given)
+
+
+def test_a_type_that_a_gpu_lacks_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no rate of .*FP8.* is known for NVIDIA A100"):
+        roofline.analyze(points=[Point("k", gpu="a100", dtype="fp8", flops=1.0, seconds=1.0)])
+
+
+def test_rows_of_a_file(tmp_path) -> None:
+    file = tmp_path / "phases.csv"
+    file.write_text("name, flops, time\nfirst,1T,1ms\nsecond,2T,2ms\n")
+    points = read_points(file, {"gpu": "h100", "dtype": "bf16"})
+
+    assert [(p.name, p.flops, p.seconds, p.dtype) for p in points] == [
+        ("first", 1e12, 1e-3, "bf16"),
+        ("second", 2e12, 2e-3, "bf16"),
+    ]
+    for text, said in (
+        ("name,size\na,1\n", "no column 'size'"),
+        ("name,flops,time\na,1,x\n", "line 2: time is 'x'"),
+        ("flops,time\n", "holds no rows"),
+        ("flops,time\n1,2,3\n", "line 2 has more cells"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=said):
+            read_points(file, {"gpu": "h100"})
+
+
+def test_a_name_of_several_gpus_is_said_to_be_one() -> None:
+    found = roofline.analyze(points=[Point("k", gpu="h100", flops=1e12, seconds=1.0)]).results[0]
+
+    assert found.measurement.device.name == "NVIDIA H100 80GB HBM3"
+    assert [note.code for note in found.measurement.notes] == ["gpu_taken"]
+    with pytest.raises(UsageError, match="no GPU is called 'gtx'"):
+        roofline.analyze(points=[Point("k", gpu="gtx", flops=1e12, seconds=1.0)])
