@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from roofline.regions import region
     from roofline.render.flat import to_frame
     from roofline.reports import read
+    from roofline.trial import profile
 
 # Name -> module, so that importing the package costs nothing until a name is used.
 _HOMES = {
@@ -41,6 +42,7 @@ _HOMES = {
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
     "details_of": "roofline.analysis",
+    "profile": "roofline.trial",
     "read": "roofline.reports",
     "region": "roofline.regions",
     "to_frame": "roofline.render.flat",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "analyze",
     "details_of",
+    "profile",
     "read",
     "region",
     "to_frame",

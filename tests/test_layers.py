@@ -23,6 +23,7 @@ OWNERS = {
     "rich": ("text/", "render/", "cli/", "plot/terminal.py"),
     "sqlite3": ("timeline/",),
     "torch": ("specs/",),
+    "pytest": ("pytest_plugin.py",),
 }
 # A part of the package -> the parts that it may import: what stands below it, and no more than it
 # uses. The order is that of the arrows, so that no line can name a part above its own.
@@ -112,6 +113,8 @@ ARROWS = {
         "compare",
         "render",
     ),
+    "trial": ("errors", "model", "regions", "analysis", "capture"),
+    "pytest_plugin": ("model", "text", "capture", "compare", "render", "trial"),
     "cli": (
         "foreign",
         "errors",
@@ -134,7 +137,7 @@ ARROWS = {
         "render",
         "plot",
     ),
-    "__init__": ("errors", "model", "regions", "reports", "figures", "analysis", "render"),
+    "__init__": ("errors", "model", "regions", "reports", "figures", "analysis", "render", "trial"),
     "__main__": ("cli",),
 }
 

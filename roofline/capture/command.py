@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
 from roofline.errors import UsageError
-from roofline.kernel_names import COMMUNICATION, family_regex, is_collective, no_collective
+from roofline.kernel_names import (
+    COMMUNICATION,
+    family_regex,
+    family_words,
+    is_collective,
+    no_collective,
+)
 from roofline.patterns import compiled
 from roofline.regions import DOMAIN
 
@@ -146,6 +153,19 @@ def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
 
 
 # --- which kernels ------------------------------------------------------------------------------
+
+
+def chosen(kernels: Iterable[str], *, exact: bool = False) -> dict[str, Any]:
+    """The fields of a request for words of --kernel: expressions, or families unless ``exact``."""
+    letters: list[str] = []
+    families: dict[str, None] = {}
+    for text in kernels:
+        check_regex(text)
+        words = () if exact else family_words(text)
+        families |= dict.fromkeys(words)
+        letters += [] if words else [text]
+    patterns = [f"(?:{text})" if len(letters) > 1 else text for text in letters]
+    return {"kernel_regex": "|".join(patterns) or None, "families": tuple(families)}
 
 
 def wants_collectives_in_vain(request: CaptureRequest) -> bool:

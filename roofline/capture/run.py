@@ -38,7 +38,8 @@ class CaptureSetup:
 
     A run is ended after ``stall_s`` of silence during a replay and after ``limit_s`` altogether
     (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has. ``command`` is
-    what the user typed, for remedies that run it in another way.
+    what the user typed, for remedies that run it in another way; ``environment`` is that of ncu and
+    the program, instead of this process's.
     """
 
     ncu: Ncu
@@ -50,6 +51,7 @@ class CaptureSetup:
     tell: Callable[[str], None] = lambda _: None
     stdout_to_stderr: bool = False
     command: str = OURS
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +169,7 @@ def _run(
     watch = Watch(log, stall_s=setup.stall_s, limit_s=setup.limit_s, tell=setup.tell)
     done = run_through(
         argv,
-        env=child_environment(os.environ, request),
+        env=child_environment(setup.environment or os.environ, request),
         stdout_to_stderr=setup.stdout_to_stderr,
         watch=watch,
         grace_s=setup.grace_s,
@@ -202,9 +204,13 @@ def _made(folder: Path, log: str) -> Path | None:
     return next((path for path in found if path.parent.resolve() == folder.resolve()), None)
 
 
+# Other users of the counters: a tool's library, and the daemon mode of PyTorch's profiler.
+_OTHERS = ("CUDA_INJECTION64_PATH", "KINETO_USE_DAEMON")
+
+
 def child_environment(environment: Mapping[str, str], request: CaptureRequest) -> dict[str, str]:
     """The environment for ncu: without another tool's injection, and no files put into HOME."""
-    child = {key: text for key, text in environment.items() if key != "CUDA_INJECTION64_PATH"}
+    child = {key: text for key, text in environment.items() if key not in _OTHERS}
     if not request.sections:
         child.setdefault("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1")
     return child

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from roofline.capture.command import check_regex, region_range, wants_collectives_in_vain
+from roofline.capture.command import check_regex, chosen, region_range, wants_collectives_in_vain
 from roofline.capture.failures import failed
 from roofline.capture.machine import Gpu, look
 from roofline.capture.preflight import (
@@ -37,7 +37,7 @@ from roofline.cli.options import FORMATS, GROUPS, PROGRAM, Judging, Share
 from roofline.cli.output import Output
 from roofline.errors import UsageError
 from roofline.foreign import shown
-from roofline.kernel_names import families, family_words, is_collective
+from roofline.kernel_names import families, is_collective
 from roofline.process import become
 
 if TYPE_CHECKING:
@@ -301,14 +301,10 @@ def _request(options: ProfileOptions) -> CaptureRequest:
     if count is None:
         count = 1 if options.per_config else DEFAULT_LAUNCH_COUNT
     names = (name.strip() for words in options.metrics for name in words.split(","))
-    families = [() if options.exact_regex else family_words(text) for text in options.kernel]
-    letters = [text for text, words in zip(options.kernel, families, strict=True) if not words]
-    patterns = [f"(?:{text})" if len(letters) > 1 else text for text in letters]
     return CaptureRequest(
         program=options.program,
         level=CaptureLevel(options.level),
-        kernel_regex="|".join(patterns) or None,
-        families=tuple(dict.fromkeys(word for words in families for word in words)),
+        **chosen(options.kernel, exact=options.exact_regex),
         kernels=options.kernel_name,
         name_base=NameBase(options.name_base) if options.name_base else None,
         collectives=options.collectives,
