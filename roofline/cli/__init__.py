@@ -16,6 +16,7 @@ COMMANDS = {
     "analyze": "Rank the kernels of saved reports, and name what limits each.",
     "plot": "Draw what limits the kernels of saved reports.",
     "compare": "Compare two captures: faster or slower, and why.",
+    "predict": "Write down what a change should give, before it is made.",
     "report": "Write a pull-request comment with plots.",
     "verdict": "Judge a kernel by three numbers: operations, bytes and time.",
     "select": "Pick the kernels of a trace that are worth profiling.",

@@ -19,10 +19,17 @@ from roofline.compare.baseline import baseline_path, load_baseline, save_baselin
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
 from roofline.compare.instructions import moved
-from roofline.compare.judge import compare, judge_program
+from roofline.compare.judge import compare, judge_program, judge_steps
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
-from roofline.compare.record import Statement, add_record, check_record, run_check
+from roofline.compare.record import (
+    Statement,
+    add_record,
+    check_record,
+    digest_of,
+    opened,
+    run_check,
+)
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
 from roofline.model import Analysis, Details
@@ -52,8 +59,10 @@ class Comparing:
         type=parse_map,
     )
     expect: tuple[Expectation, ...] = opt.judged(
-        "--expect KERNEL=FACTORx...",
-        "A prediction, 'gemm=1.4x' (at least) or 'gemm=same': confirmed, refuted or not testable.",
+        "--expect KERNEL=VALUE...",
+        "A prediction: gemm=1.3x..1.5x, gemm=25us..30us, gemm=same, bytes=-40%, gemm:registers=64, "
+        "step=-10ms. It is confirmed, short, exceeded or not testable; 1.4x alone is exceeded "
+        "beyond a third more of that saving, 1.4x.. never.",
         type=parse_expect,
     )
     because: tuple[Expectation, ...] = opt.judged(
@@ -178,14 +187,39 @@ def command(options: CompareOptions) -> int:
         first = options.update_baseline and not place.exists()
         before = None if first else load_baseline(place)
     if before is not None:
+        options, stated = _with_open_entry(before, after, options)
         comparison = _compare(before, after, options)
-        _answer(comparison, options)
+        _answer(comparison, options, stated)
         _report_gates(comparison)
     if place is not None and options.update_baseline:
         save_baseline(place, after)
         say(f"{'new' if before is None else 'updated'} baseline {place}")
     unreadable = any(missed for _, missed in sides)
     return InputError.exit_code if unreadable and before is not None else 0
+
+
+def _with_open_entry(
+    before: Analysis, after: Analysis, options: CompareOptions
+) -> tuple[CompareOptions, Statement | None]:
+    """With the predictions that the record holds of this BEFORE, and the entry of them."""
+    files = [source.file for source in before.sources if source.file]
+    if options.record is None or not files:
+        return options, None
+    found = opened(options.record, digest_of(files))
+    if found is None:
+        return options, None
+    times = [Path(source.file).stat().st_mtime for source in after.sources if source.file]
+    if times and max(times) < datetime.fromisoformat(found.when).timestamp():
+        say(f"warning: AFTER is older than the predictions of entry {found.closes}")
+    words = [text.partition(" ")[::2] for text in found.predictions]
+    expect = [parse_expect(text) for option, text in words if option == "--expect"]
+    because = [parse_claim(text) for option, text in words if option == "--because"]
+    comparing = replace(
+        options.comparing,
+        expect=tuple(dict.fromkeys((*expect, *options.comparing.expect))),
+        because=tuple(dict.fromkeys((*because, *options.comparing.because))),
+    )
+    return replace(options, comparing=comparing), found
 
 
 def _compare_steps(options: CompareOptions) -> int:
@@ -322,6 +356,8 @@ def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comp
     if options.time_before is not None and options.time_after is not None:
         times = read_times(options.time_before), read_times(options.time_after)
         comparison = replace(comparison, program=judge_program(*times))
+    steps = judge_steps(options.comparing.expect, comparison.program)
+    comparison = replace(comparison, notes=(*comparison.notes, *steps))
     if options.check is not None:
         outcome, printed = run_check(options.check)
         if not outcome.passed:
@@ -330,7 +366,7 @@ def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comp
     return replace(comparison, gates=judge(comparison, options.gates))
 
 
-def _answer(comparison: Comparison, options: CompareOptions) -> None:
+def _answer(comparison: Comparison, options: CompareOptions, stated: Statement | None) -> None:
     """Everything that is written: the answer, the picture, the record, what CI reads."""
     from roofline.render import ci, comparison_json, pull_request
     from roofline.render import comparison as render
@@ -349,15 +385,23 @@ def _answer(comparison: Comparison, options: CompareOptions) -> None:
     if options.junit is not None:
         write_text(options.junit, ci.junit(comparison), force=force)
     if options.record is not None:
-        statement = Statement(
-            when=datetime.now(UTC).isoformat(timespec="seconds"),
-            problem=options.problem,
-            hypothesis=options.hypothesis,
-            intervention=options.intervention,
+        before = stated or Statement(when="")
+        statement = replace(
+            before,
+            when=now(),
+            problem=options.problem or before.problem,
+            hypothesis=options.hypothesis or before.hypothesis,
+            intervention=options.intervention or before.intervention,
         )
         number = add_record(options.record, lambda n: entry(comparison, statement, n))
-        say(f"entry {number} of {options.record}")
+        closed = f", which closes entry {stated.closes}" if stated else ""
+        say(f"entry {number} of {options.record}{closed}")
     _for_github(comparison)
+
+
+def now() -> str:
+    """The date and time of an entry."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def draw(

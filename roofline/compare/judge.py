@@ -26,7 +26,7 @@ from roofline.compare.model import (
     note,
 )
 from roofline.compare.pairing import PLAIN, Match, pair
-from roofline.compare.predictions import Expectation, bounds_held, expected
+from roofline.compare.predictions import Expectation, bounds_held, expected, judge_change
 from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
@@ -116,6 +116,23 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
         outcome=outcome,
         text=note("program", **facts, before=before, after=after),
     )
+
+
+def judge_steps(wanted: Sequence[Expectation], program: ProgramChange | None) -> tuple[Note, ...]:
+    """What was expected of the step, by the program's time without a profiler."""
+    said = []
+    for item in wanted:
+        if item.what == "step":
+            claim = note("stated", option="--expect", text=item.text)
+            if program is None or program.outcome == "unknown":
+                reason = note("no_step_time")
+                said.append(note("expectation", claim=claim, reason=reason))
+                continue
+            noise = program.text.facts["noise"]
+            judged, reason = judge_change(item, program.before_s, program.after_s, noise)
+            facts = {"claim": claim, "judgement": judged, "reason": reason}
+            said.append(note("expectation_judged", **facts))
+    return tuple(said)
 
 
 # --- sides --------------------------------------------------------------------------------------

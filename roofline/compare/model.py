@@ -17,7 +17,7 @@ from roofline.model import Family, Measurement, Note, Result, Verdict
 PairOutcome = Literal["faster", "slower", "no_change", "unknown"]
 PairBasis = Literal["time", "equal_clocks", "equal_work"]
 PairKind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
-Judgement = Literal["confirmed", "refuted", "not_testable"]
+Judgement = Literal["confirmed", "refuted", "short", "exceeded", "not_testable"]
 Severity = Literal["info", "warning", "refusal"]
 GateStatus = Literal["passed", "failed", "not_judged"]
 WorkStatus = Literal["same", "different", "unknown"]

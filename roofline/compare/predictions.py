@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
@@ -12,6 +13,7 @@ from roofline.errors import UsageError
 from roofline.model import Bound, Family, Note
 from roofline.patterns import select
 from roofline.playbook import entry_of, play
+from roofline.text import numbers
 from roofline.units import UNITS, unit_of_precision
 
 # A unit's work within this is unchanged, so that its floor still stands.
@@ -184,25 +186,83 @@ def _relieved(
 class Expectation:
     """What the user expects of kernels; ``pattern`` of ``None`` is all that got faster.
 
-    A ``speedup`` of at least so many times, or of ``None`` no change; or a claimed ``cause``.
+    Either a claimed ``cause``, or what becomes of ``what``, a key of ``EXPECTED``: one or two
+    ``ends``, each a kind ("x" a factor, "%" and "by" what is added, "to" an amount) and a number.
+    One end alone is meant as at least that, and a third more of the change, or any with ``open``.
     """
 
     pattern: str | None
     text: str
-    speedup: float | None = None
     cause: str | None = None
+    what: str = "time"
+    ends: tuple[tuple[str, float], ...] = ()
+    open: bool = False
+
+    def ratios(self, before: float) -> tuple[float, float]:
+        """The least and the most of after / before that it allows."""
+        low, high = (self._ratio(before, *end) for end in (self.ends[0], self.ends[-1]))
+        if len(self.ends) == 1:
+            most = (inf if high > 1 else 0.0) if self.open else 1 + (high - 1) * _BEYOND
+            low, high = high, max(0.0, most)
+        return min(low, high), max(low, high)
+
+    def _ratio(self, before: float, kind: str, number: float) -> float:
+        """After / before at an end."""
+        if kind == "x":
+            return 1 / number if self.what in _TIMES else number
+        part = number / 100 if kind == "%" else number / before
+        return part if kind == "to" else max(0.0, 1 + part)
+
+
+_TIMES = ("time", "step")
+_BEYOND = 4 / 3
+# What can be expected of -> its field and the unit in which an amount is typed.
+EXPECTED = {
+    "time": ("duration_s", "s"),
+    "step": ("", "s"),
+    "bytes": ("dram_bytes", "B"),
+    "operations": ("total_operations", "FLOP"),
+    "occupancy": ("occupancy_percent", ""),
+    "registers": ("registers_per_thread", ""),
+}
+EXPECT_FORMS = "gemm=1.3x..1.5x, gemm=25us..30us, gemm=same, gemm:bytes=-40%, step=-10ms"
 
 
 def parse_expect(text: str) -> Expectation:
-    """Read "KERNEL=1.4x" or "KERNEL=same"; anything else is a ``UsageError``."""
-    pattern, _, value = text.rpartition("=")
-    value = value.strip()
-    factor = re.fullmatch(r"(\d+(?:\.\d+)?)x", value)
-    if not pattern or (value != "same" and (factor is None or float(factor[1]) <= 0)):
-        raise UsageError(
-            f"--expect {text!r} is not understood", hint="--expect 'gemm=1.4x' or 'gemm=same'"
-        )
-    return Expectation(pattern=pattern, text=text, speedup=float(factor[1]) if factor else None)
+    """Read "KERNEL[:WHAT]=VALUE" or "WHAT=VALUE" as in ``EXPECT_FORMS``, else a ``UsageError``."""
+    left, _, value = text.rpartition("=")
+    pattern, colon, what = left.strip().rpartition(":")
+    if not colon or what not in EXPECTED:
+        known = left.strip() in EXPECTED
+        pattern, what = ("", left.strip()) if known else (left.strip(), "time")
+    first, dots, last = value.strip().partition("..")
+    typed = [first, last] if last else [first]
+    ends = [("x", 1.0) if one == "same" else _end(one.strip(), EXPECTED[what][1]) for one in typed]
+    named = pattern or (not colon and what in EXPECTED and left.strip() == what)
+    if not named or None in ends or (dots and "same" in typed):
+        raise UsageError(f"--expect {text!r} is not understood", hint=EXPECT_FORMS)
+    return Expectation(
+        pattern=pattern or None,
+        text=text,
+        what=what,
+        ends=tuple(end for end in ends if end),
+        open=bool(dots and not last),
+    )
+
+
+def _end(text: str, unit: str) -> tuple[str, float] | None:
+    """One end of an expectation: "1.3x", "-40%", "-10ms", "25us"."""
+    if factor := re.fullmatch(r"(\d+(?:\.\d+)?)x", text):
+        return ("x", float(factor[1])) if float(factor[1]) > 0 else None
+    if part := re.fullmatch(r"([-+]\d+(?:\.\d+)?) ?%", text):
+        return ("%", float(part[1])) if float(part[1]) > -100 else None
+    sign, amount = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    # A bare number could be meant in any unit.
+    known = unit == "" or re.search(r"[a-zµμ]", amount, re.IGNORECASE)
+    value = numbers.read(amount, unit or "FLOP") if known else None
+    if value is None:
+        return None
+    return ("by", -value if sign == "-" else value) if sign else ("to", value)
 
 
 def parse_claim(text: str) -> Expectation:
@@ -220,8 +280,11 @@ def expected(
     """The user's expectations judged, by position of the pair; -1 holds those without a kernel."""
     found: dict[int, list[Prediction]] = {}
     for item in wanted:
+        if item.what == "step":
+            continue  # of no kernel
         if item.pattern is None:
             positions = tuple(i for i, p in enumerate(pairs) if p.outcome == "faster")
+            positions = positions or (tuple(range(len(pairs))) if item.ends else ())
         else:
             before, after = [p.before.names for p in pairs], [p.after.names for p in pairs]
             positions = select(item.pattern, before) or select(item.pattern, after)
@@ -248,17 +311,62 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         if held is False:
             return "refuted", note("other_reason", speedup=speedup, why=reason)
         return "confirmed" if held else "not_testable", reason
-    if item.speedup is None:
-        held = pair.outcome == "no_change"
+    if item.what != "time":
+        field = EXPECTED[item.what][0]
+        one, other = pair.before.figure(field), pair.after.figure(field)
+        if one is None or other is None or not one:
+            return "not_testable", note("amount_not_measured", measure=field)
+        return judge_change(item, one, other, SAME, field=field)
+    if item.ends == (("x", 1.0),):
+        outcomes: dict[str, Judgement] = {"faster": "exceeded", "slower": "short"}
         reason = note("outcome", speedup=speedup, outcome=pair.outcome)
-        return "confirmed" if held else "refuted", reason
-    if 1 / (1 + noise) < item.speedup < 1 + noise:
+        kept: Judgement = "confirmed" if pair.outcome == "no_change" else "not_testable"
+        return outcomes.get(pair.outcome, kept), reason
+    before_s = pair.before.measured.duration_s or 0.0
+    low, high = item.ratios(before_s)
+    if len(item.ends) == 1 and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise:
         return "not_testable", note("within_the_noise", noise=noise, speedup=speedup)
-    if pair.timing.speedup_low * (1 + noise) >= item.speedup:
-        return "confirmed", note("reached", speedup=speedup)
-    if pair.timing.equal_high < item.speedup:
-        return "refuted", note("reached", speedup=speedup)
-    return "not_testable", note("reached_by_clocks", speedup=speedup)
+    t = pair.timing
+    sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
+    return _two_sided((low, high), sure, maybe, noise, note("reached", speedup=speedup))
+
+
+def judge_change(
+    item: Expectation, before: float, after: float, noise: float, *, field: str = ""
+) -> tuple[Judgement, Note]:
+    """Whether an amount changed as expected, where differences up to ``noise`` are none.
+
+    Without a ``field`` the amounts are times of the step.
+    """
+    reason = note("reached", speedup=before / after if after else inf)
+    if field:
+        reason = note("amount_changed", measure=field, before=before, after=after)
+    change = before / after if after else inf
+    span = change / (1 + noise), change * (1 + noise)
+    return _two_sided(item.ratios(before), (change, change), span, noise, reason)
+
+
+def _two_sided(
+    expected: tuple[float, float],
+    sure: tuple[float, float],
+    maybe: tuple[float, float],
+    noise: float,
+    reason: Note,
+) -> tuple[Judgement, Note]:
+    """A change (before / after) against what after / before was to be.
+
+    ``maybe`` spans what the change could be at all, ``sure`` what it is but for noise.
+    """
+    low, high = expected
+    rises = high > 1 and low >= 1
+    beyond = note("beyond_expected", what=reason)
+    if maybe[1] * high < 1:
+        return ("exceeded", beyond) if rises else ("short", reason)
+    if maybe[0] * low > 1:
+        return ("short", reason) if rises else ("exceeded", beyond)
+    if sure[0] * high * (1 + noise) >= 1 and sure[1] * low <= 1 + noise:
+        return "confirmed", reason
+    return "not_testable", note("left_open", what=reason)
 
 
 # --- a claimed cause: it must have been the limit, and relieved ---------------------------------

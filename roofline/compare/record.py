@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from roofline.compare.model import Correctness
-from roofline.errors import UsageError
-from roofline.files import refuse_overwrite, write_text
+from roofline.errors import InputError, UsageError
+from roofline.files import read_text, refuse_overwrite, write_text
 from roofline.process import run_quietly
 from roofline.text.names import last_part
 
+NOT_STATED = "not stated"
+_STATED = ("problem", "hypothesis", "intervention")
 SCHEMA = "roofline.experiment/1"
 TIMEOUT_S = 3600.0
 _HEAD = f'schema: "{SCHEMA}"'
@@ -23,12 +28,20 @@ _ABSOLUTE = re.compile(r"(?:^|(?<==))(?:/|~|[A-Za-z]:[\\/]).+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What only the experimenter knows; ``when`` is a date and time in UTC (ISO 8601)."""
+    """What only the experimenter knows; ``when`` is a date and time in UTC (ISO 8601).
+
+    ``predictions`` are as typed, "--expect gemm=2x"; ``digest`` is that of BEFORE's files.
+    ``closes`` is the number of the open entry that an entry judges, ``stated`` when that was made.
+    """
 
     when: str
     problem: str | None = None
     hypothesis: str | None = None
     intervention: str | None = None
+    predictions: tuple[str, ...] = ()
+    digest: str | None = None
+    closes: int | None = None
+    stated: str | None = None
 
 
 def check_record(path: Path) -> None:
@@ -49,6 +62,51 @@ def add_record(path: Path, entry: Callable[[int], str]) -> int:
     separator = "\n" if old else ""
     write_text(path, old + separator + entry(number), force=True)
     return number
+
+
+def read_record(path: Path) -> tuple[dict[str, Any], ...]:
+    """The heads of the entries of a record, in order.
+
+    Raises:
+        InputError: it cannot be read, or is no record.
+
+    """
+    parts = re.split(r"^---$\n?", read_text(path), flags=re.MULTILINE)
+    heads = []
+    try:
+        for part in parts[1::2]:
+            lines = (line.partition(": ") for line in part.splitlines())
+            heads.append({key: json.loads(value) for key, _, value in lines})
+    except ValueError as error:
+        raise InputError(f"{path}: a head is damaged", why=str(error)) from error
+    if not heads or any(head.get("schema") != SCHEMA for head in heads):
+        raise InputError(
+            f"{path} is not an experiment record", hint="roofline predict BEFORE --record log.md"
+        )
+    return tuple(heads)
+
+
+def opened(path: Path, digest: str) -> Statement | None:
+    """The last open entry of a record about a BEFORE of that digest; ``None`` without one."""
+    heads = read_record(path) if path.is_file() else ()
+    closed = {head.get("closes") for head in heads}
+    for head in reversed(heads):
+        is_open = head.get("status") == "open" and head["entry"] not in closed
+        if is_open and head.get("digest") == digest:
+            return Statement(
+                when=head["recorded"],
+                **{key: None if head[key] == NOT_STATED else head[key] for key in _STATED},
+                predictions=tuple(head["predictions"]),
+                closes=head["entry"],
+                stated=head["recorded"],
+            )
+    return None
+
+
+def digest_of(files: Iterable[str]) -> str:
+    """The SHA-256 of files together, whatever their names."""
+    each = sorted(hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files)
+    return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
 
 
 def _text(path: Path) -> str:

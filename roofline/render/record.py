@@ -9,32 +9,59 @@ import msgspec
 
 from roofline import __version__
 from roofline.compare.model import Comparison, KernelPair
-from roofline.compare.record import SCHEMA, Statement
+from roofline.compare.record import NOT_STATED, SCHEMA, Statement
 from roofline.foreign import cleaned
+from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render.markdown import escaped
 from roofline.text import names, numbers
+from roofline.text import verdict as said
 from roofline.text.notes import note_text
 
-NOT_STATED = "not stated"
 KERNELS = 10
 
 
 def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
     """One entry: a YAML document, every value of it JSON, then a section a subject."""
     stated = _stated(comparison, statement)
+    closing = {"closes": statement.closes, "stated": statement.stated}
+    head = stated | (closing if statement.closes else {}) | _head(comparison)
+    return _written(statement, number, head, _sections(comparison, head))
+
+
+def open_entry(before: Analysis, statement: Statement, number: int = 1) -> str:
+    """An entry of predictions before there is anything to judge them by."""
+    first = before.groups[0].result
+    problem = statement.problem or f"{first.measurement.name}: {said.hint(first)}"
     head: dict[str, Any] = {
-        "schema": SCHEMA,
-        "entry": number,
-        "recorded": statement.when,
-        **stated,
-        **_head(comparison),
+        "problem": problem,
+        "hypothesis": statement.hypothesis or NOT_STATED,
+        "intervention": statement.intervention or NOT_STATED,
+        "status": "open",
+        "before": [source.path for source in before.sources],
+        "digest": statement.digest,
+        "predictions": statement.predictions,
+        "roofline": __version__,
     }
+    sections: dict[str, Iterable[str]] = {
+        "Baseline": [
+            f"{g.result.measurement.name}: {said.hint(g.result)}" for g in before.groups[:KERNELS]
+        ],
+        "Hypothesis": [head["hypothesis"]],
+        "Predictions, open": statement.predictions,
+    }
+    return _written(statement, number, head, sections)
+
+
+def _written(
+    statement: Statement, number: int, stated: dict[str, Any], sections: dict[str, Iterable[str]]
+) -> str:
+    head = {"schema": SCHEMA, "entry": number, "recorded": statement.when, **stated}
     yaml = [f"{key}: {msgspec.json.encode(value).decode()}" for key, value in cleaned(head).items()]
     lines = ["---", *yaml, "---", "", f"# Experiment {number}: {escaped(stated['problem'])}"]
-    for title, body in _sections(comparison, stated).items():
-        if said := [f"- {escaped(line)}" for line in body]:
-            lines += ["", f"## {title}", "", *said]
+    for title, body in sections.items():
+        if told := [f"- {escaped(line)}" for line in body]:
+            lines += ["", f"## {title}", "", *told]
     return "\n".join(lines) + "\n"
 
 
@@ -64,6 +91,7 @@ def _head(comparison: Comparison) -> dict[str, Any]:
         "ncu": tuple(dict.fromkeys(before.ncu_versions + after.ncu_versions)),
         "roofline": __version__,
         "counts": comparison.counts,
+        "program": None if (p := comparison.program) is None else [p.before_s, p.after_s],
         "before_s": comparison.before_paired_s,
         "after_s": comparison.after_paired_s,
         "correctness": None if done is None else {"command": done.command, "passed": done.passed},
@@ -103,7 +131,17 @@ def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Itera
             *([] if program is None else [note_text(program.text)]),
         ],
         "Predictions": [
-            f"{p.after.measured.name}: {words.prediction(q)}" for p in pairs for q in p.predictions
+            *(
+                f"{p.after.measured.name}: {words.prediction(q)}"
+                for p in pairs
+                for q in p.predictions
+            ),
+            *map(note_text, comparison.notes),
+            *(
+                [f"stated {stated['stated']}, in entry {stated['closes']}"]
+                if "closes" in stated
+                else []
+            ),
         ],
         "Side effects": [
             *(f"{p.after.measured.name}: {line}" for p in pairs for line in words.side_effects(p)),
@@ -111,6 +149,11 @@ def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Itera
         ],
         "Environment": _environment(comparison),
     }
+
+
+def _stated_in(head: dict[str, Any]) -> Iterator[str]:
+    if "closes" in head:
+        yield f"stated {head['stated']}, in entry {head['closes']}"
 
 
 def _correctness(comparison: Comparison) -> Iterator[str]:

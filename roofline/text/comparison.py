@@ -180,7 +180,11 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "no_duration": "no duration was measured on both sides",
     "size_differs": "the problem size differs",
     "reached": "reached {speedup:times}",
-    "reached_by_clocks": "reached {speedup:times}; the clocks leave it open",
+    "no_step_time": "not testable: no time of the program on both sides (--time-before and "
+    "--time-after, with several runs)",
+    "left_open": "{what:note}; noise and clocks leave it open",
+    "beyond_expected": "{what:note}, more than was expected: the hypothesis does not explain it",
+    "expectation_judged": "{claim:note}: {judgement:words} ({reason:note})",
     "within_the_noise": "that is within the noise of {noise:share}; reached {speedup:times}",
     "outcome": "{speedup:times}, {outcome:words}",
     "no_speedup": "there is no speed-up to explain ({outcome:words})",

@@ -135,7 +135,7 @@ STATEMENT = Statement(
     hypothesis='half the weights, "1.4x"',
     intervention="int8 weights",
 )
-WANTED = [parse_expect("kernel=1.5x")]
+WANTED = [parse_expect("kernel=1.8x")]
 
 
 def added(path: Path, comparison: Comparison, statement: Statement) -> int:
@@ -166,7 +166,7 @@ def test_a_record_is_for_machines_and_people(tmp_path: Path) -> None:
     assert head["hypothesis"] == 'half the weights, "1.4x"'
     assert head["kernels"][0]["speedup"] == pytest.approx(2.0)
     assert head["kernels"][0]["predictions"][-1] == {
-        "claim": "--expect kernel=1.5x",
+        "claim": "--expect kernel=1.8x",
         "judgement": "confirmed",
     }
     for title in ("Baseline", "Hypothesis", "Intervention", "Correctness", "Measured change"):
@@ -194,7 +194,7 @@ def test_what_was_not_stated_is_taken_from_the_captures() -> None:
     (head,) = heads(entry(comparison, Statement(when="now")))
 
     assert head["problem"] == "kernel: 1.00 ms, limited by DRAM 90 %"
-    assert head["hypothesis"] == "--expect kernel=1.5x"
+    assert head["hypothesis"] == "--expect kernel=1.8x"
     assert head["intervention"] == "not stated"
 
 

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from roofline.compare.judge import compare
+from roofline.compare.judge import compare, judge_program, judge_steps
 from roofline.compare.model import Judgement, KernelPair
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.errors import UsageError
 from roofline.model import Measurement
 from roofline.render.comparison import sentence
 from roofline.text.notes import note_text
+from roofline.wall_time import SCHEMA, ProgramTimes, summarize
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, capture, launch, one
 
@@ -31,16 +32,50 @@ def floors(pair: KernelPair) -> dict[str, Judgement]:
 @pytest.mark.parametrize(
     ("expect", "judgement"),
     [
-        ("kernel=1.4x", "confirmed"),  # 2x came
+        ("kernel=1.7x", "confirmed"),  # 2x came: 1.21 times the saving
+        ("kernel=1.4x", "exceeded"),  # 1.75 times the saving
+        ("kernel=1.4x..", "confirmed"),
         ("kernel=2.05x", "confirmed"),  # within 3 % of it
-        ("kernel=2.2x", "refuted"),
-        ("kernel=same", "refuted"),
-        ("kern.*=1.5x", "confirmed"),
+        ("kernel=2.2x", "short"),
+        ("kernel=same", "exceeded"),
+        ("kern.*=1.5x..2.5x", "confirmed"),
+        ("kernel=2.5x..1.5x", "confirmed"),
+        ("kernel=1.1x..1.5x", "exceeded"),
+        ("kernel=2.4x..3x", "short"),
+        ("kernel=450us..550us", "confirmed"),  # 1 ms to 0.5 ms
+        ("kernel=0.6ms..700 us", "exceeded"),
+        ("kernel=-500us", "confirmed"),
+        ("kernel=-0.7ms..-0.6ms", "short"),
+        ("kernel=-50%", "confirmed"),
+        ("kernel=-20%..-10%", "exceeded"),
         ("kernel=1.02x", "not_testable"),  # within the noise
+        ("kernel:bytes=-50%", "confirmed"),
+        ("bytes=-40%", "confirmed"),
+        ("bytes=-20%", "exceeded"),
+        ("bytes=-60%", "short"),
+        ("bytes=0.5x", "confirmed"),
+        ("kernel:occupancy=+10%", "not_testable"),
     ],
 )
 def test_an_expected_speed_up(expect: str, judgement: Judgement) -> None:
     assert judged(*pairs.fewer_bytes(), expect=expect)[0] == judgement
+
+
+def test_the_step_is_judged_by_the_times_of_the_program() -> None:
+    def said(text: str, before: list[float], after: list[float]) -> str:
+        times = (
+            ProgramTimes(schema=SCHEMA, repeats=len(v), wall_s=summarize(v))
+            for v in (before, after)
+        )
+        (found,) = judge_steps([parse_expect(text)], judge_program(*times))
+        return note_text(found)
+
+    before, after = [0.100, 0.100, 0.100], [0.085, 0.085, 0.085]
+    assert ": confirmed (reached 1.18x)" in said("step=-15ms..-10ms", before, after)
+    assert ": exceeded (reached 1.18x" in said("step=-10ms", before, after)  # 15 is over 13.3
+    assert ": short (" in said("step=-20ms", before, after)
+    assert "not testable" in said("step=-20ms", before[:1], after[:1])
+    assert "not testable" in note_text(judge_steps([parse_expect("step=2x")], None)[0])
 
 
 def test_no_change_can_be_expected() -> None:
@@ -48,7 +83,7 @@ def test_no_change_can_be_expected() -> None:
 
 
 def test_a_speed_up_that_the_clock_gave_confirms_nothing() -> None:
-    assert judged(*pairs.by_clock(), expect="kernel=1.2x")[0] == "refuted"
+    assert judged(*pairs.by_clock(), expect="kernel=1.2x")[0] == "short"
 
 
 def test_an_expectation_of_no_kernel_is_said() -> None:
@@ -277,7 +312,13 @@ def test_a_slow_down_tests_no_bound() -> None:
     assert floors(one(launch(us=1000), launch(us=1500))) == {}
 
 
-@pytest.mark.parametrize("text", ["gemm", "gemm=fast", "=1.4x", "gemm=0x", "gemm=-1x", "gemm=1.4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("gemm", "gemm=fast", "=1.4x", "gemm=0x", "gemm=-1x", "gemm=1.4", "gemm=25"),
+        *("gemm=-100%", "bytes=3ms", "gemm=1x..same", ":bytes=2x"),
+    ],
+)
 def test_an_expectation_that_is_none(text: str) -> None:
     with pytest.raises(UsageError, match="not understood"):
         parse_expect(text)

@@ -1,0 +1,83 @@
+"""``roofline predict``: what a change should do, written down before anybody makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from roofline.cli import options as opt
+from roofline.cli.compare import analyze_side, now
+from roofline.cli.errors import say
+from roofline.cli.options import File, Judging
+from roofline.compare.predictions import Expectation, parse_claim, parse_expect
+from roofline.compare.record import Statement, add_record, check_record, digest_of
+from roofline.errors import InputError, UsageError
+from roofline.patterns import select
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions:
+    """``roofline predict``."""
+
+    report: Path = opt.argument("BEFORE", type=File())
+    expect: tuple[Expectation, ...] = opt.judged(
+        "--expect KERNEL=VALUE...",
+        "As in 'roofline compare': gemm=1.3x..1.5x, gemm=25us..30us, bytes=-40%, step=-10ms.",
+        type=parse_expect,
+    )
+    because: tuple[Expectation, ...] = opt.judged(
+        "--because [KERNEL=]CAUSE...", "As in 'roofline compare'.", type=parse_claim
+    )
+    judging: Judging = opt.shared(Judging)
+    record: Path = opt.written(
+        "--record FILE.md", "The experiment record that gets the entry.", required=True
+    )
+    problem: str | None = opt.written("--problem TEXT", "The problem.  [default: the verdict]")
+    hypothesis: str | None = opt.written("--hypothesis TEXT", "Why the change should help.")
+    intervention: str | None = opt.written("--intervention TEXT", "The change.")
+
+
+@opt.typed_command(PredictOptions, "predict")
+def command(options: PredictOptions) -> int:
+    """Write down what a change should give, before it is made.
+
+    \b
+    Examples:
+      roofline predict before.ncu-rep --expect gemm=1.3x..1.5x --because bytes --record log.md
+      roofline compare before.ncu-rep after.ncu-rep --record log.md
+      roofline history log.md
+
+    The entry is open and has the date and the digest of BEFORE. 'roofline compare --record' of the
+    same BEFORE judges its predictions, and closes it.
+    """
+    if not options.expect and not options.because:
+        raise UsageError("nothing is predicted", hint="--expect gemm=1.3x..1.5x")
+    check_record(options.record)
+    before, failures = analyze_side(options.report, options.judging)
+    files = [source.file for source in before.sources if source.file]
+    if not files:
+        raise UsageError("a prediction is about a capture", hint="an .ncu-rep file as BEFORE")
+    measured = [group.result.measurement for group in before.groups]
+    names = [(m.name, m.demangled) for m in measured]
+    for item in (*options.expect, *options.because):
+        if item.pattern is not None and not select(item.pattern, names):
+            raise UsageError(
+                f"no kernel of BEFORE is named {item.pattern!r}",
+                hint=f"one of {', '.join(dict.fromkeys(m.name for m in measured[:5]))}",
+            )
+    from roofline.render.record import open_entry
+
+    statement = Statement(
+        when=now(),
+        problem=options.problem,
+        hypothesis=options.hypothesis,
+        intervention=options.intervention,
+        predictions=(
+            *(f"--expect {item.text}" for item in options.expect),
+            *(f"--because {item.text}" for item in options.because),
+        ),
+        digest=digest_of(files),
+    )
+    number = add_record(options.record, lambda n: open_entry(before, statement, n))
+    say(f"entry {number} of {options.record}: open")
+    return InputError.exit_code if failures else 0

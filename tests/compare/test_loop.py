@@ -1,0 +1,71 @@
+"""Predict, compare, history: one record from the prediction to its judgement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import cli
+from roofline.compare.record import digest_of, read_record
+from roofline.errors import InputError
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
+BEFORE, AFTER = SAMPLES / "a100_transpose_before.ncu-rep", SAMPLES / "a100_transpose_after.ncu-rep"
+
+
+def run(*argv: object) -> Result:
+    return CliRunner().invoke(cli, list(map(str, argv)), catch_exceptions=False)
+
+
+def test_an_open_entry_is_closed_by_the_comparison(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    wanted = ("--expect", "transpose=2x..2.5x", "--expect", "bytes=-40%", "--because", "l1")
+
+    assert run("predict", BEFORE, *wanted, "--record", log, "--hypothesis", "pad").exit_code == 0
+    (head,) = read_record(log)
+    assert (head["status"], head["digest"]) == ("open", digest_of([str(BEFORE)]))
+    done = run("compare", BEFORE, AFTER, "--record", log)
+
+    assert "entry 2 of" in done.stderr
+    assert "closes entry 1" in done.stderr
+    closing = read_record(log)[1]
+    assert (closing["closes"], closing["hypothesis"]) == (1, "pad")
+    judged = {p["claim"]: p["judgement"] for p in closing["kernels"][0]["predictions"]}
+    assert judged["--expect transpose=2x..2.5x"] == "confirmed"
+    assert judged["--expect bytes=-40%"] == "short"
+    assert judged["--because l1"] == "confirmed"
+    # What is closed is not judged again.
+    assert "closes" not in run("compare", BEFORE, AFTER, "--record", log).stderr
+
+
+def test_another_before_leaves_an_entry_open(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    run("predict", AFTER, "--expect", "transpose=2x", "--record", log)
+
+    assert "closes" not in run("compare", BEFORE, AFTER, "--record", log).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing is predicted"),
+        (("--expect", "nothere=2x"), "no kernel of BEFORE is named 'nothere'"),
+        (("--expect", "transpose=2"), "is not understood"),
+    ],
+)
+def test_what_cannot_be_judged_is_not_written(
+    words: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = run("predict", BEFORE, *words, "--record", tmp_path / "log.md")
+
+    assert (done.exit_code, said in done.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    log.write_text("---\nschema: {\n---\n")
+    with pytest.raises(InputError, match="damaged"):
+        read_record(log)
