@@ -34,10 +34,12 @@ _UNLISTED = 1.0  # points above all members; passes of one short kernel differ b
 # at most how busy all are, and one over the active time must be known to say it of the whole.
 _FORMS = ("avg elapsed", "sum elapsed", "avg active", "sum active", "max elapsed", "max active")
 _PERCENT = re.compile(
-    r"(?P<base>\w+)\.(?P<roll>avg|sum|max)\.pct_of_peak_sustained_(?P<over>elapsed|active)$"
+    r"\A(?P<base>\w+)\.(?P<roll>avg|sum|max)\.pct_of_peak_sustained_(?P<over>elapsed|active)$"
 )
 # Whether a unit had anything to do, or for how many warps: not how busy it was.
-_NO_USE = re.compile(r"(?!dram)\w+__cycles_(?:active|elapsed)$|dram__cycles_elapsed|\w+_warps_")
+_NO_USE = re.compile(
+    r"\A(?:(?!dram)\w+__cycles_(?:active|elapsed)$|dram__cycles_elapsed|\w+_warps_)"
+)
 # Halves of one whole, which add up; other directions have a path each.
 _DIRECTION = re.compile(r"((?:dram|fbpa)__(?:\w*_)?|lts__t_sectors_op_)(?:read|write)")
 # A percentage over the active time that is exactly twice one over the elapsed time is over that.

@@ -25,7 +25,7 @@ BOUND_STYLES = {
     Bound.UNKNOWN: "dim",
 }
 CONFIDENCE_STYLES = {Confidence.HIGH: "", Confidence.MEDIUM: "", Confidence.LOW: "dim"}
-_TAIL = re.compile(r"(?: |\x1b\[[\d;]*m)+$")  # blanks and colours at the end of a line
+_COLOR = re.compile(r"\x1b\[[\d;]*m")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -46,7 +46,15 @@ def to_text(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
     for part in parts:
         console.print(part)
     lines = out.getvalue().splitlines()
-    return "".join(f"{_TAIL.sub(lambda tail: tail[0].replace(' ', ''), line)}\n" for line in lines)
+    return "".join(f"{_trimmed(line)}\n" for line in lines)
+
+
+def _trimmed(line: str) -> str:
+    """Without blanks at its end, and with the colours there."""
+    line, colors = line.rstrip(" "), ""
+    while line.endswith("m") and _COLOR.fullmatch(line, at := max(line.rfind("\x1b"), 0)):
+        line, colors = line[:at].rstrip(" "), line[at:] + colors
+    return line + colors
 
 
 def bar(percent: float, width: int) -> str:

@@ -28,13 +28,13 @@ STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its s
 # What cannot be private in a name: CUDA calls, operators of libraries, and what frameworks write
 # around them; of a name that goes on with a class of the user's own, the beginning.
 _HARMLESS = re.compile(
-    r"(?:cu(?:da)?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?$|nccl:\w+$|ProfilerStep#\d+$"
+    r"\A(?:(?:cu(?:da)?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?$|nccl:\w+$|ProfilerStep#\d+$"
     r"|enumerate\(DataLoader\)(?:#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__$)?"
     r"|Optimizer\.[a-z_]+(?:#(?:SGD|ASGD|LBFGS|RMSprop|Rprop|Adagrad|Adadelta|Adafactor|Adamax|"
     r"(?:Sparse|N|R)?AdamW?)\.\w+$)?|autograd::engine::evaluate_function: \w+Backward\d+$"
     r"|torch(?:\._|/_)(?:dynamo|inductor|functorch)\b"
     r"|TorchDynamo Cache Lookup|Torch-Compiled Region"
-    r"|DistributedDataParallel\.forward$|FSDP::[a-z_]+"
+    r"|DistributedDataParallel\.forward$|FSDP::[a-z_]+)"
 )
 
 

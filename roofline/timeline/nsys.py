@@ -63,7 +63,7 @@ _TIMED = " AND ".join(
 )
 _IS_RANGE = f"eventType IN ({_PUSH_POP}, {_START_END})"
 _PLAIN = re.compile(r"[\w#.=: -]{1,60}")
-_OPERATOR = re.compile(r"([A-Za-z_]\w*::\w+)(?=$|, )")
+_OPERATOR = re.compile(r"\A([A-Za-z_]\w*::\w+)(?=$|, )")
 _VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds){1,4}$")
 _FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
 _NEGLIGIBLE_SHARE = 0.01
