@@ -155,7 +155,8 @@ class NvidiaMetrics(ByName):
             said, gain = rule.get("rule_message", {}), rule.get("speedup_estimation", {})
             words = (rule["name"], said.get("title", ""), said.get("message", ""))
             told = gain.get("type"), gain.get("speedup")
-            found.append(rule_result(rule["rule_identifier"], *map(printable, words), *told))
+            name, title, text = map(printable, words)
+            found.append(rule_result(rule["rule_identifier"], name, title, text, *told))
         return tuple(rule for rule in found if rule is not None)
 
     def notes(self) -> tuple[Note, ...]:
