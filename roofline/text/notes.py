@@ -166,16 +166,23 @@ SENTENCES: dict[str, Sentence] = {
     "lack some: wall time, idle time and bounds are not given.",
     "damaged": lambda facts: f"{_events_are(facts['events'])} not valid JSON and left out.",
     "no_valid_time": "{left_out} of {events} GPU events have no valid time (one is missing, no "
-    "number, or the end is before the start) and were left out.",
+    "number, 0, a day from all others, or the end is before the start) and were left out.",
+    "stream_overlap": "{events} records of one stream overlap by more than launches can, by up to "
+    "{longest_s:duration}: their times are wrong, and figures about them too.",
     "no_launch_record": "{missing} of {events} GPU events have no launch record (queued before "
     "the recording began, or launched unseen); they are placed by when they ran.",
     "no_wall_time": "A summary has no wall time, no overlap and no steps: shares are of kernel "
     "time, and what a kernel could buy at most is not known.",
     "events_lost": "Nsight Systems warns that not all CUDA events were collected: shares may be "
     "too small.",
+    "unknown_tables": "Not read, since Nsight Systems did not write them until now: {tables}.",
     "graphs_left_out": "CUDA graphs recorded as a whole ({share:share} of GPU time) are left out.",
     "no_steps": "No steps are marked, so the whole recording counts, warm-up included: --step "
     "RE names the ranges that are steps, --start and --end cut.",
+    "outside_ranges": "{percent:percent} of the time lies outside of the ranges and of what they "
+    "launched: each step goes on until the next begins.",
+    "pauses": "{percent:percent} of the time lies outside of the ranges and of what they launched; "
+    "{pauses:percent} is pauses unlike the others, which belong to no step.",
     "many_steps": "{ranges:exact} ranges are taken for steps, and {empty:exact} of the "
     "{counted:exact} that count launch nothing: --step should match what is around one "
     "iteration, and nothing else.",

@@ -37,6 +37,7 @@ from roofline.timeline.events import (
     Work,
     identity,
     no_such_step,
+    possible,
 )
 from roofline.timeline.idle import known_classes
 from roofline.timeline.operations import FORMULAS, operation
@@ -89,6 +90,15 @@ _ELEMENT_BYTES = (
 _RECORD_CUDA = (
     "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], ...) around a few steps"
 )
+_JAX_WHY = (
+    "it is a JAX trace without kernel_details: the profiler saw no GPU (CUPTI missing, held or not "
+    "permitted), or more events than the viewer's JSON keeps"
+)
+_RECORD_JAX = (
+    "jax.profiler.trace(FOLDER) around a few steps on the GPU (StepTraceAnnotation marks them), "
+    "with nothing else attached, then FOLDER/plugins/profile/*/*.trace.json.gz; or nsys "
+    "profile --trace=cuda,nvtx -o FILE PROGRAM"
+)
 _CALLS_ONLY = (
     "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) held CUPTI, "
     "or the records fell outside of the recorded window"
@@ -136,7 +146,7 @@ def _is_amd(calls: Iterable[Any], metadata: Mapping[str, Any]) -> bool:
     return named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
-def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
+def _why_no_kernels(scan: Scan, seen: Counter[str]) -> tuple[str, str]:
     """The likeliest reason, and what to record instead."""
     if not scan.found:
         return (
@@ -150,6 +160,8 @@ def _why_no_kernels(scan: Scan, seen: Mapping[str, int]) -> tuple[str, str]:
             "it was recorded with CUPTI range profiling (counters), which leaves no kernel times",
             f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
         )
+    if seen["jax"]:
+        return _JAX_WHY, _RECORD_JAX
     if any(seen.get(c) for c in _CALLS):
         return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA
@@ -254,8 +266,8 @@ class _Collected:
         for event in piece:
             if event.ph == "X":
                 found[event.cat].append(event)
-            elif event.name == "process_name" and (gpu := _GPU.match(str(event.args.name))):
-                self.jax_devices[event.pid] = int(gpu[1])
+            elif event.name == "process_name":
+                self._process(event)
         for category, events in found.items():
             self.seen[category] += len(events)
             self.first_us = min(self.first_us, *[e.ts for e in events if e.ts > 0], float("inf"))
@@ -276,6 +288,12 @@ class _Collected:
             self._calls(events, [UNKNOWN] * len(events))
         self._scopes(found)
         self._uncategorised(found.get("", ()))
+
+    def _process(self, event: Event) -> None:
+        """The name of a process: JAX calls them by the device."""
+        if gpu := _GPU.match(name := str(event.args.name)):
+            self.jax_devices[event.pid] = int(gpu[1])
+        self.seen["jax"] += name.startswith(("/device:", "/host:"))
 
     def _scopes(self, found: Mapping[str, Sequence[Event]]) -> None:
         """Operators (with their shapes where those tell the work), modules, ranges of the user."""
@@ -370,13 +388,18 @@ def _integer(value: Any) -> int:
 
 def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     """Columns in ns, launches joined to what they launched."""
-    start, end, device, which, correlation, stream = found.gpu.arrays()
+    columns = found.gpu.arrays()
+    if not (timed := possible(*columns[:2])).all():
+        columns = [c[timed] for c in columns]
+    start, end, device, which, correlation, stream = columns
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
     calls = Calls.of(*columns, order=order)
     launch, launched, thread = calls.launches(correlation, keys[order])
     first = 0.0 if np.isinf(found.first_us) else found.first_us
     origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()
+    if len(start) and start.min() - origin > 86_400 * 10**9:  # the first time of all cannot be
+        origin = int(start.min())
     threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
@@ -428,7 +451,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
             (where, at): _message(e.args)
             for where, at, e in zip(ran_on, began, found.collectives, strict=True)
         },
-        notes=(*damage, *events.notes(untimed=found.gpu.untimed)),
+        notes=(*damage, *events.notes(untimed=found.gpu.untimed + int((~timed).sum()))),
     )
 
 

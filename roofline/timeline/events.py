@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
@@ -22,6 +22,10 @@ Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
+_DAY_NS = 86_400 * 10**9  # no recording is longer
+_NEAR_NS = 1_000_000
+_ROUNDED_NS = 1000  # old traces have whole microseconds
+_DEPENDENT_NS = 50_000  # dependent launches overlap by less: by 13 us in public recordings
 _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
 
@@ -145,8 +149,34 @@ class Events(Columns):
         if untimed:
             facts = {"left_out": untimed, "events": untimed + len(self)}
             yield Note(code="no_valid_time", facts=facts)
+        yield from self.overlaps()
         if missing := int((self.launch < 0).sum()):
             yield Note(code="no_launch_record", facts={"missing": missing, "events": len(self)})
+
+    def overlaps(self) -> Iterator[Note]:
+        """A note on work of one stream that ran at once: launches are done one after the other.
+
+        A dependent launch may begin before the one before it ends, though not end before it does.
+        Work of one CUDA graph, which one call launched, may.
+        """
+        if not len(self):
+            return
+        keys = (self.device, self.process, self.stream)
+        mixed = keys[0] * _ODD + keys[1]
+        mixed = (mixed * _ODD + keys[2]) * _ODD >> 48
+        order = np.argsort(mixed.astype(np.uint16), kind="stable")  # 16 bits: in linear time
+        same = np.all([c[order[1:]] == c[order[:-1]] for c in keys], axis=0)
+        first, span = int(self.start[0]), int(self.end.max() - self.start[0])
+        begin, end = (c[order] - first for c in (self.start, self.end))
+        apart = np.concatenate([[0], np.cumsum(~same)]) * span  # each stream after all others
+        busy_until = np.maximum.accumulate(end + apart)[:-1] - apart[:-1]
+        launch = self.launch[order]
+        same &= (launch[1:] != launch[:-1]) | (launch[1:] < 0)
+        over = np.where(same, busy_until - begin[1:], 0)
+        wrong = (over > _DEPENDENT_NS) | ((over > 0) & (busy_until - end[1:] > _ROUNDED_NS))
+        if wrong.any():
+            facts = {"events": int(wrong.sum()), "longest_s": int(over[wrong].max()) / 1e9}
+            yield Note(code="stream_overlap", facts=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -194,6 +224,7 @@ class Range:
     """A named stretch of host time that may be a step.
 
     ``nvtx`` is how ncu would name it; ``None`` where it cannot, or where the name may be private.
+    ``own_end`` is where it ended if it is taken to go on until the next step begins.
     """
 
     name: str
@@ -202,6 +233,7 @@ class Range:
     process: int = UNKNOWN
     thread: int = UNKNOWN
     nvtx: str | None = None
+    own_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +293,22 @@ class Timeline:
         return np.array([i.work is Work.KERNEL for i in self.identities], dtype=np.bool_)
 
 
+def possible(start: Integers, end: Integers) -> Mask:
+    """Which times can be: CUPTI writes 0 for those it does not know, and no recording is for days.
+
+    Events at 0 count where others begin near it.
+    """
+    if not len(start):
+        return np.ones(0, dtype=np.bool_)
+    middle = np.partition(start, len(start) // 2)[len(start) // 2]
+    found: Mask = (end >= start) & (abs(start - middle) < _DAY_NS) & (end - start < _DAY_NS)
+    unknown = (start == 0) & (end == 0)
+    if unknown.any():
+        known = start[found & ~unknown]
+        found &= ~unknown | (len(known) == 0 or int(known.min()) < _NEAR_NS)
+    return found
+
+
 class Interner(dict[Any, int]):
     """Gives equal values the same small number, in order of first sight: ``interner[value]``."""
 
@@ -290,10 +338,13 @@ def harmless(name: str) -> str:
     return found[0] if found else ""
 
 
-def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
+def no_such_step(
+    file: str, step: str, names: Iterable[object], unknown: Sequence[str] = ()
+) -> UsageError:
     """The error for a ``step`` that none of the ``names`` of ranges in ``file`` matches.
 
-    Names of ranges can be private, so they are counted, not shown.
+    Names of ranges can be private, so they are counted, not shown. ``unknown`` are tables that may
+    hold ranges, too.
     """
     texts = {str(name) for name in names}
     marked = sum(re.fullmatch(STEP, text) is not None for text in texts)
@@ -304,4 +355,6 @@ def no_such_step(file: str, step: str, names: Iterable[object]) -> UsageError:
         leave = "without --step the ProfilerSteps count; " if marked else ""
         hint = f"{leave}names are spelled as a viewer shows them, and case counts"
     why = f"it has {' and '.join(found) or 'no named ranges'}"
+    if unknown:
+        why += f" that are known; its table {', '.join(unknown)} is not read"
     return UsageError(f"--step {step!r} matches no range of {file}", why=why, hint=hint)

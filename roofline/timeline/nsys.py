@@ -42,6 +42,7 @@ from roofline.timeline.events import (
     distinct,
     identity,
     no_such_step,
+    possible,
 )
 from roofline.timeline.sources import Scope, with_sources
 
@@ -55,6 +56,8 @@ CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 RANGES = "NVTX_EVENTS"
 
+# What a table that is read under a new name would still have in it.
+_NOUNS = {KERNELS: "KERNEL", COPIES: "MEMCPY", SETS: "MEMSET", CALLS: "RUNTIME", RANGES: "NVTX_"}
 _COPY_KINDS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}  # CUpti_ActivityMemcpyKind
 _PUSH_POP, _START_END, _DOMAIN = 59, 60, 75  # eventType of NVTX_EVENTS
 # Times that are integers, between which differences are, too.
@@ -164,13 +167,14 @@ class _Export:
         ranges = tuple(self._ranges(step))
         if step is not None and not ranges:
             found = self._ask(RANGES, f"DISTINCT {self._text}", f"WHERE {_IS_RANGE}")
-            raise no_such_step(self.name, step, {name for (name,) in found if name})
+            names = {name for (name,) in found if name}
+            raise no_such_step(self.name, step, names, self._renamed(RANGES))
         calls, keys = self._calls()
         identities, events, untimed = self._events(calls, keys)
         texts = self._strings(np.unique(calls.name).tolist())
-        names = {i: printable(_VERSION.sub("", name or "")) for i, name in texts.items()}
+        call_names = {i: printable(_VERSION.sub("", name or "")) for i, name in texts.items()}
         named = list(self._named({(r.start, r.end) for r in ranges}))
-        calls = calls.and_ranges((r for r in named if r[1] - r[0] >= LONG_NS), names)
+        calls = calls.and_ranges((r for r in named if r[1] - r[0] >= LONG_NS), call_names)
         sources: tuple[LaunchSource, ...] = ()
         if named:
             scopes = Interner()
@@ -179,20 +183,22 @@ class _Export:
             events = replace(events, source=source)
         said = self._ask("DIAGNOSTIC_EVENT", "1", "WHERE text LIKE 'Not all CUDA events%' LIMIT 1")
         lost = [Note(code="events_lost") for _ in said]
+        if unknown := ", ".join(t for table in _NOUNS for t in self._renamed(table)):
+            lost.append(Note(code="unknown_tables", facts={"tables": unknown}))
         return Timeline(
             file=self.name,
             format="nsys-sqlite",
             identities=identities,
             events=events,
             calls=calls,
-            call_names=names,
+            call_names=call_names,
             ranges=ranges,
             sources=sources,
             devices=self._devices(),
             from_start=self._from_start(keys),
             notes=(
                 *graphs,
-                *(Note(code="events_lost") for _ in lost),
+                *lost,
                 *events.notes(untimed=untimed),
             ),
         )
@@ -204,6 +210,11 @@ class _Export:
         if table not in self.tables:
             return iter(())
         return self.db.execute(f"SELECT {what} FROM {table} {more}", values)  # noqa: S608
+
+    def _renamed(self, table: str) -> list[str]:
+        """Tables that may be ``table`` under a new name, where there is none of that name."""
+        fits = re.compile(rf"(?!ENUM_|NVTX_(?:PAYLOAD|SCOPE))\w*{_NOUNS[table]}\w*").fullmatch
+        return [] if table in self.tables else sorted(filter(fits, self.tables))
 
     def _has_rows(self, table: str) -> bool:
         return next(self._ask(table, "1", "LIMIT 1"), None) is not None
@@ -281,6 +292,7 @@ class _Export:
             np.concatenate([part.pop(0) for part in parts]) for _ in range(4)
         )
         timed = lasted >= 0
+        timed &= possible(start, start + (lasted >> 24))
         if not timed.all():
             start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
         launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
@@ -432,6 +444,9 @@ class _Export:
         if self._time(GRAPHS):
             why = "CUDA graphs were recorded as a whole, without the kernels in them"
             hint = _BY_NODE
+        elif unknown := self._renamed(KERNELS):
+            why = f"its table {', '.join(unknown)} is not known: a newer Nsight Systems wrote it"
+            hint = "nsys export --type sqlite of an older release; or a newer roofline"
         elif any(t.startswith("CUPTI_ACTIVITY_KIND_") for t in self.tables):
             why, hint = _NO_RECORDS, _RECORD_AGAIN
         return InputError(f"{self.name} holds no kernels", why=why, hint=hint)

@@ -21,17 +21,25 @@ from roofline.timeline.events import (
     Total,
     Work,
     identity,
+    possible,
 )
 
 _LARGEST = 2.0**61  # so that sums are integers of 64 bits
 _NS = {"n": 1, "u": 1e3, "μ": 1e3, "m": 1e6, "s": 1e9}  # by the first letter of the unit
 _SUMMARY, _TRACE = ("Total Time", "Instances", "Name"), ("Start", "Duration", "GrdX", "Name")
 _COPY = re.compile(r"\[CUDA (memcpy|memset)[^\[\]]*\]|Memcpy|Memset")
+_THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3})+")
+_SEPARATORS = ",;\t"
 _EMPTY = "does not contain CUDA kernel data"
 
 
 class _Cells(dict[str, tuple[str, str]]):
-    """One row: column -> (text, unit of the header); a column that is not there is empty."""
+    """One row: column -> (text, unit of the header); a column that is not there is empty.
+
+    ``separator`` is between cells: where it is no comma, a comma may be in a number.
+    """
+
+    separator = ","
 
     def __missing__(self, column: str) -> tuple[str, str]:
         return "", ""
@@ -39,8 +47,13 @@ class _Cells(dict[str, tuple[str, str]]):
     def number(self, column: str) -> float:
         """In ns where the unit is one of time; what is no number, or none that can be, is 0."""
         text, unit = self[column]
-        try:  # some locales write thousands with commas
-            number = float(text.replace(",", "") or 0) * _NS.get(unit[:1], 1)
+        text = re.sub(r"[\s'\u2019]", "", text)
+        if self.separator == ",":  # some locales write thousands with commas
+            text = text.replace(",", "")
+        elif "," in text or _THOUSANDS.fullmatch(text):
+            text = text.replace(".", "").replace(",", ".")
+        try:
+            number = float(text or 0) * _NS.get(unit[:1], 1)
         except ValueError:
             return 0.0
         return number if 0 <= number < _LARGEST else 0.0
@@ -70,8 +83,9 @@ def read_csv(path: Path) -> Timeline:
     """Read a kernel summary (sums only, no wall time) or a GPU trace."""
     lines = path.read_text("utf-8-sig", errors="replace").splitlines()
     for wanted, build in ((_TRACE, _trace), (_SUMMARY, _summary)):
-        if rows := list(_table(lines, wanted)):
-            return build(path.name, rows)
+        for separator in _SEPARATORS:
+            if rows := list(_table(lines, wanted, separator)):
+                return build(path.name, rows)
     raise InputError(
         f"{path.name} holds no kernels",
         why="nsys stats found no CUDA kernel data in the recording"
@@ -81,16 +95,18 @@ def read_csv(path: Path) -> Timeline:
     )
 
 
-def _table(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[_Cells]:
+def _table(lines: Sequence[str], wanted: Sequence[str], separator: str) -> Iterator[_Cells]:
     """Rows under the first header that has the columns ``wanted``."""
     header: list[tuple[str, str]] = []
     csv.field_size_limit(1 << 30)  # names may be long
-    for cells in csv.reader(line.replace("\0", "") for line in lines):
+    for cells in csv.reader((line.replace("\0", "") for line in lines), delimiter=separator):
         if header:
             if len(cells) != len(header):  # a blank line or the banner of the next report
                 return
             pairs = zip(header, cells, strict=True)
-            yield _Cells({name: (text, unit) for (name, unit), text in pairs})
+            row = _Cells({name: (text, unit) for (name, unit), text in pairs})
+            row.separator = separator
+            yield row
         else:
             columns = [c.partition("(") for c in cells]  # name (unit)
             if set(wanted) <= {name.strip() for name, *_ in columns}:
@@ -131,10 +147,15 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream))
     if not any(i.work is Work.KERNEL for i in identities):
         raise InputError(f"{file} holds no kernels", why="the GPU trace lists copies only")
+    table = np.array(columns, dtype=np.int64).T
+    timed = possible(*table[:2])
+    events = Events.of(*table[:, timed])
+    notes = [*events.notes(untimed=int((~timed).sum()))]
     return Timeline(
         file=file,
         format="nsys-gpu-trace",
         identities=tuple(identities),
-        events=Events.of(*np.array(columns, dtype=np.int64).T),
+        events=events,
         devices=devices,
+        notes=tuple(n for n in notes if n.code != "no_launch_record"),  # it never has them
     )

@@ -115,7 +115,9 @@ def idle_time(part: DeviceEvents, classes: IdleClasses) -> IdleTime:
         part=part,
         classes=classes,
         pieces=pieces,
-        cause=classify(found, part.timeline.calls, names, classes),
+        cause=classify(
+            found, part.timeline.calls, names, classes, part.events.launch[part.events.launch >= 0]
+        ),
         late=np.where(found.known, found.late, 0),
     )
 

@@ -96,14 +96,16 @@ def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
     order = order[part.timeline.is_kernel[events.identity][order]]
     identity = events.identity[order]
     if part.ranged:
-        return _in_step(part, identity, part.step[order], warmup_steps)
+        return _in_step(part, identity, part.step[order], events.launch[order], warmup_steps)
     if part.timeline.from_start:
         allowed = part.counted[order]
         return _Scope(part=part, identity=identity, allowed=allowed, basis=Basis.COUNTED)
     return None
 
 
-def _in_step(part: DeviceEvents, identity: Integers, step: Integers, warmup_steps: int) -> _Scope:
+def _in_step(
+    part: DeviceEvents, identity: Integers, step: Integers, launch: Integers, warmup_steps: int
+) -> _Scope:
     """The launches of the counted step of median length, by its NVTX range where that is unique.
 
     A range whose name may be private cannot be named: launches are counted from the start of the
@@ -114,11 +116,13 @@ def _in_step(part: DeviceEvents, identity: Integers, step: Integers, warmup_step
     nvtx = part.windows[place].nvtx
     same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
     exact = nvtx is not None and len(same) == 1
-    within = step == place
+    range_end = np.array([w.range_end for w in part.windows])
+    inside = (step >= 0) & (launch < range_end[step])  # of the range itself
+    within = (step == place) & inside if exact else step == place
     basis, repeats = Basis.RANGE, 0
     notes: tuple[Note, ...] = ()
     if not exact and part.timeline.from_start:
-        within = np.isin(step, same) if nvtx is not None else np.ones_like(within)
+        within = np.isin(step, same) & inside if nvtx is not None else np.ones_like(within)
         basis = Basis.COUNTED if nvtx is None else Basis.RANGE
     elif not exact:
         basis, repeats = Basis.ESTIMATED, warmup_steps

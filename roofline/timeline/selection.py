@@ -43,6 +43,7 @@ from roofline.timeline.sources import relabelled, useful
 _APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
+_OUTSIDE = 0.02  # of the time: between ranges that are steps
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
 DEFAULT = Criteria()
 _Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
@@ -408,6 +409,11 @@ def _notes(
 
 
 def _notes_on_steps(part: DeviceEvents, device: TimelineDevice) -> Iterator[Note]:
+    kept = [w for w in part.windows if w.left_out is None]
+    outside, pauses = sum(w.outside for w in kept), sum(w.pause for w in kept)
+    if outside > _OUTSIDE * (whole := part.occupancy.wall_ns + pauses):
+        facts = {"percent": 100 * outside / whole, "pauses": 100 * pauses / whole}
+        yield Note(code="pauses" if pauses else "outside_ranges", facts=facts)
     empty = sum(not device.steps[i].launches for i in part.kept)
     if len(part.windows) > _MANY or 2 * empty > len(part.kept):
         facts = {"ranges": len(part.windows), "empty": empty, "counted": len(part.kept)}

@@ -2,7 +2,8 @@
 
 GPU work runs later than the host's range that launched it. So a step begins on a device when its
 range begins on the host or, where the device is still busy with earlier steps, when that work
-ends; it ends where the next one begins. Such windows tile the recording without overlap.
+ends; it ends where the next one begins. Such windows tile the recording without overlap. Only a
+pause that is unlike the others (an evaluation, a checkpoint) belongs to no step.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,12 +19,16 @@ from roofline.errors import InputError, UsageError
 from roofline.timeline.events import Events, Integers, Range, Timeline
 from roofline.timeline.model import Keep, LeftOut
 
+_USUAL = 1.5  # times the usual distance of two steps: what is farther apart has a pause between
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A stretch of a device's time: a step, or what was asked for. Times in ns.
 
-    ``number`` counts steps from 1 in order of time; ``left_out`` says why it is not used.
+    ``number`` counts steps from 1 in order of time; ``left_out`` says why it is not used. The
+    range's own end is ``range_end``; ``outside`` is the time after it and the work that it launched
+    until the next step, ``pause`` what of that belongs to neither.
     """
 
     number: int
@@ -30,12 +36,17 @@ class Window:
     end: int
     nvtx: str | None = None
     left_out: LeftOut | None = None
+    range_end: int = 0
+    outside: int = 0
+    pause: int = 0
 
 
 def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
     """The ranges that cut the work of one device: of its process, of one thread, outermost.
 
-    Where several threads have such ranges, that of the thread which launches most counts.
+    Where several threads have such ranges, that of the thread which launches most counts. Each
+    goes on until the next but for a pause: half of its own length, where steps do not usually
+    begin that far apart.
     """
     processes = set(np.unique(events.process).tolist())
     own = [r for r in timeline.ranges if r.process in processes] or list(timeline.ranges)
@@ -48,6 +59,12 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
     for found in sorted((r for r in own if r.thread == thread), key=lambda r: (r.start, -r.end)):
         if found.end > found.start and (not outermost or found.start >= outermost[-1].end):
             outermost.append(found)
+    periods = [b.start - a.start for a, b in pairwise(outermost)]
+    usual = sorted(periods)[(len(periods) - 1) // 2] if len(periods) > 1 else 0
+    for i, period in enumerate(periods):
+        found, length = outermost[i], outermost[i].end - outermost[i].start
+        if period - length < length // 2 or period < _USUAL * usual:
+            outermost[i] = replace(found, end=found.start + period, own_end=found.end)
     return tuple(outermost)
 
 
@@ -66,6 +83,9 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     kernels decide where steps meet, if there are any.
     """
     step = _place(events.launch, ranges)
+    range_ends = np.array([r.end if r.own_end is None else r.own_end for r in ranges])
+    within = np.where(events.launch < range_ends[step], step, -1)
+    _, own_ends = _extent(events, within, len(ranges))
     _, ends = _extent(events, step, len(ranges))
     if (compute & (step >= 0)).any():
         step = np.where(compute, step, -1)
@@ -74,14 +94,24 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     # A step begins when what was launched before it is done, but not after its own first work.
     edges = np.minimum(np.maximum(starts, np.concatenate([[0], done[:-1]])), first).tolist()
     windows = []
-    for i, found in enumerate(ranges):
+    for i, (found, range_end) in enumerate(zip(ranges, range_ends.tolist(), strict=True)):
         end = max(found.end, int(ends[i]))
+        outside = pause = 0
         if i + 1 < len(ranges):
-            # A pause of more than half a step (an evaluation, a checkpoint) belongs to neither.
-            adjoin = ranges[i + 1].start - found.end < (found.end - found.start) // 2
-            end = edges[i + 1] if adjoin else min(end, edges[i + 1])
-        end = max(end, edges[i] + 1)
-        windows.append(Window(number=i + 1, start=edges[i], end=end, nvtx=found.nvtx))
+            end = edges[i + 1] if found.own_end is not None else min(end, edges[i + 1])
+            outside = max(edges[i + 1] - max(range_end, int(own_ends[i])), 0)
+            pause = edges[i + 1] - end
+        windows.append(
+            Window(
+                number=i + 1,
+                start=edges[i],
+                end=max(end, edges[i] + 1),
+                nvtx=found.nvtx,
+                range_end=range_end,
+                outside=outside,
+                pause=pause,
+            )
+        )
     return windows
 
 

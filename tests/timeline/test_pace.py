@@ -142,6 +142,14 @@ def test_many_short_gaps_are_launch_bound(tmp_path: Path):
     assert (band.to_s, band.gaps) == (10e-6, 899)
 
 
+def test_launch_rate_is_what_is_usual_on_this_host(tmp_path: Path):
+    # 60 launches 40 us apart leave gaps of 35 us, and once the host did something else for 300 us.
+    at = [40 * i + (300 if i > 30 else 0) for i in range(1, 61)]
+    device = judged(tmp_path, *(launched(i, "a", t, 5) for i, t in enumerate(at, 1)))
+    found = {c.code: (c.gaps, round(c.longest.duration_s * 1e6)) for c in device.idle}
+    assert found == {"launch_rate": (58, 35), "host_code": (1, 335)}
+
+
 @pytest.mark.parametrize(
     ("events", "code"),
     [
