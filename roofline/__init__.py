@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from roofline.display import Displayed
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ __all__ = [
     "region",
     "to_frame",
 ]
+
+
+Displayed.presenter = "roofline.notebook"
 
 
 def __getattr__(name: str) -> object:

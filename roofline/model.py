@@ -12,6 +12,7 @@ from enum import StrEnum
 from re import Pattern
 from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
+from roofline.display import Displayed, short
 from roofline.errors import UsageError
 
 Dim3 = tuple[int, int, int]
@@ -436,17 +437,22 @@ class Verdict:
     rule: Rule = field(default_factory=Rule)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Result(Displayed):
     """One launch, measured and judged: all that a renderer gets."""
 
     measurement: Measurement
     peaks: PeakSet
     verdict: Verdict
 
+    def __repr__(self) -> str:
+        m, v = self.measurement, self.verdict
+        judged = {"bound": v.bound, "limiter": v.limiter, "limiter_percent": v.limiter_percent}
+        return short(self, name=m.name, duration_s=m.duration_s, **judged)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Group(Displayed):
     """The launches of one kernel: same file, name, grid, block and device.
 
     ``result`` is computed from sums over the launches of which most was measured, ``launches`` are
@@ -462,6 +468,11 @@ class Group:
     share: float | None
     bounds: Mapping[str, int]
 
+    def __repr__(self) -> str:
+        m, v = self.result.measurement, self.result.verdict
+        judged = {"bound": v.bound, "limiter": v.limiter, "limiter_percent": v.limiter_percent}
+        return short(self, name=m.name, launches=len(self.launches), total_s=self.total_s, **judged)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
@@ -473,8 +484,8 @@ class Source:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Analysis(Displayed):
     """Everything that was found in one set of reports; ``results`` are in file order.
 
     ``rule`` is what the verdicts were made by. Where files are ``merged``, a kernel is summed over
@@ -491,6 +502,26 @@ class Analysis:
     def stated(self) -> bool:
         """Whether nothing in it was measured, but all stated."""
         return all(result.measurement.kind is Kind.FIGURES for result in self.results)
+
+    def __getitem__(self, kernel: int | str) -> Group:
+        """The kernel that is meant, as ``--explain`` finds it; of several the one with most time.
+
+        A text is a name, a family ("gemm") or a regular expression, an integer a place in
+        ``groups``.
+
+        Raises:
+            UsageError: no kernel matches, or the text is no regular expression.
+            IndexError: there is no such place.
+
+        """
+        if isinstance(kernel, int):
+            return self.groups[kernel]
+        found: Group = self.ask("kernel", kernel)
+        return found
+
+    def __repr__(self) -> str:
+        files, launches = ", ".join(s.path for s in self.sources), len(self.results)
+        return short(self, sources=files, launches=launches, kernels=len(self.groups))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

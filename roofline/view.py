@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -230,6 +231,17 @@ def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
     ranked = chosen(analysis).analysis.groups
     measured = (g.result.measurement for g in ranked)
     return tuple(ranked[i] for i in select(text, ((m.name, m.demangled) for m in measured)))
+
+
+def no_kernel(analysis: Analysis, wanted: str, option: str = "") -> UsageError:
+    """The error for a kernel that is not there, with the names that look most like it."""
+    names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
+    close = difflib.get_close_matches(re.sub(r"\W+", "", wanted), names, n=3, cutoff=0.4)
+    close = close or names[:3]
+    others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
+    more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
+    hint = f"{option} {close[0]}{others}{more}".lstrip()
+    return UsageError(f"no kernel matches {wanted!r}", hint=hint)
 
 
 def _largest(value: float | None) -> tuple[bool, float]:

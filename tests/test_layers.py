@@ -30,7 +30,8 @@ OWNERS = {
 ARROWS = {
     "foreign": (),
     "errors": (),
-    "model": ("errors",),
+    "display": (),
+    "model": ("display", "errors"),
     "units": ("model",),
     "kernel_names": ("foreign",),
     "patterns": ("errors", "kernel_names"),
@@ -60,7 +61,16 @@ ARROWS = {
     "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "outlook": ("model", "kernel_names", "view"),
     "wall_time": ("foreign", "errors", "files", "process", "text"),
-    "timeline": ("errors", "model", "kernel_names", "patterns", "files", "process", "specs"),
+    "timeline": (
+        "display",
+        "errors",
+        "model",
+        "kernel_names",
+        "patterns",
+        "files",
+        "process",
+        "specs",
+    ),
     "capture": (
         "errors",
         "model",
@@ -74,6 +84,7 @@ ARROWS = {
         "counters",
     ),
     "compare": (
+        "display",
         "foreign",
         "errors",
         "model",
@@ -102,6 +113,7 @@ ARROWS = {
         "compare",
     ),
     "plot": (
+        "display",
         "errors",
         "model",
         "units",
@@ -115,6 +127,17 @@ ARROWS = {
     ),
     "trial": ("errors", "model", "regions", "analysis", "capture"),
     "pytest_plugin": ("model", "text", "capture", "compare", "render", "trial"),
+    "notebook": (
+        "display",
+        "files",
+        "model",
+        "text",
+        "view",
+        "timeline",
+        "compare",
+        "render",
+        "plot",
+    ),
     "cli": (
         "foreign",
         "errors",
@@ -137,7 +160,17 @@ ARROWS = {
         "render",
         "plot",
     ),
-    "__init__": ("errors", "model", "regions", "reports", "figures", "analysis", "render", "trial"),
+    "__init__": (
+        "display",
+        "errors",
+        "model",
+        "regions",
+        "reports",
+        "figures",
+        "analysis",
+        "render",
+        "trial",
+    ),
     "__main__": ("cli",),
 }
 

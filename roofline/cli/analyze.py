@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
 from roofline.model import Analysis, Details, Group, Kind
-from roofline.view import Choice, Chosen, choose, is_named, matching
+from roofline.view import Choice, Chosen, choose, is_named, matching, no_kernel
 
 if TYPE_CHECKING:
     from roofline.reports import Reader
@@ -206,10 +205,10 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
         return part
     for pattern in choice.kernels:
         if choice.exact_regex or not matching(analysis, pattern.pattern):
-            raise _no_kernel(analysis, pattern.pattern, "--kernel")
+            raise no_kernel(analysis, pattern.pattern, "--kernel")
     for name in choice.kernel_names:
         if not any(is_named(r.measurement, name) for r in analysis.results):
-            raise _no_kernel(analysis, name, "--kernel-name")
+            raise no_kernel(analysis, name, "--kernel-name")
     if choice.devices:
         devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
         raise UsageError(
@@ -288,7 +287,7 @@ def _explained(part: Chosen, wanted: str) -> tuple[Group, ...]:
         ranks = "the only rank is 1" if len(groups) == 1 else f"ranks are 1 to {len(groups)}"
         raise UsageError(f"no kernel has rank {int(wanted)}", why=ranks, hint="--explain 1")
     if not found:
-        raise _no_kernel(part.analysis, wanted, "--explain")
+        raise no_kernel(part.analysis, wanted, "--explain")
     return found
 
 
@@ -301,13 +300,3 @@ def _details(part: Chosen, group: Group, reader: Reader, *, source: bool) -> Det
 def _is_rank(wanted: str) -> bool:
     """Whether ``wanted`` is a rank of the table: no kernel's name is a number."""
     return re.fullmatch(r"-?[0-9]{1,9}", wanted) is not None
-
-
-def _no_kernel(analysis: Analysis, wanted: str, option: str) -> UsageError:
-    """The error for a kernel that is not there, with the names that look most like it."""
-    names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
-    close = difflib.get_close_matches(re.sub(r"\W+", "", wanted), names, n=3, cutoff=0.4)
-    close = close or names[:3]
-    others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
-    more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
-    return UsageError(f"no kernel matches {wanted!r}", hint=f"{option} {close[0]}{others}{more}")

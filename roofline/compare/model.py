@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Literal
 
+from roofline.display import Displayed, short
 from roofline.model import Family, Measurement, Note, Result, Verdict
 
 # What happened to the time of a kernel, with clocks, work and noise accounted for; judged by what.
@@ -282,8 +283,8 @@ class CaptureInfo:
     total_s: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Displayed):
     """Everything found between two captures; pairs are ordered by time won or lost.
 
     ``before_paired_s`` and ``after_paired_s`` are the pairs' times, launch for launch of BEFORE.
@@ -302,3 +303,7 @@ class Comparison:
     program: ProgramChange | None = None
     notes: tuple[Note, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        times = {"before_s": self.before_paired_s, "after_s": self.after_paired_s}
+        return short(self, pairs=len(self.pairs), gone=len(self.gone), new=len(self.new), **times)

@@ -81,7 +81,7 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
         if "roofline" not in scene.views or not drawn:
             canvas.block([_devices(scene)], below=4)
         (heat if view == "units" else gain).draw(canvas, scene, top)
-    if unnamed and scene.views == ("roofline",):  # numbers need a key
+    if unnamed and options.key and scene.views == ("roofline",):  # numbers need a key
         heat.draw(canvas, scene, top)
     if single and "units" in scene.views:
         _draw_waits(canvas, scene.marks[0])

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofline import __version__
+from roofline.display import short
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
 from roofline.plot import words
@@ -36,7 +37,7 @@ _METADATA: Mapping[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Picture:
     """A figure and its marks, which tooltips and the table of the HTML page tell of.
 
@@ -48,6 +49,17 @@ class Picture:
     theme: str
     marks: tuple[Mark, ...]
     table: tuple[tuple[str, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        return short(self, title=self.title, theme=self.theme, marks=len(self.marks))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """What a notebook shows: the picture itself."""
+        return {"text/plain": repr(self), "image/svg+xml": compact(svg(self))}
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write it as ``roofline.plot.save`` does, by the ending of ``path``."""
+        save(self, Path(path), force=force)
 
 
 def need_matplotlib() -> None:
@@ -143,6 +155,14 @@ def svg(picture: Picture) -> str:
 
     text = re.sub(r'<g id="([\w-]+)">', with_tip, text)
     return text.replace("<defs>", f"<defs>\n{_fonts(text)}", 1)
+
+
+def compact(text: str) -> str:
+    """An SVG in fewer letters: no data about it, no line ends, lengths to a hundredth."""
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg ") :], flags=re.DOTALL)
+    lengths = re.compile(r' (?:d|x|y|transform)="[^"]*"')
+    text = lengths.sub(lambda a: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", a[0]), text)
+    return re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", text))
 
 
 def _fonts(text: str) -> str:

@@ -41,7 +41,8 @@ class Options:
 
     ``views`` are some of ``VIEWS`` from top to bottom; none asks for those that suit the number of
     kernels. ``levels`` adds the points and roofs of ``LEVELS``; ``datasheet`` draws the
-    datasheet's roofs. ``height_px`` is what charts and the number of rows are fitted to.
+    datasheet's roofs. ``key`` adds the units to a roofline whose kernels have numbers, not names.
+    ``height_px`` is what charts and the number of rows are fitted to.
 
     Raises:
         UsageError: a theme, view or level is not known, or a length is out of range.
@@ -56,6 +57,7 @@ class Options:
     views: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     datasheet: bool = True
+    key: bool = True
 
     def __post_init__(self) -> None:
         known = (("theme", THEMES, (self.theme,)), ("view", VIEWS, self.views))

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
+from roofline.display import Displayed, short
 from roofline.errors import UsageError
 from roofline.model import Device, Dim3, Note
 
@@ -519,8 +520,8 @@ class WhatIf:
         return self.before.wall_s / max(self.after.wall_s, 1e-9)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Selection(Displayed):
     """The answer about one timeline. ``device`` is the one whose kernels are ranked.
 
     ``truncated`` says that the recording lacks events, so that no device has a ``use``. ``job`` is
@@ -537,6 +538,10 @@ class Selection:
     what_if: WhatIf | None = None
     job: Job | None = None
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        told = {"kernels": len(self.kernels), "requests": len(self.requests)}
+        return short(self, file=self.file, device=self.device, **told)
 
     @property
     def selected(self) -> TimelineDevice:
