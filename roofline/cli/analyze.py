@@ -38,7 +38,10 @@ class Showing:
         "--source", "With --explain: the text of the source lines too, where the report has it."
     )
     plot: Path | None = opt.written(
-        "--plot FILE", "Also draw the roofline: .png, .svg, .pdf or .html by the ending."
+        "--plot FILE", "Also draw the roofline: .png, .svg or .pdf by the ending."
+    )
+    page: Path | None = opt.written(
+        "--page FILE.html", "Also write a page to explore the kernels in a browser."
     )
     chart: bool = opt.written("--chart", "Also draw the roofline here, in letters.")
     timeline: Path | None = opt.judged(
@@ -157,12 +160,18 @@ def check(showing: Showing, output: Output) -> None:
         raise UsageError("--step needs a timeline", hint="--timeline FILE")
     if showing.chart and form != "table":
         raise UsageError(f"--chart is for a terminal, not for {form}", hint="--plot roofline.svg")
-    if showing.plot is not None:
+    for path, option in ((showing.plot, "--plot"), (showing.page, "--page")):
+        if path is None:
+            continue
         from roofline.plot import check_path
 
-        check_path(showing.plot, force=output.force, option="--plot")
-        if showing.plot == output.file:
-            raise UsageError(f"--plot and --output both name {showing.plot}", hint="two names")
+        if option == "--page" and path.suffix.lower() != ".html":
+            hint = f"--page {path.with_suffix('.html')}"
+            raise UsageError(f"cannot write the page to {path}: it is HTML", hint=hint)
+        check_path(path, force=output.force, option=option)
+        if path in (output.file, showing.page if option == "--plot" else None):
+            both = "--page" if path == showing.page else option
+            raise UsageError(f"--output, --plot or --page: two name {path}", hint=f"{both} OTHER")
 
 
 def answer(
@@ -192,10 +201,10 @@ def answer(
             write_parquet(part, temporary, launches=choice.launches)
     else:
         output.write_all(_text(part, choice, showing, output, joined, reader))
-    if showing.plot is not None:
-        from roofline.plot import Options, picture, save
+    for path in filter(None, (showing.plot, showing.page)):
+        from roofline.plot import Options, write
 
-        save(picture(part, Options(launches=choice.launches)), showing.plot, force=output.force)
+        write(part, path, Options(launches=choice.launches), force=output.force)
 
 
 def chosen(analysis: Analysis, choice: Choice) -> Chosen:
@@ -295,6 +304,16 @@ def _details(part: Chosen, group: Group, reader: Reader, *, source: bool) -> Det
     from roofline.analysis import details_of
 
     return details_of(part.analysis, group.launches, reader, source=source)
+
+
+def most_details(part: Chosen, count: int, reader: Reader) -> dict[int, Details]:
+    """Those of the kernels with most time, by their places."""
+    order = sorted(range(len(part.analysis.groups)),
+                   key=lambda place: -(part.analysis.groups[place].total_s or 0.0))  # fmt: skip
+    return {
+        place: _details(part, part.analysis.groups[place], reader, source=True)
+        for place in order[:count]
+    }
 
 
 def _is_rank(wanted: str) -> bool:

@@ -136,7 +136,7 @@ class CompareOptions:
     judging: Judging = opt.shared(Judging)
     output: Output = answer_in(*FORMATS)
     plot: Path | None = opt.written(
-        "--plot FILE", "Also draw both sides: .png, .svg, .pdf or .html by the ending."
+        "--plot FILE", "Also draw both sides: .png, .svg, .pdf, or .html for a page."
     )
     junit: Path | None = opt.written("--junit FILE", "Write the gates as JUnit XML.")
     update_baseline: bool = opt.written(
@@ -414,12 +414,14 @@ def draw(
     """Draw the pairs that changed most into ``files`` (path to theme)."""
     from roofline import plot
 
-    drawn = {
-        theme: plot.picture(comparison, plot.Options(theme=theme, title=title))
-        for theme in dict.fromkeys(files.values())
-    }
+    drawn: dict[str, plot.Picture] = {}
     for path, theme in files.items():
-        plot.save(drawn[theme], path, force=force)
+        options = plot.Options(theme=theme, title=title)
+        if path.suffix.lower() == ".html":
+            plot.write(comparison, path, options, force=force)
+        else:
+            drawn[theme] = drawn.get(theme) or plot.picture(comparison, options)
+            plot.save(drawn[theme], path, force=force)
 
 
 def _for_github(comparison: Comparison) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from roofline.cli import options as opt
-from roofline.cli.analyze import analyze_reports, chosen
+from roofline.cli.analyze import analyze_reports, chosen, most_details
 from roofline.cli.errors import say
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Size, Target
 from roofline.errors import InputError
@@ -22,9 +24,7 @@ class PlotOptions:
     judging: Judging = opt.shared(Judging)
     target: Target = opt.shared(
         Target,
-        path={
-            "help": "The picture: .png, .svg, .pdf, or .html for a page with tooltips and a table."
-        },
+        path={"help": "The picture: .png, .svg, .pdf, or .html for a page to explore."},
     )
     views: tuple[str, ...] = opt.written(
         "--view roofline|units|gain...",
@@ -54,6 +54,13 @@ class PlotOptions:
         type=Number(min=36, max=600),
         default=72.0,
     )
+    instructions: int = opt.written(
+        "--instructions N",
+        "HTML only: the hot instructions of the N kernels with most time, read again from the "
+        "report.",
+        type=click.IntRange(0, 100),
+        default=0,
+    )
     no_datasheet: bool = opt.written(
         "--no-datasheet", "Leave out the dashed roofs of the datasheet."
     )
@@ -67,7 +74,7 @@ def command(options: PlotOptions) -> int:
     Examples:
       roofline plot report.ncu-rep -o roofline.png
       roofline plot report.ncu-rep -o roofline.svg --theme dark --top 10
-      roofline plot runs/ -o roofline.html --kernel gemm
+      roofline plot runs/ -o page.html --instructions 3
       roofline plot report.ncu-rep -o gain.pdf --view gain --theme paper
       roofline plot report.ncu-rep -o slide.png --size 1200x700 --dpi 144
 
@@ -75,7 +82,7 @@ def command(options: PlotOptions) -> int:
     a mark is what a kernel reached, and the bar above it its own ceiling, named by the unit that
     limits. Every kernel is in the table of units, also without operations or DRAM bytes.
     """
-    from roofline.plot import Options, check_path, picture, save
+    from roofline.plot import Options, check_path, write
 
     target, force = options.target.path, options.target.force
     check_path(target, force=force, option="-o")
@@ -93,6 +100,7 @@ def command(options: PlotOptions) -> int:
             datasheet=not options.no_datasheet,
         )
         both, dpi = options.theme is None, options.dpi
-        save(picture(part, drawing), target, dpi=dpi, force=force, both_themes=both)
+        details = most_details(part, options.instructions, options.judging.reader)
+        write(part, target, drawing, dpi=dpi, force=force, both_themes=both, details=details)
         say(f"Wrote {target}", prefix="")
     return InputError.exit_code if failures else 0

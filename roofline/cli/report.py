@@ -23,6 +23,7 @@ PICTURES = {
     "roofline-dark.svg": "dark",
     "roofline-dark.png": "dark",
 }
+PAGE = "page.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class ReportOptions:
         """The files of the folder, in the order they are printed."""
         pictures = () if self.no_picture else PICTURES
         compared = ("compare.json",) if len(self.reports) == 2 else ()
-        return ("comment.md", *pictures, "analysis.json", *compared)
+        return ("comment.md", PAGE, *pictures, "analysis.json", *compared)
 
 
 @opt.typed_command(ReportOptions, "report")
@@ -60,9 +61,9 @@ def command(options: ReportOptions) -> int:
       roofline report before.ncu-rep after.ncu-rep -o pr/ --title 'Fused softmax' --top 5
 
     One REPORT is described; two are compared. DIR gets comment.md (it fits GitHub's limits, and
-    its plots follow the reader's light or dark theme), roofline.svg and .png with their dark
-    variants, analysis.json and, for two reports, compare.json: all of them or none. They contain
-    only names of kernels, GPUs and report files, and numbers.
+    its plots follow the reader's light or dark theme), page.html to explore, roofline.svg and
+    .png with their dark variants, analysis.json and, for two reports, compare.json: all of them or
+    none. They contain only names of kernels, GPUs and report files, and numbers.
     """
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
@@ -104,6 +105,10 @@ def _write(
     text = comment(after, comparison, title=title, picture=pictures, top=options.top)
     (folder / "comment.md").write_text(text, encoding="utf-8")
     (folder / "analysis.json").write_text(json.render(after), encoding="utf-8")
+    from roofline.plot import Options, write
+
+    shown = after if comparison is None else comparison
+    write(shown, folder / PAGE, Options(title=title))
     files = {folder / name: theme for name, theme in PICTURES.items()}
     if comparison is not None:
         text = comparison_json.render(comparison)
@@ -113,7 +118,7 @@ def _write(
     if comparison is not None:
         draw(comparison, files, title=title)
     else:
-        from roofline.plot import Options, picture, save
+        from roofline.plot import picture, save
 
         for theme in dict.fromkeys(files.values()):
             drawn = picture(after, Options(theme=theme, title=title))

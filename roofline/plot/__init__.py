@@ -1,4 +1,4 @@
-"""Pictures: what was analysed or compared in, a matplotlib figure or a file out.
+"""Pictures: what was analysed or compared in, a matplotlib figure, a file or a page out.
 
 Nothing here knows hardware or counters: it draws the values of ``roofline.model`` as they are.
 What a picture shows, and where, is computed without matplotlib, which is imported to draw.
@@ -6,19 +6,34 @@ What a picture shows, and where, is computed without matplotlib, which is import
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofline.compare.model import Comparison
-from roofline.model import Analysis
+from roofline.files import whole_file
+from roofline.model import Analysis, Details
+from roofline.plot.page import page
 from roofline.plot.save import Picture, check_path, need_matplotlib, save
 from roofline.plot.scene import Options
+from roofline.plot.style import DPI
 from roofline.timeline.model import Selection
 from roofline.view import Chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Options", "Picture", "check_path", "draw", "need_matplotlib", "picture", "save"]
+__all__ = [
+    "Options",
+    "Picture",
+    "check_path",
+    "draw",
+    "need_matplotlib",
+    "page",
+    "picture",
+    "save",
+    "write",
+]
 
 
 def picture(
@@ -42,6 +57,41 @@ def picture(
 
         return comparison.picture(shown, options or Options())
     return figure.picture(shown, options or Options())
+
+
+def write(
+    shown: Analysis | Chosen | Comparison | Selection,
+    path: Path,
+    options: Options | None = None,
+    *,
+    dpi: float = DPI,
+    force: bool = False,
+    both_themes: bool = True,
+    details: Mapping[int, Details] | None = None,
+) -> None:
+    """Write a picture, or for ``.html`` the page, whole or not at all.
+
+    Args:
+        shown: as for ``picture``; a timeline's page is its picture over a table.
+        path: its ending chooses the format.
+        options: what to show.
+        dpi: dots of a PNG.
+        force: write over ``path``.
+        both_themes: let a page follow the reader's setting instead of the theme of ``options``.
+        details: for a page, instructions of kernels by their places among the groups.
+
+    Raises:
+        UsageError: as ``save``.
+
+    """
+    if path.suffix.lower() != ".html" or isinstance(shown, Selection):
+        save(picture(shown, options), path, dpi=dpi, force=force, both_themes=both_themes)
+        return
+    check_path(path, force=force)
+    theme = None if both_themes else (options or Options()).theme
+    text = page(shown, options, details=details, theme=theme)
+    with whole_file(path, force=force) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def draw(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Figure:

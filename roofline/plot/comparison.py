@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from roofline.compare.model import Comparison, KernelPair, Side
-from roofline.model import Bound, Family, Rule
+from roofline.model import Bound, Family
 from roofline.plot import figure, words
 from roofline.plot.canvas import Canvas, styled
 from roofline.plot.ceilings import unit_columns
 from roofline.plot.layout import Box
 from roofline.plot.save import Picture
-from roofline.plot.scene import Options, Scene, panels_of
+from roofline.plot.scene import Options, paired
 from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX
 from roofline.render.comparison import sentence
 from roofline.text import names, numbers
 from roofline.units import UNITS, unit_name
-from roofline.view import Row
 
 SHOWN = 3  # pairs that are drawn: those that changed most
 _UNITS, _ROW, _BAR, _HEAD, _AXIS = 7, 21.0, 34.0, 24.0, 30.0
@@ -29,16 +29,12 @@ _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 def picture(comparison: Comparison, options: Options) -> Picture:
     """Draw the pairs that changed most, and count the others."""
     pairs = shown_of(comparison.pairs)
-    whole = sum(p.before.total_s or 0.0 for p in comparison.pairs)
-    rows = [Row(result=p.after.result, share=_part(p, whole)) for p in comparison.pairs]
-    panels = panels_of(rows, options)
-    marks = tuple(mark for panel in panels for mark in panel.marks)
-    title = names.printable(options.title or _title(comparison))
-    scene = Scene(title=title, panels=panels, marks=marks, notes=(), views=(), rule=_rule(pairs))
+    title = options.title or _title(comparison)
+    scene = paired(comparison, replace(options, title=title))
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
         if options.title or len(comparison.pairs) != 1:  # a single pair is its own title
-            figure.draw_title(canvas, title)
+            figure.draw_title(canvas, scene.title)
         canvas.block([_devices(comparison)], below=8)
         for number, pair in enumerate(pairs):
             _draw_pair(canvas, pair, number)
@@ -51,32 +47,10 @@ def shown_of(pairs: Sequence[KernelPair]) -> list[KernelPair]:
     return [p for p in pairs if p.changed][:SHOWN] or list(pairs[:SHOWN])
 
 
-def _part(pair: KernelPair, whole_s: float) -> float | None:
-    total_s = pair.before.total_s
-    return None if total_s is None or not whole_s else total_s / whole_s
-
-
-def _rule(pairs: Sequence[KernelPair]) -> Rule:
-    return pairs[0].after.verdict.rule if pairs else Rule()
-
-
-def outcome(pair: KernelPair) -> str:
-    """How a pair's time changed, with the range that noise leaves: "1.78x faster (1.73 to ...)"."""
-    timing = pair.timing
-    if timing is None or pair.outcome == "unknown":
-        return "not judged"
-    factor = 1 / timing.speedup if pair.outcome == "slower" else timing.speedup
-    ends = sorted((timing.low, timing.high))
-    if pair.outcome == "slower":
-        ends = sorted(1 / end for end in ends if end)
-    noise = f" ({' to '.join(numbers.times(end) for end in ends)} with noise)"
-    return f"{pair.outcome.replace('_', ' ')}: {numbers.times(factor)}{noise}"
-
-
 def _title(comparison: Comparison) -> str:
     pairs = comparison.pairs
     if len(pairs) == 1:
-        return f"{names.short(_name(pairs[0].after), 40)}: {outcome(pairs[0])}"
+        return f"{names.short(_name(pairs[0].after), 40)}: {words.outcome(pairs[0])}"
     counts = Counter(p.outcome.replace("_", " ") for p in pairs)
     listed = ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))
     before, after = comparison.before_paired_s, comparison.after_paired_s
@@ -121,7 +95,7 @@ def _draw_pair(canvas: Canvas, pair: KernelPair, number: int) -> None:
     name = canvas.ruler.clip(full, room, HEADING_PX, bold=True)
     canvas.text(PAD, at, name, **style)
     x = PAD + canvas.ruler.width(name, HEADING_PX, bold=True) + 14
-    how = canvas.ruler.clip(outcome(pair), canvas.width - PAD - x, HEADING_PX, bold=True)
+    how = canvas.ruler.clip(words.outcome(pair), canvas.width - PAD - x, HEADING_PX, bold=True)
     canvas.text(x, at, how, color=color, gid=f"outcome-{number}", **style)
     for i, line in enumerate(text):
         canvas.small(PAD, at - 20 - 16 * i, line, fontsize=TEXT_PX)

@@ -39,10 +39,7 @@ _METADATA: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Picture:
-    """A figure and its marks, which tooltips and the table of the HTML page tell of.
-
-    ``table`` is a head and rows in place of theirs.
-    """
+    """A figure and its marks, which tooltips tell of; ``table`` is what a page writes below it."""
 
     figure: Figure
     title: str
@@ -87,7 +84,8 @@ def check_path(path: Path, *, force: bool, option: str = "") -> None:
 
     ``option`` is what named the path ("-o", "--plot"), for the hint.
     """
-    need_matplotlib()
+    if path.suffix.lower() != ".html":
+        need_matplotlib()
     if path.suffix.lower() not in ENDINGS:
         nameless = path.name in {"", "-", ".."}  # "-" is no stream: a picture is a file
         better = Path("roofline.png") if nameless else path.with_suffix(".png")
@@ -195,57 +193,16 @@ def _fonts(text: str) -> str:
     return f'<style id="fonts">{" ".join(faces)}</style>\n'
 
 
-# --- one HTML file that needs nothing else: the SVG inline, a table, light and dark ---------------
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="color-scheme" content="{schemes}">
-<title>{title}</title>
-<style>
-{variables}
-body {{ margin: 0 auto; max-width: 1200px; padding: 12px; background: var(--background);
-  color: var(--ink); font: 14px/1.5 system-ui, sans-serif; }}
-svg {{ width: 100%; height: auto; }}
-g[id^="kernel-"]:hover {{ filter: brightness(1.25) drop-shadow(0 0 3px var(--ink)); }}
-.table {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }}
-th, td {{ padding: 4px 7px; text-align: left; border-bottom: 1px solid var(--grid);
-  vertical-align: top; white-space: nowrap; }}
-td:nth-child(2) {{ white-space: normal; overflow-wrap: anywhere; min-width: 14em; }}
-th {{ color: var(--muted); font-weight: 600; }}
-tr:hover td {{ background: var(--panel); }}
-</style>
-</head>
-<body>
-{svg}
-<div class="table">{table}</div>
-</body>
-</html>
-"""
+# --- a picture in a page without script, for what has none of its own -----------------------------
 
 
 def html(picture: Picture, *, both_themes: bool) -> str:
-    """The picture as a page; with ``both_themes`` it follows the reader's setting."""
-    variables = _variables(picture.theme)
-    if both_themes:
-        dark = f"@media (prefers-color-scheme: dark) {{ {_variables('dark')} }}"
-        variables = f"{_variables('light')}\n{dark}"
-    return _PAGE.format(
-        title=escape(picture.title),
-        schemes="light dark" if both_themes else picture.theme,
-        variables=variables,
-        svg=_inline(svg(picture), picture.theme),
-        table=_table(picture),
-    )
+    """The picture over its table; with ``both_themes`` it follows the reader's setting."""
+    from roofline.plot.page import still
 
-
-def _variables(theme: str) -> str:
-    declared = " ".join(f"--{role}: {color};" for role, color in THEMES[theme].items())
-    return f":root {{ {declared} }}"
+    inline = _inline(svg(picture), picture.theme)
+    table = picture.table or (words.COLUMNS, *map(words.row, picture.marks))
+    return still(picture.title, None if both_themes else picture.theme, inline, table)
 
 
 def _inline(text: str, theme: str) -> str:
@@ -259,15 +216,3 @@ def _inline(text: str, theme: str) -> str:
         return match[0] if role is None else f"{match[1]}: var(--{role})"
 
     return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
-
-
-def _table(picture: Picture) -> str:
-    titles, *plain = picture.table or (words.COLUMNS,)
-    head = "".join(f"<th>{escape(column)}</th>" for column in titles)
-    given = [("", row) for row in plain]
-    given += [(f' id="row-{escape(mark.id)}"', words.row(mark)) for mark in picture.marks]
-    rows = []
-    for name, row in given:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
-        rows.append(f"<tr{name}>{cells}</tr>\n")
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>"

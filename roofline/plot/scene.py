@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from roofline.compare.model import Comparison
 from roofline.errors import UsageError
 from roofline.model import Analysis, Bound, Measurement, Rule
 from roofline.plot import ceilings
@@ -152,6 +153,23 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
         notes=(*notes, *overview.source_notes(part)),
         views=options.views or views_of(panels),
         rule=part.analysis.rule,
+    )
+
+
+def paired(comparison: Comparison, options: Options) -> Scene:
+    """Arrange the sides after of a comparison; shares are of the time before."""
+    pairs = comparison.pairs
+    whole_s = sum(p.before.total_s or 0.0 for p in pairs) or math.inf
+    shares = (None if p.before.total_s is None else p.before.total_s / whole_s for p in pairs)
+    rows = (Row(result=p.after.result, share=s) for p, s in zip(pairs, shares, strict=True))
+    panels = panels_of(rows, options)
+    return Scene(
+        title=names.printable(options.title or ""),
+        panels=panels,
+        marks=tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank)),
+        notes=(),
+        views=(),
+        rule=pairs[0].after.verdict.rule if pairs else Rule(),
     )
 
 

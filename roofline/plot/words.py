@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from roofline.compare.model import KernelPair
 from roofline.model import Bound, Measurement, Result, Verdict
 from roofline.plot.ceilings import OwnCeiling
 from roofline.plot.scene import Mark
@@ -151,3 +152,16 @@ def row(mark: Mark) -> tuple[str, ...]:
         rate(mark.result),
         numbers.bandwidth(m.dram_bytes_per_s),
     )
+
+
+def outcome(pair: KernelPair) -> str:
+    """How a pair's time changed, with the range that noise leaves: "1.78x faster (1.73 to ...)"."""
+    timing = pair.timing
+    if timing is None or pair.outcome == "unknown":
+        return "not judged"
+    factor = 1 / timing.speedup if pair.outcome == "slower" else timing.speedup
+    ends = sorted((timing.low, timing.high))
+    if pair.outcome == "slower":
+        ends = sorted(1 / end for end in ends if end)
+    noise = f" ({' to '.join(numbers.times(end) for end in ends)} with noise)"
+    return f"{pair.outcome.replace('_', ' ')}: {numbers.times(factor)}{noise}"

@@ -309,6 +309,7 @@ def test_a_folder_for_the_pull_request(tmp_path: Path) -> None:
 
     assert {p.name for p in folder.iterdir()} == {
         "comment.md",
+        "page.html",
         "analysis.json",
         "compare.json",
         *PICTURES,

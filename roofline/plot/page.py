@@ -1,0 +1,366 @@
+"""One HTML file to explore what was analysed or compared; nothing else is needed to open it.
+
+The values of ``scene`` and the sentences of ``text`` are its data; script and style lie beside
+this file. No matplotlib.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roofline import __version__
+from roofline.compare.model import Comparison, KernelPair
+from roofline.model import PRECISIONS, QUANTITIES, Analysis, Details, Result
+from roofline.plot import words
+from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings, unit_columns
+from roofline.plot.roofs import roofs_of
+from roofline.plot.scene import LEVELS as INNER
+from roofline.plot.scene import Mark, Options, Panel, compose, paired
+from roofline.plot.style import THEMES
+from roofline.text import instructions, names, numbers
+from roofline.text import verdict as said
+from roofline.text.notes import noted
+from roofline.text.outlook import leave
+from roofline.units import LEVELS, UNITS, unit_name
+from roofline.view import Chosen, missing_of
+
+_COLUMNS = 16  # units of the table
+_STILL = 50  # rows for readers without script
+_DIGITS = 6  # of a number of the data
+_SCHEDULERS = 4  # of an SM, each a warp instruction a cycle at most
+_COUNTS = (
+    *("instructions", "global_requests", "global_sectors"),
+    *("shared_requests", "shared_wavefronts"),
+)
+
+
+def page(
+    shown: Analysis | Chosen | Comparison,
+    options: Options | None = None,
+    *,
+    details: Mapping[int, Details] | None = None,
+    theme: str | None = None,
+) -> str:
+    """The page as text, the same for the same input.
+
+    Args:
+        shown: kernels with their evidence, or the pairs of a comparison.
+        options: its title, and whether launches stand alone.
+        details: instructions of kernels, by their places in ``shown``'s groups.
+        theme: the one to open in; the reader's own setting decides for ``None``.
+
+    """
+    wanted = options or Options()
+    kept = _Strings()
+    if isinstance(shown, Comparison):
+        from roofline.render import comparison as told
+
+        title = wanted.title or told.title(shown)
+        scene = replace(paired(shown, replace(wanted, title=title)), notes=tuple(_notes(shown)))
+        pairs = {id(pair.after.result): pair for pair in shown.pairs}
+    else:
+        scene, pairs = compose(shown, wanted), {}
+    found = {}
+    if details and not isinstance(shown, Comparison):
+        groups = (shown.analysis if isinstance(shown, Chosen) else shown).groups
+        found = {id(groups[place].result): one for place, one in details.items()}
+    place = {id(mark): number for number, p in enumerate(scene.panels) for mark in p.marks}
+    kernels = []
+    for mark in scene.marks:
+        pair = pairs.get(id(mark.result))
+        kernel = _kernel(mark, kept, found.get(id(mark.result)), pair)
+        kernels.append(kernel | {"d": place[id(mark)]} | (_pair(pair) if pair else {}))
+    results = [mark.result for mark in scene.marks]
+    results += [pair.before.result for pair in pairs.values()]
+    data = {
+        "title": scene.title,
+        "units": {k: (u.name, u.family.value) for k, u in UNITS.items()},
+        "columns": unit_columns(results, _COLUMNS),
+        "precisions": {k: (names.operation(k), names.operation_unit(k)) for k in PRECISIONS},
+        "quantities": {k: (q.label, q.unit, q.origin) for k, q in QUANTITIES.items()},
+        "rule": asdict(scene.rule),
+        "devices": [_device(panel) for panel in scene.panels],
+        "pairs": bool(pairs),
+        "notes": scene.notes,
+        "kernels": kernels,
+        "kept": kept.values,
+    }
+    rows = [words.row(mark) for mark in scene.marks[:_STILL]]
+    left = len(scene.marks) - len(rows)
+    more = f"<p>and {left:,} more, which a browser with scripts shows.</p>" if left else ""
+    notes = "".join(f"<p>{escape(note)}</p>" for note in scene.notes)
+    return _filled(
+        scene.title,
+        theme,
+        table=_table((words.COLUMNS, *rows)) + more,
+        notes=notes,
+        data=b64encode(gzip.compress(msgspec.json.encode(data), 6, mtime=0)).decode(),
+    )
+
+
+def still(title: str, theme: str | None, svg: str, table: Sequence[Sequence[str]]) -> str:
+    """A page without script: a picture, and a table of what it shows."""
+    body = f"{svg}\n<div class=table>{_table(table)}</div>"
+    page_ = re.sub(r"<body>.*</body>", "<body><main>{{body}}</main></body>", _file("html"),
+                   flags=re.DOTALL)  # fmt: skip
+    return _fill(page_, title, theme, body=body)
+
+
+# --- its text ---------------------------------------------------------------------------------
+
+
+@cache
+def _file(ending: str) -> str:
+    return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8")
+
+
+def _filled(title: str, theme: str | None, **parts: str) -> str:
+    script = re.sub(r"(?m)^\s+|^//.*\n", "", _file("js"))  # none of its texts has two lines
+    return _fill(_file("html"), title, theme, js=script, **parts)
+
+
+def _fill(text: str, title: str, theme: str | None, **parts: str) -> str:
+    style = _style()
+    policy = [f"style-src {_hash(style)}", f"script-src {_hash(parts.get('js', ''))}"]
+    given = {
+        "title": escape(title),
+        "css": style,
+        "policy": "; ".join(["default-src 'none'", *policy, "img-src data: blob:"]),
+        "theme": f' data-theme="{theme}"' if theme else "",
+        "version": __version__,
+    } | parts
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: given[match[1]], text)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _style() -> str:
+    def of(theme: str) -> str:
+        return "".join(f"--{role}:{color};" for role, color in THEMES[theme].items())
+
+    rules = [
+        f":root{{color-scheme:light;{of('light')}}}",
+        f"@media(prefers-color-scheme:dark){{:root{{color-scheme:dark;{of('dark')}}}}}",
+        *(
+            f":root[data-theme={t}]{{color-scheme:{'dark' if t == 'dark' else 'light'};{of(t)}}}"
+            for t in THEMES
+        ),
+        f"@media print{{:root,:root[data-theme]{{color-scheme:light;{of('paper')}}}}}",
+    ]
+    return "\n".join([*rules, _file("css")])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = ("".join(f"<td>{escape(names.printable(c))}</td>" for c in row) for row in rows)
+    head = head.replace("<td>", "<th scope=col>").replace("</td>", "</th>")
+    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{_rows(body)}</tbody></table>"
+
+
+def _rows(rows: Iterable[str]) -> str:
+    return "\n".join(f"<tr>{row}</tr>" for row in rows)
+
+
+# --- its data: short keys, as there may be 10,000 kernels -----------------------------------------
+
+
+class _Strings:
+    """What many kernels say alike, once; kernels have its place."""
+
+    def __init__(self) -> None:
+        self._places: dict[Any, int] = {}
+
+    def __call__(self, value: Any) -> int:
+        return self._places.setdefault(value, len(self._places))
+
+    @property
+    def values(self) -> list[Any]:
+        return list(self._places)
+
+
+def _number(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{_DIGITS - 1}e}")
+
+
+def _numbers(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {k: n for k, v in values.items() if (n := _number(v)) is not None}
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in values.items() if v is not None and v not in ("", [], {}, ())}
+
+
+def _device(panel: Panel) -> dict[str, Any]:
+    """A device with its roofs; ``issue`` are the warp instructions a second that it can start."""
+    m = panel.marks[0].result.measurement
+    issue = _SCHEDULERS * m.device.sm_count * m.sm_clock_hz if m.device.sm_count and m.sm_clock_hz \
+        else None  # fmt: skip
+    roofs = [
+        _without_none({"key": r.key, "name": r.name, "rates": _numbers(r.rates), "how": r.how})
+        for r in roofs_of([mark.result for mark in panel.marks], INNER, datasheet=True)
+    ]
+    return {"name": panel.device, "roofs": roofs, "issue": _number(issue)}
+
+
+def _side(result: Result, ceilings: Sequence[OwnCeiling]) -> dict[str, Any]:
+    """What is drawn of a kernel: where it stands, its own ceilings, its units and floors."""
+    m, v = result.measurement, result.verdict
+    owns = [(c.unit, _number(c.percent), _number(c.rate), c.bound) for c in ceilings]
+    return _without_none(
+        {
+            "t": _number(m.duration_s),
+            "floor": _number(v.floor_s),
+            "next": _number(v.next_floor_s),
+            "nextu": v.next_limiter,
+            "bound": v.bound,
+            "limit": words.limit(v),
+            "near": v.nearest,
+            "pc": _number(v.limiter_percent),
+            "ai": _numbers(
+                {level: level_intensity(m, level) for level in INNER}
+                | {"dram": m.arithmetic_intensity}
+            ),
+            "r": _number(m.operations_per_s),
+            "own": owns,
+            "u": _numbers({use.unit: use.percent for use in m.units}),
+        }
+    )
+
+
+def _kernel(
+    mark: Mark, kept: _Strings, details: Details | None, pair: KernelPair | None
+) -> dict[str, Any]:
+    result, m, v = mark.result, mark.result.measurement, mark.result.verdict
+    name = words.name(mark)
+    launches = len(mark.group.launches) if mark.group else pair.after.launches if pair else m.count
+    measured = {key: getattr(m, key, None) for key in QUANTITIES}
+    return _side(result, mark.ceilings) | _without_none(
+        {
+            "name": name,
+            "full": kept(names.printable(mark.name)) if mark.name != name else None,
+            "geo": kept(names.geometry(m)),
+            "n": launches,
+            "total": _number(mark.time_s),
+            "share": _number(mark.share),
+            "conf": v.confidence,
+            "co": v.co_limited or None,
+            "why": mark.why,
+            "inf": mark.place.value == "infinite" or None,
+            "ops": _numbers(m.operations),
+            "roof": _numbers(v.roof_percent),
+            "dom": v.dominant,
+            "spread": [_number(end) for end in mark.spread or ()],
+            "m": _numbers(measured),
+            "from": kept(tuple(sorted(m.provenance.items()))),
+            "uses": kept(tuple((use.unit, use.metric) for use in m.units)),
+            "c": _numbers({key: m.counts.get(key) for key in _COUNTS}),
+            "e": [kept(section) for section in _evidence(result, details, pair)],
+        }
+    )
+
+
+def _evidence(
+    result: Result, details: Details | None, pair: KernelPair | None
+) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    """Sections in the order of ``analyze --explain``: title, kind, lines.
+
+    Of kind "units" and "numbers" the page has the values; "bars" are labels with a percentage,
+    "pairs" labels with their values, "code" instructions.
+    """
+    m, v, found = result.measurement, result.verdict, details or Details(index=0)
+    changed = _changed(pair) if pair else ()
+    claim = (said.claim(result), said.context(result) or "", leave(result))
+    stalls = tuple((names.words(s.reason), _number(100 * s.share)) for s in m.stalls)
+    sampled = tuple(
+        (numbers.share(i.share), instructions.awaited(i), instructions.place(i),
+         names.printable(i.sass or f"{i.address:#x}"), names.printable(i.source or ""))
+        for i in found.sampled
+    )  # fmt: skip
+    sections: tuple[tuple[str, str, Iterable[Any]], ...] = (
+        ("What changed", "p", changed),
+        ("Claim", "p", claim),
+        ("Utilisation in % of peak", "units", (1,) if m.units else ()),
+        ("Causes", "ul", (said.cause_text(result, one) for one in v.causes)),
+        ("Numbers", "numbers", (1,)),
+        ("Peaks", "pairs", _peaks(result)),
+        ("Stalled warps", "bars", stalls),
+        ("Instructions", "p", instructions.blame(found) if details else ()),
+        ("Hot instructions", "code", sampled),
+        ("Accesses that move more than they need", "ul", instructions.waste(found)),
+        ("What NVIDIA's rules say", "ul", instructions.rules(found.rules)),
+        ("What would refute this", "p", (said.refute(result),)),
+        ("Try first", "ol", said.try_first(result) or (said.hint(result),)),
+        ("What that could buy", "p", (said.bounds(result),)),
+        ("Not worth the time", "ul", said.avoid(result)),
+        ("Confidence", "p", (f"{v.confidence}", *said.confidence_reasons(result))),
+        (
+            "Not measured",
+            "ul",
+            (f"{names.quantity(x.quantity)}: collect with {x.flag}" for x in missing_of(result)),
+        ),
+        ("Notes", "ul", noted(m.notes)),
+    )
+    for title, kind, lines in sections:
+        if told := tuple(line for line in lines if line):
+            yield title, kind, told
+
+
+def _peaks(result: Result) -> Iterator[tuple[str, str]]:
+    """Peaks of each kind, and how much of them was reached."""
+    m, kinds = result.measurement, result.peaks.of_kind()
+    for level in LEVELS:
+        key = f"{level}_bytes_per_s"
+        known = [f"{p.kind} {numbers.bandwidth(rate)}" for p in kinds if (rate := getattr(p, key))]
+        reached = getattr(m, key, None)
+        got = "" if reached is None else f"{numbers.bandwidth(reached)} of "
+        if known:
+            yield unit_name(level), got + ", ".join(known)
+    for key in m.operations:
+        unit, rates = names.operation_unit(key), [(p, p.operations_per_s.get(key)) for p in kinds]
+        known = [f"{p.kind} {numbers.rate(rate, unit)}" for p, rate in rates if rate]
+        percent = result.verdict.roof_percent.get(key)
+        got = "" if percent is None else f"{numbers.percent(percent)} of "
+        if known:
+            yield names.operation(key), got + ", ".join(known)
+
+
+# --- a comparison ---------------------------------------------------------------------------------
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    from roofline.render import comparison as told
+
+    yield told.totals(comparison)
+    yield from told.unpaired(comparison)
+    yield "Shares are of the time before. Times measured under ncu."
+
+
+def _pair(pair: KernelPair) -> dict[str, Any]:
+    """What changed: the outcome in a code and in words, and the side before."""
+    was = pair.before
+    name = names.short(was.measured.demangled or was.measured.name)
+    before = _side(was.result, own_ceilings(was.result)) | {"name": name}
+    return {"out": pair.outcome, "how": words.outcome(pair), "per": pair.per, "was": before}
+
+
+def _changed(pair: KernelPair) -> Iterator[str]:
+    from roofline.render import comparison as told
+
+    yield told.sentence(pair)
+    yield from told.details(pair, everything=True)
