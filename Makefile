@@ -15,7 +15,7 @@ $(BIN)/python:
 
 # A user's installation is enough for the demonstration; the developers' tools take four times as long.
 $(VENV)/.user: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[plot]'
+	$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.developer: pyproject.toml | $(BIN)/python

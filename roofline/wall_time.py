@@ -8,8 +8,9 @@ import platform
 import re
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -17,10 +18,16 @@ from roofline import __version__
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
 from roofline.foreign import cleaned, printable
+from roofline.patterns import compiled
 from roofline.process import Completed
+from roofline.text.numbers import clock as clock_text
 from roofline.text.numbers import duration, plural, share
 
 SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
+# What puts a profiler into every CUDA program that is started, and profilers that start programs.
+_INJECTIONS = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "CUDA_INJECTION32_PATH"}
+_PROFILERS = {"ncu", "nsys", "nsys-launcher", "nv-nsight-cu-cli", "nvprof", "compute-sanitizer"}
+_ALLOCATOR = re.compile("^$|jemalloc|tcmalloc|mimalloc")
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -28,12 +35,13 @@ _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 class TimeSummary:
     """Statistics of repeated values, in their own unit.
 
-    ``p95`` interpolates between neighbours; ``spread`` is the distance between the quartiles
-    over the median, which one slow run does not move; ``None`` for a single value.
+    ``p95`` and ``p99`` interpolate between neighbours; ``spread`` is the distance between the
+    quartiles over the median, which one slow run does not move; ``None`` for a single value.
     """
 
     median: float
     p95: float | None = None
+    p99: float | None = None
     min: float | None = None
     max: float | None = None
     mean: float | None = None
@@ -43,14 +51,49 @@ class TimeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureSummary(TimeSummary):
-    """The program's own figure, found by ``pattern`` in what it prints."""
+    """A figure of the program's own, found by ``pattern`` in what it prints.
+
+    ``values`` are those of all runs, ``runs`` the median of each; ``better`` is "lower" or "higher"
+    where that was said.
+    """
 
     pattern: str
+    name: str = "own figure"
+    better: Literal["lower", "higher"] | None = None
+    runs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedRatio:
+    """How many times better a program is than the one that took turns with it.
+
+    ``ratio`` is the median over pairs of runs, ``low`` and ``high`` its interval of at least 95 %,
+    without any assumption on how runs scatter; ``None`` for fewer than six pairs.
+    """
+
+    name: str
+    ratio: float
+    low: float | None
+    high: float | None
+    pairs: int
+    outcome: Literal["faster", "slower", "no_change", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A figure that a program prints: its name, where it is, and which way is better."""
+
+    name: str
+    pattern: re.Pattern[str]
+    better: Literal["lower", "higher"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the figures depend on, without names of hosts, users or paths."""
+    """What the figures depend on, without names of hosts, users or paths.
+
+    ``sm_clock_hz`` and ``power_w`` are the lowest and the highest that nvidia-smi said meanwhile.
+    """
 
     gpus: tuple[str, ...] = ()
     driver: str | None = None
@@ -59,11 +102,18 @@ class Environment:
     cpu_count: int | None = None
     python: str | None = None
     visible_devices: str | None = None
+    sm_clock_hz: tuple[float, float] | None = None
+    power_w: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramTimes:
-    """What repeated runs of a program gave, as ``roofline time --json`` writes it."""
+    """What repeated runs of a program gave, as ``roofline time --json`` writes it.
+
+    ``metric`` is the first of ``metrics``. ``instrumented`` names what measured inside of the runs,
+    which then are no times to compare. ``against`` is the program that took turns with it,
+    ``paired`` how the two compare.
+    """
 
     schema: Literal["roofline.time/1"]
     version: str = __version__
@@ -72,6 +122,10 @@ class ProgramTimes:
     warmup: int = 0
     wall_s: TimeSummary
     metric: FigureSummary | None = None
+    metrics: tuple[FigureSummary, ...] = ()
+    instrumented: tuple[str, ...] = ()
+    against: ProgramTimes | None = None
+    paired: tuple[PairedRatio, ...] = ()
     environment: Environment = field(default_factory=Environment)
 
 
@@ -81,54 +135,135 @@ def time_program(
     *,
     repeats: int,
     warmup: int,
-    metric: re.Pattern[str] | None = None,
+    metrics: Sequence[Metric] = (),
+    against: Sequence[str] = (),
     clock: Callable[[], float] = time.perf_counter,
     tell: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> ProgramTimes:
     """Run ``program`` ``warmup`` times for nothing and ``repeats`` times for the record.
 
-    ``metric`` finds the program's own figure in what it prints: its first group, or the first
-    number in the match; the last match counts.
+    ``metrics`` are found in what it prints, every match is a value. With ``against`` that program
+    runs in turns with it, the first of each pair in turns, too: what drifts meets both alike.
 
     Raises:
         UsageError: the program prints no such figure.
-        ProgramError: it cannot be started, or it failed: in which run, and what those before took.
+        ProgramError: one cannot be started, or failed: in which run, and what those before took.
 
     """
-    walls: list[float] = []
-    figures: list[float] = []
+    programs = [against, program] if against else [program]
+    walls: list[list[float]] = [[] for _ in programs]
+    figures: list[list[list[list[float]]]] = [[[] for _ in metrics] for _ in programs]
     total = warmup + repeats
     for number in range(total):
         tell(number, total)
-        began = clock()
-        done = run(program)
-        wall = clock() - began
-        if done is None:
-            raise ProgramError(
-                f"{program[0]} cannot be started",
-                hint="the path of an executable (./app for one in this folder)",
-            )
-        if done.code != 0:
-            count = number - warmup
-            where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"
-            raise _failure(PurePath(program[0]).name, done, where, walls)
-        figure = None if metric is None else find_figure(metric, done.stdout + done.stderr)
-        if number >= warmup:
-            walls.append(wall)
-            if figure is not None:
-                figures.append(figure)
+        for place in sorted(range(len(programs)), reverse=number % 2 == 1):
+            argv = programs[place]
+            began = clock()
+            done = run(argv)
+            wall = clock() - began
+            if done is None:
+                raise ProgramError(
+                    f"{argv[0]} cannot be started",
+                    hint="the path of an executable (./app for one in this folder)",
+                )
+            if done.code != 0:
+                count = number - warmup
+                where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"
+                raise _failure(PurePath(argv[0]).name, done, where, walls[place])
+            found = [find_figures(one, done.stdout + done.stderr) for one in metrics]
+            if number >= warmup:
+                walls[place].append(wall)
+                for each, values in zip(figures[place], found, strict=True):
+                    each.append(values)
     tell(total, total)
-    own = None
-    if metric is not None:
-        own = FigureSummary(pattern=printable(metric.pattern), **asdict(summarize(figures)))
-    return ProgramTimes(
-        schema=SCHEMA,
-        program=printable(PurePath(program[0]).name),
-        repeats=repeats,
-        warmup=warmup,
-        wall_s=summarize(walls),
-        metric=own,
+    timed = [
+        ProgramTimes(
+            schema=SCHEMA,
+            program=printable(PurePath(argv[0]).name),
+            repeats=repeats,
+            warmup=warmup,
+            wall_s=summarize(wall),
+            metric=own[0] if own else None,
+            metrics=own,
+        )
+        for argv, wall, values in zip(programs, walls, figures, strict=True)
+        for own in [tuple(map(_figure, metrics, values))]
+    ]
+    if not against:
+        return timed[0]
+    before, after = timed
+    pairs = [_paired("wall time", before.wall_s.values, after.wall_s.values)]
+    for one, other in zip(before.metrics, after.metrics, strict=True):
+        sides = (other.runs, one.runs) if one.better == "higher" else (one.runs, other.runs)
+        pairs.append(_paired(one.name, *sides))
+    return replace(after, against=before, paired=tuple(pairs))
+
+
+def _figure(metric: Metric, runs: Sequence[Sequence[float]]) -> FigureSummary:
+    summary = summarize([value for run in runs for value in run])
+    return FigureSummary(
+        name=printable(metric.name),
+        pattern=printable(metric.pattern.pattern),
+        better=metric.better,
+        runs=tuple(statistics.median(run) for run in runs),
+        **asdict(summary),
     )
+
+
+def _paired(name: str, before: Sequence[float], after: Sequence[float]) -> PairedRatio:
+    """Before / after by pairs of runs; pairs with a value of 0 say nothing."""
+    ratios = sorted(b / a for b, a in zip(before, after, strict=True) if a > 0 and b > 0)
+    if not ratios:
+        raise UsageError(f"{name} is never above 0", why="there is no ratio of it")
+    low, high = median_interval(ratios)
+    outcome: Literal["faster", "slower", "no_change", "unknown"] = "unknown"
+    if low is not None and high is not None:
+        outcome = "faster" if low > 1 else "slower" if high < 1 else "no_change"
+    middle = statistics.median(ratios)
+    return PairedRatio(
+        name=name, ratio=middle, low=low, high=high, pairs=len(ratios), outcome=outcome
+    )
+
+
+def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | None]:
+    """The narrowest interval of order statistics that holds the median with 95 % or more."""
+    count, tail, place = len(ordered), 0.0, 0
+    while tail + math.comb(count, place) / 2**count <= 0.025:
+        tail += math.comb(count, place) / 2**count
+        place += 1
+    return (ordered[place - 1], ordered[-place]) if place else (None, None)
+
+
+def instrumentation(environ: Mapping[str, str], ancestors: Sequence[str]) -> tuple[str, ...]:
+    """What measures inside of programs started here, by their environment and our ancestors."""
+    found = [
+        name
+        for name in sorted(environ)
+        if environ[name] and (name in _INJECTIONS or name.startswith(("NSYS_", "NV_NSIGHT_")))
+    ]
+    if any(not _ALLOCATOR.search(part) for part in re.split("[: ]", environ.get("LD_PRELOAD", ""))):
+        found.append("LD_PRELOAD")
+    return (*found, *(f"run by {name}" for name in ancestors if name in _PROFILERS))
+
+
+def ancestors() -> Iterator[str]:
+    """The names of the processes that this one was started by, where the system tells."""
+    process = os.getppid()
+    with suppress(OSError, ValueError, IndexError):
+        while process > 1:
+            name, _, rest = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")
+            yield name.partition("(")[2]
+            process = int(rest.split()[1])
+
+
+def parse_metric(text: str) -> Metric:
+    """Read "NAME=RE", "NAME<=RE" (lower is better), "NAME>=RE" or a regular expression alone."""
+    named = re.match(r"([A-Za-z][\w /.%-]*?)\s*([<>]?)=", text)
+    pattern = compiled(text[named.end() :] if named else text, option="--metric")
+    if named is None:
+        return Metric(name="own figure", pattern=pattern)
+    better: dict[str, Literal["lower", "higher"]] = {"<": "lower", ">": "higher"}
+    return Metric(name=named[1], pattern=pattern, better=better.get(named[2]))
 
 
 def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) -> ProgramError:
@@ -142,17 +277,24 @@ def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) 
     )
 
 
-def find_figure(pattern: re.Pattern[str], text: str) -> float:
-    """The program's own figure in its output, or a ``UsageError`` where there is none."""
-    found = list(pattern.finditer(text))
-    if not found:
+def find_figures(metric: Metric, text: str) -> list[float]:
+    """A program's own figures in its output: of each match the first group or number.
+
+    Raises:
+        UsageError: there is none, or one is not a number.
+
+    """
+    pattern, values = metric.pattern, []
+    for match in pattern.finditer(text):
+        said = match[1] if pattern.groups and match[1] is not None else match[0]
+        number = _NUMBER.search(said)
+        if number is None:
+            why = f"--metric {pattern.pattern!r} found {said!r}, which is not a number"
+            raise UsageError(why)
+        values.append(float(number[0].replace(",", "").replace("_", "")))
+    if not values:
         raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
-    match = found[-1]
-    said = match[1] if pattern.groups and match[1] is not None else match[0]
-    number = _NUMBER.search(said)
-    if number is None:
-        raise UsageError(f"--metric {pattern.pattern!r} found {said!r}, which is not a number")
-    return float(number[0].replace(",", "").replace("_", ""))
+    return values
 
 
 def summarize(values: Sequence[float]) -> TimeSummary:
@@ -163,6 +305,7 @@ def summarize(values: Sequence[float]) -> TimeSummary:
     return TimeSummary(
         median=median,
         p95=quantile(ordered, 0.95),
+        p99=quantile(ordered, 0.99),
         min=ordered[0],
         max=ordered[-1],
         mean=statistics.fmean(ordered),
@@ -217,16 +360,37 @@ def table(times: ProgramTimes) -> str:
     """The same for a person."""
     gpus = ", ".join(dict.fromkeys(times.environment.gpus)) or "no GPU"
     runs = f"{plural(times.repeats, 'run')} after {times.warmup} for warming up"
-    lines = [
-        f"{times.program}: {runs}, without a profiler; {gpus}",
-        f"{'':12} {'median':>12} {'p95':>12} {'min':>12} {'max':>12} {'spread':>8}",
-    ]
-    rows = (("wall time", times.wall_s, duration), ("own figure", times.metric, "{:.6g}".format))
-    for label, s, show in rows:
-        if s is not None:
-            values = ("-" if v is None else show(v) for v in (s.median, s.p95, s.min, s.max))
-            cells = " ".join(f"{value:>12}" for value in values)
-            lines.append(f"{label:12} {cells} {share(s.spread):>8}")
+    how = "without a profiler"
+    if times.instrumented:
+        how = f"INSTRUMENTED ({', '.join(times.instrumented)}): no times to compare"
+    sides = [("", times)] if times.against is None else [("A ", times.against), ("B ", times)]
+    head = "".join(f"{label:>12}" for label in ("median", "p95", "p99", "min", "max"))
+    called = " against ".join(side.program for _, side in reversed(sides))
+    lines = [f"{called}: {runs}, {how}; {gpus}", f"{'':18}{head} {'spread':>8}"]
+    for mark, side in sides:
+        rows: list[tuple[str, TimeSummary, Callable[[float], str]]] = [
+            ("wall time", side.wall_s, duration),
+            *((one.name, one, "{:.6g}".format) for one in side.metrics),
+        ]
+        for label, s, show in rows:
+            values = (s.median, s.p95, s.p99, s.min, s.max)
+            cells = "".join(f"{'-' if v is None else show(v):>12}" for v in values)
+            lines.append(f"{mark + label:18.18}{cells} {share(s.spread):>8}")
+    for one in times.paired:
+        span = "no interval from fewer than six pairs"
+        if one.low is not None and one.high is not None:
+            span = f"{one.low:.3f}x to {one.high:.3f}x with 95 %"
+        said = {"no_change": "no change", "unknown": "not judged"}.get(one.outcome, one.outcome)
+        if one.name != "wall time":
+            said = {"faster": "better", "slower": "worse"}.get(one.outcome, said)
+        lines.append(f"B is {one.ratio:.3f}x A in {one.name} ({span}, {one.pairs} pairs): {said}")
+    around = times.environment
+    for what, pair, show in (
+        ("SM clock", around.sm_clock_hz, clock_text),
+        ("power", around.power_w, "{:.0f} W".format),
+    ):
+        if pair is not None:
+            lines.append(f"{what} {show(pair[0])} to {show(pair[1])} meanwhile")
     if times.repeats == 1:
         lines.append("One run has no spread: whether another would differ is not known.")
     return "\n".join(lines) + "\n"

@@ -60,7 +60,7 @@ ARROWS = {
     ),
     "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "outlook": ("model", "kernel_names", "view"),
-    "wall_time": ("foreign", "errors", "files", "process", "text"),
+    "wall_time": ("foreign", "errors", "patterns", "files", "process", "text"),
     "timeline": (
         "display",
         "errors",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,10 @@ from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
 from roofline.wall_time import (
     environment,
-    find_figure,
+    find_figures,
+    instrumentation,
+    median_interval,
+    parse_metric,
     quantile,
     read_times,
     summarize,
@@ -86,10 +88,12 @@ def test_quantiles_stay_between_the_extremes(values: list[float]) -> None:
 def test_the_programs_own_figure() -> None:
     outputs = answering("tokens/s: 1,000\n", "tokens/s: 10\ntokens/s: 1,200.5\n", "tokens/s: 1400")
     timing = time_program(
-        ["app"], outputs, repeats=2, warmup=1, metric=re.compile(r"tokens/s: (\S+)")
+        ["app"], outputs, repeats=2, warmup=1, metrics=[parse_metric(r"tokens/s>=tokens/s: (\S+)")]
     )
     assert timing.metric is not None
-    assert timing.metric.values == (1200.5, 1400)  # the last line of each, warm-up left out
+    assert timing.metric.values == (10, 1200.5, 1400)  # every match, warm-up left out
+    assert timing.metric.runs == (605.25, 1400)
+    assert (timing.metric.name, timing.metric.better) == ("tokens/s", "higher")
 
 
 @pytest.mark.parametrize(
@@ -104,14 +108,85 @@ def test_the_programs_own_figure() -> None:
 def test_figures(pattern: str, text: str, figure: float | None) -> None:
     if figure is None:
         with pytest.raises(UsageError, match="not a number"):
-            find_figure(re.compile(pattern), text)
+            find_figures(parse_metric(f"a={pattern}"), text)
     else:
-        assert find_figure(re.compile(pattern), text) == figure
+        assert find_figures(parse_metric(f"a={pattern}"), text) == [figure]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "pattern", "better"),
+    [
+        ("TTFT<=ttft: (.*)", "TTFT", "ttft: (.*)", "lower"),
+        ("tok/s >=x=(.*)", "tok/s", "x=(.*)", "higher"),
+        ("loss=(.*)", "loss", "(.*)", None),
+        ("loss: (.*)", "own figure", "loss: (.*)", None),
+    ],
+)
+def test_a_metric_has_a_name_and_a_direction(
+    text: str, name: str, pattern: str, better: str | None
+) -> None:
+    found = parse_metric(text)
+
+    assert (found.name, found.pattern.pattern, found.better) == (name, pattern, better)
+
+
+def test_two_programs_take_turns_and_are_paired() -> None:
+    order: list[str] = []
+
+    def run(argv: Sequence[str]) -> Completed:
+        order.append(argv[0])
+        text = "rate 10" if argv[0] == "old" else "rate 20"
+        return Completed(argv=tuple(argv), code=0, stdout=text, stderr="")
+
+    # A B, B A, A B, ...: old takes twice the time of new, whatever drifts.
+    walls = [w for i in range(3) for w in (2.0 + i, 1.0 + i / 2, 1.0 + i / 2, 2.0 + i)]
+    timing = time_program(
+        ["new"],
+        run,
+        repeats=6,
+        warmup=0,
+        against=["old"],
+        metrics=[parse_metric("rate>=rate (.*)")],
+        clock=clock(*walls),
+    )
+
+    assert order[:4] == ["old", "new", "new", "old"]
+    wall, rate = timing.paired
+    assert (wall.ratio, wall.low, wall.high) == pytest.approx((2.0, 2.0, 2.0))
+    assert (wall.outcome, wall.pairs) == ("faster", 6)
+    assert (rate.name, rate.ratio, rate.outcome) == ("rate", 2.0, "faster")
+    assert timing.against is not None
+    assert timing.against.program == "old"
+    assert "B is 2.000x A in rate" in table(timing)
+
+
+def test_the_interval_of_a_median_by_hand() -> None:
+    # Of 6 values both extremes: 1 - 2/64 = 96.9 %. Of 9: the second, 1 - 2 (1 + 9)/512 = 96.1 %.
+    assert median_interval([1, 2, 3, 4, 5, 6]) == (1, 6)
+    assert median_interval(list(range(1, 10))) == (2, 8)
+    assert median_interval([1, 2, 3, 4, 5]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("environ", "ancestors", "found"),
+    [
+        ({"CUDA_INJECTION64_PATH": "/x/libToolsInjection64.so"}, (), ("CUDA_INJECTION64_PATH",)),
+        ({"NSYS_PROFILING_SESSION_ID": "1"}, (), ("NSYS_PROFILING_SESSION_ID",)),
+        ({"LD_PRELOAD": "/usr/lib/libjemalloc.so.2"}, ("bash",), ()),
+        ({"LD_PRELOAD": "/usr/lib/libjemalloc.so.2:/x/lib.so"}, (), ("LD_PRELOAD",)),
+        ({"CUDA_INJECTION64_PATH": ""}, ("sh", "ncu"), ("run by ncu",)),
+        ({}, ("nsys",), ("run by nsys",)),
+    ],
+)
+def test_instrumented_runs_are_recognised(
+    environ: dict[str, str], ancestors: tuple[str, ...], found: tuple[str, ...]
+) -> None:
+    assert instrumentation(environ, ancestors) == found
 
 
 def test_no_figure_is_an_error() -> None:
     with pytest.raises(UsageError, match="matches nothing"):
-        find_figure(re.compile("x"), "y")
+        find_figures(parse_metric("x"), "y")
 
 
 def test_a_program_that_fails() -> None:
@@ -154,7 +229,7 @@ def test_the_table_has_three_digits_and_no_spread_of_one_run() -> None:
 
     row = table(timing).splitlines()[2]
 
-    assert row.split() == ["wall", "time", *["12.3", "ms"] * 4, "-"]
+    assert row.split() == ["wall", "time", *["12.3", "ms"] * 5, "-"]
     assert json.loads(to_json(timing))["wall_s"]["spread"] is None
 
 
@@ -171,7 +246,7 @@ def test_document_has_values_and_environment() -> None:
 
 def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     timing = time_program(
-        ["app"], answering("x=1", "x=2"), repeats=2, warmup=0, metric=re.compile(r"x=(\d)")
+        ["app"], answering("x=1", "x=2"), repeats=2, warmup=0, metrics=[parse_metric(r"x=(\d)")]
     )
     (tmp_path / "t.json").write_text(to_json(timing))
 
@@ -190,13 +265,13 @@ def roofline(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_command(tmp_path: Path) -> None:
-    words = ["--repeats", "3", "--warmup", "1", "--metric", r"x=(\d+)", "-o", "t.json"]
+    words = ["--repeats", "3", "--warmup", "1", "--metric", r"own<=x=(\d+)", "-o", "t.json"]
 
     done = roofline(tmp_path, *words, "--", "sh", "-c", "echo run >> runs; echo x=5")
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs").read_text().count("run") == 4
-    assert "own figure" in done.stderr
+    assert "own  " in done.stderr
     document = json.loads((tmp_path / "t.json").read_text())
     assert document["metric"]["median"] == 5
     assert document["program"] == "sh"

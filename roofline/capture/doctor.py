@@ -30,7 +30,7 @@ CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
 }  # fmt: skip
 # Processes that may hold the counters, by the first 15 characters that the kernel keeps.
 OWNERS = "nv-hostengine dcgm-exporter nsys nsys-launcher ncu nv-nsight-cu-cl ngfx".split()
-EXTRAS = {"plot": "matplotlib", "frame": "pandas", "parquet": "pyarrow"}
+EXTRAS = {"parquet": "pyarrow"}
 MPS = "nvidia-cuda-mps"  # of nvidia-cuda-mps-control and -server, as far as the kernel keeps it
 _ROOM_BYTES = 1 << 30
 

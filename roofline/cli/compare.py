@@ -131,7 +131,8 @@ class CompareOptions:
         "--time-before FILE", "The program's time before, from 'roofline time'."
     )
     time_after: Path | None = opt.judged(
-        "--time-after FILE", "The program's time after, from 'roofline time'."
+        "--time-after FILE",
+        "The program's time after, from 'roofline time'; alone, one with --against.",
     )
     judging: Judging = opt.shared(Judging)
     output: Output = answer_in(*FORMATS)
@@ -275,7 +276,7 @@ def _check(options: CompareOptions) -> None:
         check_record(options.record)
     if options.update_baseline and options.baseline is None:
         raise UsageError("--update-baseline needs a folder", hint="--baseline DIR")
-    if (options.time_before is None) != (options.time_after is None):
+    if options.time_before is not None and options.time_after is None:
         raise UsageError(
             "one timing has nothing to compare with", hint="--time-before F --time-after F"
         )
@@ -353,9 +354,10 @@ def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> K
 def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
     comparison = options.comparing.compare(before, after)
-    if options.time_before is not None and options.time_after is not None:
-        times = read_times(options.time_before), read_times(options.time_after)
-        comparison = replace(comparison, program=judge_program(*times))
+    if options.time_after is not None:
+        first = None if options.time_before is None else read_times(options.time_before)
+        program = judge_program(first, read_times(options.time_after))
+        comparison = replace(comparison, program=program)
     steps = judge_steps(options.comparing.expect, comparison.program)
     comparison = replace(comparison, notes=(*comparison.notes, *steps))
     if options.check is not None:

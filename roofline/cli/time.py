@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from roofline import wall_time
 from roofline.capture.machine import look
@@ -11,9 +16,14 @@ from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import PROGRAM
 from roofline.cli.output import Output, answer_in, progress
+from roofline.errors import UsageError
 from roofline.process import run_quietly
 
+if TYPE_CHECKING:
+    from roofline.specs.ceilings import Sample
+
 FORMATS = ("table", "json")
+_EACH_S = 2.0  # between two looks at clocks and power: often would slow down what is timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +35,16 @@ class TimeOptions:
     timeout: float = opt.amount(
         "--timeout SECONDS", "End a run that takes longer, as a failure.", default=3600.0
     )
-    metric: re.Pattern[str] | None = opt.written(
-        "--metric RE",
-        "The program's own number in its output: the first group, or the first number in "
-        "the match. The last match counts.",
+    metrics: tuple[wall_time.Metric, ...] = opt.written(
+        "--metric NAME=RE...",
+        "Numbers of the program's own in its output: of each match the first group, or the first "
+        "number. NAME<=RE says that lower is better, NAME>=RE higher. Repeatable.",
+        type=wall_time.parse_metric,
+    )
+    against: str | None = opt.judged(
+        "--against COMMAND",
+        "Run COMMAND in turns with PROGRAM (A B, B A, ...), and say how many times faster PROGRAM "
+        "is, with an interval. Timings taken apart drift with the machine.",
     )
     output: Output = answer_in(*FORMATS)
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
@@ -42,27 +58,73 @@ def command(options: TimeOptions) -> None:
     Examples:
       roofline time python bench.py
       roofline time --repeats 50 --metric 'tokens/s: ([0-9.]+)' -- python bench.py --batch 8
+      roofline time --metric 'TTFT<=ttft: ([0-9.]+)' --metric 'tok/s>=([0-9.]+) tok/s' ./serve
+      roofline time --against 'python old.py' -- python new.py
       roofline time -o before.json ./app
 
     Under ncu, clocks are locked, caches are flushed and kernels run several times. This command
-    runs the program several times without ncu, hides its output, and prints median, 95th
-    percentile and spread of the wall time. It needs no GPU.
+    runs the program several times without ncu, hides its output, and prints median, percentiles
+    and spread of the wall time and of the program's own figures. Clocks and power are noted where
+    nvidia-smi is. It needs no GPU. Runs inside of a profiler are said to be that.
     """
     output = options.output
     output.check(FORMATS)
+    try:
+        against = shlex.split(options.against or "")
+    except ValueError as error:
+        raise UsageError(
+            f"--against {options.against!r} cannot be split", why=str(error)
+        ) from error
     machine = look()  # before the runs, so that what it loads is not timed
-    with progress("runs", verb="Timing") as tell:
+    with progress("runs", verb="Timing") as tell, _watched(bool(machine.gpus)) as samples:
         times = wall_time.time_program(
             options.program,
             lambda argv: run_quietly(argv, timeout_s=options.timeout),
             repeats=options.repeats,
             warmup=options.warmup,
-            metric=options.metric,
+            metrics=options.metrics,
+            against=against,
             tell=tell,
         )
     around = wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver)
-    times = replace(times, environment=around)
+    around = replace(
+        around, sm_clock_hz=_span(samples, "sm_clock_hz"), power_w=_span(samples, "power_w")
+    )
+    inside = wall_time.instrumentation(os.environ, tuple(wall_time.ancestors()))
+    times = replace(times, environment=around, instrumented=inside)
     table = wall_time.table(times)
     output.write(wall_time.to_json(times) if output.format == "json" else table)
     if output.file is not None:
         say(f"{table}Wrote {output.file}", prefix="")
+
+
+@contextmanager
+def _watched(gpu: bool) -> Iterator[list[Sample]]:
+    """Clocks and power now and then while the block runs, of the GPU that is busiest."""
+    samples: list[Sample] = []
+    ended = Event()
+
+    def watch() -> None:
+        from roofline.specs.measure import QUERY, parse_smi
+
+        argv = ("nvidia-smi", f"--query-gpu={','.join(QUERY)}", "--format=csv,noheader,nounits")
+        while not ended.wait(_EACH_S):
+            done = run_quietly(argv, timeout_s=20)
+            if done is not None and done.code == 0:
+                each = [parse_smi(line) for line in done.stdout.splitlines() if line.strip()]
+                samples.extend(sorted(each, key=lambda one: one.power_w or 0.0)[-1:])
+
+    thread = Thread(target=watch, daemon=True)
+    if gpu:
+        thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        if gpu:
+            thread.join()
+
+
+def _span(samples: Sequence[Sample], name: str) -> tuple[float, float] | None:
+    values = [value for one in samples if (value := getattr(one, name)) is not None]
+    return (min(values), max(values)) if values else None

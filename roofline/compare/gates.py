@@ -15,7 +15,7 @@ from roofline.units import UNITS
 
 _Judged = tuple[str | None, GateStatus, Note]
 
-FORMS = "regression=5%, 'gemm: time>120us', 'dram<70%', bound=latency, gone"
+FORMS = "regression=5%, program=5%, 'gemm: time>120us', 'dram<70%', bound=latency, gone"
 # Unit of a quantity -> what may be typed for it, in that unit; others take a bare number.
 _SCALES = {
     "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
@@ -67,8 +67,9 @@ def parse_gate(text: str) -> Gate:
         wanted = value
     else:
         number = _NUMBER.fullmatch(value)
-        gateable = what in UNITS or what == "regression" or what in _QUANTITIES
-        if not gateable or number is None or (operator == "=") != (what == "regression"):
+        losses = ("regression", "program")
+        gateable = what in UNITS or what in losses or what in _QUANTITIES
+        if not gateable or number is None or (operator == "=") != (what in losses):
             raise _unknown(text)
         scales = _SCALES.get(_unit(what), {"": 1.0})
         if number[2] not in scales:
@@ -100,7 +101,7 @@ def judge(comparison: Comparison, gates: Sequence[Gate]) -> tuple[GateResult, ..
     return tuple(
         GateResult(gate=gate.text, kernel=kernel, status=status, text=text)
         for gate in gates
-        for kernel, status, text in (_gone if gate.what == "gone" else _judge)(comparison, gate)
+        for kernel, status, text in _BY.get(gate.what, _judge)(comparison, gate)
     )
 
 
@@ -155,6 +156,29 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         yield None, "passed", note("gate_none_gone")
 
 
+def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
+    """The program's wall time without a profiler, or the figure of its own that is named."""
+    change, limit = comparison.program, float(gate.value) / 100
+    if change is None:
+        yield None, "not_judged", note("no_step_time")
+        return
+    noise = change.text.facts["noise"] or 0.0
+    found = [("wall time", change.outcome, change.speedup, change.speedup * (1 + noise))]
+    found += [(f.name, f.outcome, f.ratio, f.high or f.ratio) for f in change.figures]
+    wanted = [one for one in found if one[0] == (gate.pattern or "wall time")]
+    if not wanted:
+        yield None, "not_judged", note("gate_not_measured", what=gate.pattern)
+    for name, outcome, ratio, best in wanted:
+        if outcome == "unknown":
+            yield name, "not_judged", note("no_step_time")
+        elif outcome != "slower":
+            yield name, "passed", note("outcome", speedup=ratio, outcome=outcome)
+        else:
+            loss = 1 / best - 1  # by that much at least
+            status: GateStatus = "failed" if loss > limit else "passed"
+            yield name, status, note("gate_slower", loss=loss, limit=limit)
+
+
 def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus, Note]:
     if gate.what in ("bound", "limiter"):
         found = str(getattr(side.verdict, gate.what) or "none")
@@ -189,3 +213,6 @@ def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
     loss, limit = 1 / best - 1, float(gate.value) / 100
     text = note("gate_slower", loss=loss, limit=limit)
     return "failed" if loss > limit else "passed", text
+
+
+_BY = {"gone": _gone, "program": _program}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -31,7 +31,7 @@ from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
 from roofline.text.names import last_part
-from roofline.wall_time import ProgramTimes
+from roofline.wall_time import PairedRatio, ProgramTimes
 
 _Shares = Mapping[int, tuple[float, float]]
 
@@ -95,8 +95,29 @@ def compare(
     )
 
 
-def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
-    """The change of the median; one within the wider of the two spreads is none."""
+def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramChange:
+    """The change of the median; one within the wider of the two spreads is none.
+
+    Without ``before`` that of the pairs of runs that ``after`` holds, by its interval.
+
+    Raises:
+        UsageError: a profiler measured inside of the runs, or a side is missing.
+
+    """
+    paired = () if before is not None else after.paired
+    before = before or after.against
+    if before is None:
+        raise UsageError(
+            "one timing has nothing to compare with",
+            hint="--time-before F --time-after F, or a timing with --against",
+        )
+    for times in (before, after):
+        if times.instrumented:
+            raise UsageError(
+                f"the times of {times.program or 'a program'} were measured inside of a profiler",
+                why=", ".join(times.instrumented),
+                hint="roofline time without it",
+            )
     one, other = before.wall_s, after.wall_s
     speedup = one.median / other.median
     noise: float | None = None
@@ -104,8 +125,14 @@ def judge_program(before: ProgramTimes, after: ProgramTimes) -> ProgramChange:
     if min(before.repeats, after.repeats) > 1:
         noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
         outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
-    facts = {"speedup": speedup, "noise": noise, "outcome": outcome}
+    figures = tuple(_figures(before, after))
+    if paired:
+        whole, *rest = paired
+        speedup, outcome, figures = whole.ratio, whole.outcome, tuple(rest)
+        noise = None if whole.low is None else whole.ratio / whole.low - 1
+    facts = {"speedup": speedup, "noise": noise, "outcome": outcome, "paired": paired[:1]}
     return ProgramChange(
+        figures=figures,
         before_s=one.median,
         after_s=other.median,
         before_p95_s=one.p95,
@@ -133,6 +160,24 @@ def judge_steps(wanted: Sequence[Expectation], program: ProgramChange | None) ->
             facts = {"claim": claim, "judgement": judged, "reason": reason}
             said.append(note("expectation_judged", **facts))
     return tuple(said)
+
+
+def _figures(before: ProgramTimes, after: ProgramTimes) -> Iterator[PairedRatio]:
+    """The programs' own figures that both have, of timings taken apart: better is above 1."""
+    others = {one.name: one for one in after.metrics}
+    for one in before.metrics:
+        other = others.get(one.name)
+        if other is not None and one.median > 0 and other.median > 0:
+            ratio = one.median / other.median
+            ratio = 1 / ratio if one.better == "higher" else ratio
+            outcome: PairOutcome = "unknown"
+            noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
+            low, high = ratio / (1 + noise), ratio * (1 + noise)
+            if min(len(one.values), len(other.values)) > 1:
+                outcome = outcome_of(low, high)
+            yield PairedRatio(
+                name=one.name, ratio=ratio, low=low, high=high, pairs=0, outcome=outcome
+            )
 
 
 # --- sides --------------------------------------------------------------------------------------

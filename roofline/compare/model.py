@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from roofline.display import Displayed, short
 from roofline.model import Family, Measurement, Note, Result, Verdict
+from roofline.wall_time import PairedRatio
 
 # What happened to the time of a kernel, with clocks, work and noise accounted for; judged by what.
 PairOutcome = Literal["faster", "slower", "no_change", "unknown"]
@@ -254,7 +255,10 @@ class Correctness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramChange:
-    """Two timings of the program without a profiler; ``speedup`` of the medians."""
+    """Two timings of the program without a profiler; ``speedup`` of the medians, or of pairs.
+
+    ``figures`` are the program's own.
+    """
 
     before_s: float
     after_s: float
@@ -265,6 +269,7 @@ class ProgramChange:
     speedup: float
     outcome: PairOutcome
     text: Note
+    figures: tuple[PairedRatio, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,7 @@ def need_matplotlib() -> None:
 
     """
     if find_spec("matplotlib") is None:
-        hint = "pip install 'roofline[plot]'"
+        hint = "pip install matplotlib"
         raise UsageError("cannot draw", why="matplotlib is not installed", hint=hint)
     if "matplotlib.font_manager" not in sys.modules:
         # Without a home that can be written to, matplotlib caches in a temporary folder, and warns

@@ -19,7 +19,7 @@ from roofline.compare.model import (
 from roofline.model import QUANTITIES, Bound, Family
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
-from roofline.text.comparison import change, from_to, work
+from roofline.text.comparison import change, figure, from_to, work
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.notes import note_text
 from roofline.text.numbers import amount, clock, duration, percent, plain, plural, times
@@ -374,6 +374,7 @@ def extras(comparison: Comparison) -> Iterator[str]:
         yield f"correctness: {names.printable(done.command)}: {result}, {done.seconds:.1f} s"
     if comparison.program is not None:
         yield note_text(comparison.program.text)
+        yield from map(figure, comparison.program.figures)
     yield from map(note_text, comparison.notes)
 
 

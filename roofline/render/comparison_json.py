@@ -89,7 +89,8 @@ def document_type() -> type[Any]:
 @cache
 def _struct(cls: type) -> type[Any]:
     """A struct with the fields that the document has of ``cls``."""
-    hints = get_type_hints(cls)
+    known = get_type_hints(cls)
+    hints = {item.name: known[item.name] for item in fields(cls)}
     if cls is Side:
         hints = {name: _hint(name) for name in _SIDE} | {"device": str | None}
     elif cls is Unpaired:

@@ -268,5 +268,5 @@ def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> Non
         raise UsageError(
             "Parquet needs pyarrow",
             why="it is not installed",
-            hint="pip install pandas pyarrow",
+            hint="pip install 'roofline[parquet]'",
         ) from error

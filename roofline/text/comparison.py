@@ -32,28 +32,45 @@ def from_to(quantity: str, before: float | None, after: float | None) -> str:
     return f"{amount(before, unit)} to {amount(after, unit)}"
 
 
+def interval(one: Any) -> str:
+    """The interval of a ``PairedRatio``, and of how many pairs."""
+    if one.low is None or one.high is None:
+        return f"no interval from {numbers.plural(one.pairs, 'pair')}"
+    return f"{times(one.low)} to {times(one.high)} with 95 %, {numbers.plural(one.pairs, 'pair')}"
+
+
+def figure(one: Any) -> str:
+    """A figure of the program's own: "TTFT: 1.20x better"."""
+    words = {"faster": "better", "slower": "worse", "no_change": "no change"}
+    span = f" ({interval(one)})" if one.pairs else ""
+    said = words.get(one.outcome, "not judged")
+    return f"{names.printable(one.name)}: {said}, {times(one.ratio)}{span}"
+
+
 def _program(facts: Mapping[str, Any]) -> str:
     """The program's own time, and why a change of it may be none of the program's."""
     speedup, before, after = facts["speedup"], facts["before"], facts["after"]
     unchanged = {"unknown": "not judged", "no_change": "no change"}.get(facts["outcome"])
     one, other = before.wall_s, after.wall_s
     noise = "not known from one run" if facts["noise"] is None else numbers.share(facts["noise"])
-    said = (
+    said: tuple[str, ...] = (
         f"{unchanged} ({times(speedup)})" if unchanged else change(speedup),
         f"median {numbers.duration(one.median)} to {numbers.duration(other.median)}",
         f"p95 {numbers.duration(one.p95)} to {numbers.duration(other.p95)}",
         f"spread {noise}",
         f"{before.repeats} and {after.repeats} runs",
     )
+    if paired := facts.get("paired"):
+        said = (*said[:3], f"in turns: {interval(paired[0])}")
     parts = [f"the program without a profiler: {', '.join(said)}"]
     for what, get in (
         ("programs", lambda side: side.program),
         ("GPUs", lambda side: ", ".join(side.environment.gpus)),
     ):
         old, new = (names.printable(get(side)) for side in (before, after))
-        if old and new and old != new:
+        if old and new and old != new and not paired:
             parts.append(f"different {what}: {old} and {new}")
-    if not unchanged:
+    if not unchanged and not paired:
         parts.append(
             "the spread is within each file, and a machine drifts between two: only a change "
             "that stays when both are timed again, in turns, is the program's"

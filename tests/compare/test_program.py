@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from roofline.compare.gates import judge, parse_gate
 from roofline.compare.judge import judge_program
 from roofline.compare.model import ProgramChange
-from roofline.errors import InputError
+from roofline.errors import InputError, UsageError
+from roofline.text.comparison import figure
 from roofline.text.notes import note_text
 from roofline.wall_time import read_times
+from tests.compare.pairs import compared, launch
 
 
 def program_time(before: Path, after: Path) -> ProgramChange:
@@ -69,3 +73,54 @@ def test_what_is_no_timing(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(InputError, match=r"x\.json"):
         program_time(path, path)
+
+
+def test_times_of_inside_a_profiler_are_refused(tmp_path: Path) -> None:
+    inside = timed(tmp_path / "b.json", 2.0, instrumented=["NSYS_X"])
+
+    with pytest.raises(UsageError, match=r"inside of a profiler: NSYS_X"):
+        program_time(inside, timed(tmp_path / "a.json", 1.0))
+
+
+def test_runs_in_turns_are_judged_by_their_interval(tmp_path: Path) -> None:
+    old = {"schema": "roofline.time/1", "repeats": 9, "wall_s": {"median": 2.0, "spread": 0.5}}
+    ratio = {"name": "wall time", "ratio": 1.3, "low": 1.2, "high": 1.4, "pairs": 9}
+    rate = ratio | {"name": "tok/s", "outcome": "slower", "ratio": 0.8, "low": 0.7, "high": 0.9}
+    both = timed(
+        tmp_path / "a.json", 1.5, against=old, paired=[ratio | {"outcome": "faster"}, rate]
+    )
+
+    found = judge_program(None, read_times(both))
+
+    assert (found.speedup, found.outcome) == (1.3, "faster")
+    assert "in turns: 1.20x to 1.40x with 95 %, 9 pairs" in note_text(found.text)
+    assert figure(found.figures[0]) == "tok/s: worse, 0.80x (0.70x to 0.90x with 95 %, 9 pairs)"
+    with pytest.raises(UsageError, match="nothing to compare with"):
+        judge_program(None, read_times(timed(tmp_path / "b.json", 1.0)))
+
+
+def test_figures_of_timings_taken_apart_are_compared_by_name(tmp_path: Path) -> None:
+    rate = {"name": "tok/s", "pattern": "", "better": "higher", "values": [1, 2], "spread": 0.1}
+    before = timed(tmp_path / "b.json", 2.0, metrics=[rate | {"median": 10.0}])
+    after = timed(tmp_path / "a.json", 2.0, metrics=[rate | {"median": 20.0}])
+
+    (found,) = program_time(before, after).figures
+
+    assert (found.name, found.ratio, found.outcome) == ("tok/s", 2.0, "faster")
+
+
+@pytest.mark.parametrize(
+    ("gate", "status"),
+    [
+        ("program=5%", "failed"),  # 1 / (0.8 x 1.02) - 1 = 22.5 %
+        ("program=25%", "passed"),
+        ("nothere: program=5%", "not_judged"),
+    ],
+)
+def test_the_program_can_be_gated(tmp_path: Path, gate: str, status: str) -> None:
+    program = program_time(timed(tmp_path / "b.json", 2.0), timed(tmp_path / "a.json", 2.5))
+    comparison = replace(compared(launch(), launch()), program=program)
+
+    (found,) = judge(comparison, [parse_gate(gate)])
+
+    assert found.status == status
