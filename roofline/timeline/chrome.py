@@ -24,6 +24,7 @@ from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
 from roofline.timeline.chrome_scan import Args, Event, Scan
 from roofline.timeline.events import (
+    DAY_NS,
     LONG_NS,
     STEP,
     UNKNOWN,
@@ -208,9 +209,14 @@ class _Growing:
             column.extend(values)
 
     def arrays(self) -> list[Integers]:
-        """Start and end in ns, then the integers; without events whose times cannot be."""
+        """Start and end in ns, then the integers; without events whose times cannot be.
+
+        What grew is given away, since millions of events need much memory.
+        """
         begin, lasted = np.frombuffer(self.start), np.frombuffer(self.duration)
         rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
+        self.start = self.duration = array("d")
+        self.rest = []
         timed = (abs(begin) <= _LATEST_US) & (lasted >= 0) & (lasted <= _LATEST_US)
         if not timed.all():
             self.untimed = int((~timed).sum())
@@ -386,27 +392,38 @@ def _integer(value: Any) -> int:
 # --- columns to a timeline
 
 
-def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
-    """Columns in ns, launches joined to what they launched."""
+def _joined(found: _Collected, owner: Integers) -> tuple[Events, Calls, int]:
+    """What ran and the host's calls, joined; and how many events have times that cannot be.
+
+    ``owner`` is the process of each thread.
+    """
     columns = found.gpu.arrays()
-    if not (timed := possible(*columns[:2])).all():
+    timed = possible(*columns[:2])
+    if not timed.all():
         columns = [c[timed] for c in columns]
     start, end, device, which, correlation, stream = columns
     *columns, keys = found.calls.arrays()
     order = np.argsort(columns[0], kind="stable")
     calls = Calls.of(*columns, order=order)
+    del columns
     launch, launched, thread = calls.launches(correlation, keys[order])
-    first = 0.0 if np.isinf(found.first_us) else found.first_us
-    origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()
-    if len(start) and start.min() - origin > 86_400 * 10**9:  # the first time of all cannot be
-        origin = int(start.min())
-    threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
-    processes = Interner()
-    owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
     process = np.where(thread >= 0, owner[thread], UNKNOWN)
     numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
     device = np.array(numbers, dtype=np.int64)[device]
     events = Events.of(start, end, device, which, launch, launched, thread, process, stream)
+    return events, calls, found.gpu.untimed + int((~timed).sum())
+
+
+def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
+    """Columns in ns, launches joined to what they launched."""
+    threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
+    processes = Interner()
+    owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
+    events, calls, untimed = _joined(found, owner)
+    first = 0.0 if np.isinf(found.first_us) else found.first_us
+    origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()
+    if len(events) and events.start[0] - origin > DAY_NS:  # the first time of all cannot be
+        origin = int(events.start[0])
     began = _nanoseconds(np.array([e.ts for e in found.collectives])).tolist()
     ran_on = [
         _integer(e.pid if e.args.device is None else e.args.device) for e in found.collectives
@@ -451,7 +468,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
             (where, at): _message(e.args)
             for where, at, e in zip(ran_on, began, found.collectives, strict=True)
         },
-        notes=(*damage, *events.notes(untimed=found.gpu.untimed + int((~timed).sum()))),
+        notes=(*damage, *events.notes(untimed=untimed)),
     )
 
 

@@ -117,9 +117,12 @@ class DeviceEvents:
     def _equal_steps(self, what: Integers) -> bool | None:
         if len(self.kept) < 2 or not self.ranged:
             return None
+        order = np.argsort(self.step, kind="stable")
+        edges = np.searchsorted(self.step[order], np.arange(len(self.windows) + 1))
         size = len(self.timeline.identities)
-        counts = [np.bincount(what[self.step == i], minlength=size) for i in self.kept]
-        return all(bool((c == counts[0]).all()) for c in counts)
+        steps = (what[order[edges[i] : edges[i + 1]]] for i in self.kept)
+        first, *others = (np.bincount(step, minlength=size) for step in steps)
+        return all(bool((other == first).all()) for other in others)
 
     def steps(self) -> tuple[StepUse, ...]:
         """Every window, those that do not count too."""

@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
-_DAY_NS = 86_400 * 10**9  # no recording is longer
+DAY_NS = 86_400 * 10**9  # no recording is longer
 _NEAR_NS = 1_000_000
 _ROUNDED_NS = 1000  # old traces have whole microseconds
 _DEPENDENT_NS = 50_000  # dependent launches overlap by less: by 13 us in public recordings
@@ -140,7 +140,7 @@ class Events(Columns):
     def __len__(self) -> int:
         return len(self.start)
 
-    def where(self, mask: Mask) -> Events:
+    def where(self, mask: Mask | slice) -> Events:
         """Those of ``mask`` alone."""
         return Events(**{name: getattr(self, name)[mask] for name in Events.__slots__})
 
@@ -301,7 +301,7 @@ def possible(start: Integers, end: Integers) -> Mask:
     if not len(start):
         return np.ones(0, dtype=np.bool_)
     middle = np.partition(start, len(start) // 2)[len(start) // 2]
-    found: Mask = (end >= start) & (abs(start - middle) < _DAY_NS) & (end - start < _DAY_NS)
+    found: Mask = (end >= start) & (abs(start - middle) < DAY_NS) & (end - start < DAY_NS)
     unknown = (start == 0) & (end == 0)
     if unknown.any():
         known = start[found & ~unknown]

@@ -166,7 +166,8 @@ def classify(
         if code == "synchronisation":
             fits |= clock.covers(start) & (end - start < _DRAINED_NS)
         cause[mine[fits]] = place[code]
-    apart = np.diff(np.unique(launches))
+    apart = np.diff(np.sort(launches))
+    apart = apart[apart > 0]  # a graph is one launch
     usual = np.median(apart) if len(apart) >= _LAUNCHES else 0
     left, short = cause < 0, length < np.clip(_USUAL * usual, *_LAUNCH_NS)
     cause[left & short] = place["launch_rate"]

@@ -134,16 +134,20 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
         return None
     ranges = step_ranges(part.timeline, part.events) if part.ranged else ()
     first, last = part.kept[0], part.kept[-1]
-    mask = _launched(part, first, last)
-    while last > first and mask.sum() > _EVENTS:
-        last -= 1
-        mask = _launched(part, first, last)
-    if cut := mask.sum() > _EVENTS or not ranges:
-        mask[np.flatnonzero(mask)[_EVENTS:]] = False
-    events, group = part.events.where(mask), part.group[mask]
+    # The events of as many steps as can be played in time, and of the one before.
+    edges = [
+        part.windows[max(first - 1, 0)].start,
+        *(w.end for w in part.windows[first : last + 1]),
+    ]
+    low, *highs = np.searchsorted(part.events.start, edges).tolist()
+    last = first + max((i for i, high in enumerate(highs) if high - low <= _EVENTS), default=0)
+    high = highs[last - first]
+    cut = high - low > _EVENTS or not ranges
+    own = slice(low, min(high, low + _EVENTS))
+    events, group = part.events.where(own), part.group[own]
     if not len(events):
         return None
-    made = Schedule.of(events, part.timeline.calls, part.waiting, part.is_copy[mask])
+    made = Schedule.of(events, part.timeline.calls, part.waiting, part.is_copy[own])
     lasted, compute = events.end - events.start, groups.kind[group] == COMPUTE
     asked = np.where(events.launch >= 0, events.launch, events.start)
     ends = [] if cut else [ranges[first].start, ranges[last].end]
@@ -153,11 +157,11 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
         played, knots = made.run(ns)
         if cut:
             return int(played.end.max() - played.start.min())
-        edges = [
+        at = [
             max(host, int(played.end[asked < edge].max(initial=host)))
             for edge, host in zip(ends, host_times(np.array(ends), knots).tolist(), strict=True)
         ]
-        return int(edges[1] - edges[0])
+        return int(at[1] - at[0])
 
     whole = max(took(lasted), 1)
     sums = np.bincount(group[compute], weights=lasted[compute], minlength=len(groups.identities))
@@ -167,13 +171,6 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
         for g in largest[sums[largest] > 0].tolist()
     }
     return max(1 - took(np.where(compute, lasted // 2, lasted)) / whole, 0.0), saved
-
-
-def _launched(part: DeviceEvents, first: int, last: int) -> Mask:
-    """The events of these windows, and of the one before."""
-    start, end = part.windows[max(first - 1, 0)].start, part.windows[last].end
-    found: Mask = (part.events.start >= start) & (part.events.start < end)
-    return found
 
 
 def host_times(times: Integers, knots: Integers) -> Integers:
