@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from textwrap import fill
 
@@ -75,9 +76,6 @@ _BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10
 WHERE = ("where the step goes", "-a step", "-share", "detail")
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
-_USEFUL = "Useful operations, by the shapes of operators"
-_SKIPPED = "Skipped (ncu cannot help)"
-_HYPOTHESES = "Hypotheses, and what would confirm them"
 _NOT_YET = (
     "No commands: the kernels are not what the step waits for. roofline profile --timeline FILE -- "
     "PROGRAM profiles them all the same."
@@ -110,14 +108,7 @@ def markdown(selection: Selection) -> str:
         lines += ["", *table(("-#", "kernel", "grid / block", *titles), rows)]
     if others := _others(device):
         lines += ["", escaped(others)]
-    ranks = () if selection.job is None else job.lines(selection.job)
-    listing: Sequence[tuple[str, Iterable[str]]] = (
-        ("Ranks", ranks),
-        (_USEFUL, useful(device)),
-        (_SKIPPED, _apart(device)),
-        (_HYPOTHESES, hypotheses(device)),
-    )
-    for title, found in listing:
+    for title, found in _sections(selection):
         if listed := bullets(found):
             lines += ["", f"**{title}**", *listed]
     for request in selection.requests if _worth_profiling(selection) else ():
@@ -138,9 +129,9 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         for row in where(device):
             made.add_row(*row)
         yield from (Text(), made)
-    yield from console.section(f"{_HYPOTHESES}:", map(bullet, hypotheses(device)))
-    if selection.job is not None:
-        yield from console.section("Ranks:", map(bullet, job.lines(selection.job)))
+    hypotheses_, ranks, *below = _sections(selection)
+    for title, found in (hypotheses_, ranks):
+        yield from console.section(f"{title}:", map(bullet, found))
     yield Text()
     if selection.chosen:
         if not _worth_profiling(selection):
@@ -148,8 +139,17 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         yield _table(selection, width)
     if others := _others(device):
         yield Text(others, style="dim")
-    yield from console.section(f"{_USEFUL}:", map(bullet, useful(device)))
-    yield from console.section(f"{_SKIPPED}:", map(bullet, _apart(device)))
+    for title, found in below:
+        yield from console.section(f"{title}:", map(bullet, found))
+
+
+def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
+    """Titles and their lists: what may be the reason and who is waited for, then the rest."""
+    device = selection.selected
+    yield "Hypotheses, and what would confirm them", hypotheses(device)
+    yield "Ranks", () if selection.job is None else job.lines(selection.job)
+    yield "Useful operations, by the shapes of operators", useful(device)
+    yield "Skipped (ncu cannot help)", _apart(device)
 
 
 def _table(selection: Selection, width: int) -> Table:
@@ -243,12 +243,8 @@ def _answer(device: TimelineDevice, first: First, use: Use) -> str:
     """What to look at first, and the time that says so."""
     taken = numbers.duration(use.parts[first])
     part = f"of {numbers.duration(use.wall_s)} ({numbers.share(use.parts[first] / use.wall_s)})"
-    what = {
-        First.GAPS: f"the GPU is idle for {taken} {part}",
-        First.KERNELS: f"compute kernels run for {taken} {part}",
-        First.COMMUNICATION: f"nothing else runs for {taken} {part}",
-        First.COPIES: f"nothing else runs for {taken} {part}",
-    }[first]
+    who = {First.GAPS: "the GPU is idle", First.KERNELS: "compute kernels run"}
+    what = f"{who.get(first, 'nothing else runs')} for {taken} {part}"
     if device.host_paced:
         waits = numbers.duration((device.host_wait_s or 0) / max(device.counted, 1))
         what = (
@@ -374,10 +370,10 @@ def _steps(selection: Selection, use: Use) -> str:
     if spread is None or spread.max_s < _ALIKE * spread.p50_s:
         text = f"{plural(device.counted, 'step')} of {numbers.duration(typical_s)}"
     else:
-        p50, p95, p99, most = map(
-            numbers.duration, (spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s)
+        listed = (
+            f"{k.removesuffix('_s')} {numbers.duration(s)}" for k, s in asdict(spread).items()
         )
-        text = f"{plural(device.counted, 'step')}: p50 {p50}, p95 {p95}, p99 {p99}, max {most}"
+        text = f"{plural(device.counted, 'step')}: {', '.join(listed)}"
     if spread is not None and device.judged is not None and device.judged.wall_s != spread.p50_s:
         text += f"; judged: step {device.judged.number}"
     left_out = [f"{s.number} ({LEFT_OUT[s.left_out]})" for s in device.steps if s.left_out]
@@ -418,24 +414,23 @@ def _meanwhile(gap: IdleGap) -> str:
 
 def _apart(device: TimelineDevice) -> Iterator[str]:
     """What ncu cannot help with, summed by reason, and the reason."""
+    use = device.use
+    # Two copies at once leave the time to copies, though to neither of them alone.
+    spent = (
+        {}
+        if use is None
+        else {
+            Apart.COPY: use.exposed_copy_s / use.wall_s,
+            Apart.COMMUNICATION: use.exposed_communication_s / use.wall_s,
+        }
+    )
     for reason, why in _WHY_APART.items():
         if found := [k for k in device.apart if k.apart is reason]:
             noun = "kind" if reason is Apart.COPY else "kernel"
             number = numbers.exact(sum(k.instances for k in found))
-            exposed = _exposed(reason, found, device.use)
+            share = spent.get(reason, sum(k.exposed_share or 0 for k in found))
+            exposed = f", exposed for {numbers.share(share)} of the wall time" if use else ""
             yield f"{reason}: {plural(len(found), noun)}, {number} in all{exposed}; {why}"
-
-
-def _exposed(reason: Apart, found: Sequence[KernelShare], use: Use | None) -> str:
-    if use is None:
-        return ""
-    # Two copies at once leave the time to copies, though to neither of them alone.
-    share = {
-        Apart.COPY: use.exposed_copy_s / use.wall_s,
-        Apart.COMMUNICATION: use.exposed_communication_s / use.wall_s,
-        Apart.SHORT: sum(k.exposed_share or 0 for k in found),
-    }[reason]
-    return f", exposed for {numbers.share(share)} of the wall time"
 
 
 def useful(device: TimelineDevice) -> Iterator[str]:
@@ -456,13 +451,13 @@ def _others(device: TimelineDevice) -> str:
     if not others:
         return ""
     total = sum(k.kernel_share or 0 for k in others)
-    listed = f"{plural(len(others), 'more kernel')}: {numbers.share(total)} of kernel time"
     wall = device.use is not None
     most = max((k.exposed_share if wall else k.kernel_share) or 0 for k in others)
     share = numbers.share(most).removeprefix("<")
-    if not wall:
-        return f"{listed}, none more than {share} of it"
-    return f"{listed}, none exposed for more than {share} of the wall time"
+    more = f"exposed for more than {share} of the wall time" if wall else f"more than {share} of it"
+    return (
+        f"{plural(len(others), 'more kernel')}: {numbers.share(total)} of kernel time, none {more}"
+    )
 
 
 def notes(selection: Selection) -> Iterator[str]:

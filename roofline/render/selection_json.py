@@ -30,15 +30,12 @@ from roofline.timeline.model import (
     GapBand,
     IdleGap,
     Job,
-    ProfileRequest,
     Selection,
     StepExcess,
     Steps,
     StepSpread,
-    StepUse,
     TimelineDevice,
     Useful,
-    WhatIf,
 )
 
 SCHEMA = "roofline.selection/1"
@@ -234,6 +231,7 @@ def render(selection: Selection) -> str:
 
 def document(selection: Selection) -> SelectionDocument:
     """``selection`` as the schema has it."""
+    moved = selection.what_if
     return filled(
         SelectionDocument,
         selection,
@@ -241,16 +239,13 @@ def document(selection: Selection) -> SelectionDocument:
         version=__version__,
         source=TimelineFile(path=selection.file, format=selection.format),
         devices=[_device(device) for device in selection.devices],
-        what_if=_what_if(selection.what_if),
-        requests=[_request(request) for request in selection.requests],
+        what_if=moved and filled(WhatIfDocument, moved, moves=[m.text for m in moved.moves]),
+        requests=[
+            filled(RequestDocument, r, command=command(r), notes=note_documents(r.notes))
+            for r in selection.requests
+        ],
         notes=note_documents(selection.notes),
     )
-
-
-def _what_if(found: WhatIf | None) -> WhatIfDocument | None:
-    if found is None:
-        return None
-    return filled(WhatIfDocument, found, moves=[move.text for move in found.moves])
 
 
 def _device(device: TimelineDevice) -> TimelineDeviceDocument:
@@ -261,18 +256,11 @@ def _device(device: TimelineDevice) -> TimelineDeviceDocument:
         name=gpu.name,
         compute_capability=gpu.compute_capability,
         sm_count=gpu.sm_count,
-        judged=None if device.judged is None else device.judged.number,
-        steps=[_step(step) for step in device.steps],
-    )
-
-
-def _step(step: StepUse) -> StepDocument:
-    return filled(StepDocument, step, left_out=step.left_out and LEFT_OUT[step.left_out])
-
-
-def _request(request: ProfileRequest) -> RequestDocument:
-    return filled(
-        RequestDocument, request, command=command(request), notes=note_documents(request.notes)
+        judged=device.judged and device.judged.number,
+        steps=[
+            filled(StepDocument, step, left_out=step.left_out and LEFT_OUT[step.left_out])
+            for step in device.steps
+        ],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roofline.errors import InputError
@@ -125,7 +126,7 @@ def _kernels(before: Selection, after: Selection) -> list[LaunchChange]:
     pairs: list[tuple[KernelShare | None, KernelShare | None]] = []
     pools = [[*side.selected.kernels, *side.selected.apart] for side in (before, after)]
     for sized in (True, False):
-        alike: defaultdict[object, tuple[list[KernelShare], list[KernelShare]]] = defaultdict(_two)
+        alike: defaultdict[object, list[list[KernelShare]]] = defaultdict(lambda: [[], []])
         for place, pool in enumerate(pools):
             for k in pool:
                 alike[comparable(k.name), *((k.grid, k.block) if sized else ())][place].append(k)
@@ -136,26 +137,23 @@ def _kernels(before: Selection, after: Selection) -> list[LaunchChange]:
             pools = [pools[0] + old[both:], pools[1] + new[both:]]
     pairs += [(k, None) for k in pools[0]] + [(None, k) for k in pools[1]]
     steps = [max(side.selected.counted, 1) for side in (before, after)]
-    made = []
-    for pair in pairs:
-        known = next(k for k in pair if k is not None)
-        times = [k.total_s / n if k else None for k, n in zip(pair, steps, strict=True)]
-        launches = [
-            None if k is None else k.instances / n for k, n in zip(pair, steps, strict=True)
-        ]
-        made.append(
-            LaunchChange(
-                name=known.name,
-                grid=known.grid,
-                block=known.block,
-                before_s=times[0],
-                after_s=times[1],
-                before_launches=launches[0],
-                after_launches=launches[1],
-            )
-        )
-    return made
+    return [_change(pair, steps) for pair in pairs]
 
 
-def _two() -> tuple[list[KernelShare], list[KernelShare]]:
-    return [], []
+def _change(pair: Sequence[KernelShare | None], steps: Sequence[int]) -> LaunchChange:
+    """A kernel of one or both sides, by what it takes a step."""
+    known = next(k for k in pair if k is not None)
+    sides = [
+        (k.total_s / n, k.instances / n) if k else (None, None)
+        for k, n in zip(pair, steps, strict=True)
+    ]
+    (before_s, before), (after_s, after) = sides
+    return LaunchChange(
+        name=known.name,
+        grid=known.grid,
+        block=known.block,
+        before_s=before_s,
+        after_s=after_s,
+        before_launches=before,
+        after_launches=after,
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +88,11 @@ class DeviceEvents:
     def kept(self) -> tuple[int, ...]:
         """The places of the windows that count."""
         return tuple(i for i, w in enumerate(self.windows) if w.left_out is None)
+
+    def step_at(self, percentile: float) -> int:
+        """The place of the counted window at a percentile of their lengths (nearest rank)."""
+        by_length = sorted(self.kept, key=lambda i: self.windows[i].end - self.windows[i].start)
+        return by_length[max(math.ceil(percentile / 100 * len(by_length)) - 1, 0)]
 
     @property
     def counted(self) -> Mask:
@@ -195,15 +202,11 @@ class DeviceEvents:
         )
         named = []
         for start, end, late, known, thread in zip(*columns, strict=True):
-            inside, doing = _doing(self.timeline, thread, start, end, own_names=self.own_names)
             gap = IdleGap(
                 start_s=(start - self.timeline.origin) / 1e9,
                 duration_s=(end - start) / 1e9,
                 host_late_s=late / 1e9 if known else None,
-                doing=doing[0],
-                doing_s=doing[1] / 1e9,
-                inside=inside[0],
-                inside_s=inside[1] / 1e9,
+                **_doing(self.timeline, thread, start, end, own_names=self.own_names),
             )
             named.append(gap)
         return tuple(named)
@@ -225,35 +228,30 @@ class DeviceEvents:
         return Stretches(start=gaps[:, 0], end=end, late=late, known=known, thread=thread)
 
 
-_Named = tuple[str | None, int]
-
-
 def _doing(
     timeline: Timeline, thread: int, start: int, end: int, *, own_names: bool
-) -> tuple[_Named, _Named]:
-    """The outermost named range that takes most of the stretch, and the innermost or longest call.
+) -> dict[str, Any]:
+    """Of an ``IdleGap`` what the host did in it; the longest call where none takes most of it.
 
-    Each with its time in ns. Names that may be private are passed over, unless ``own_names``.
+    Names that may be private are passed over, unless ``own_names``.
     """
     calls = timeline.calls
     there = (calls.thread == thread) & (calls.start < end) & (calls.end > start)
     shared = np.minimum(calls.end[there], end) - np.maximum(calls.start[there], start)
-    names: Counter[str] = Counter()
+    took: Counter[str] = Counter()
     for key, amount in zip(calls.name[there].tolist(), shared.tolist(), strict=True):
         name = timeline.call_names.get(key, "")
         if name := name if own_names else harmless(name):
-            names[name] += amount
-    if not names:
-        return (None, 0), (None, 0)
-    filling = [name for name, amount in names.items() if amount > _MOST * (end - start)]
+            took[name] += amount
+    if not took:
+        return {}
     # Calls are in order of start: the first that fills the gap is the outermost.
-    innermost = filling[-1] if filling else max(names, key=lambda n: names[n])
-    outermost = filling[0] if len(filling) > 1 else None
-    inside, doing = (
-        (name, 0 if name is None else min(names[name], end - start))
-        for name in (outermost, innermost)
-    )
-    return inside, doing
+    filling = [name for name, amount in took.items() if amount > _MOST * (end - start)]
+    names = {"doing": filling[-1] if filling else max(took, key=lambda n: took[n])}
+    if len(filling) > 1:
+        names["inside"] = filling[0]
+    times = {f"{key}_s": min(took[name], end - start) / 1e9 for key, name in names.items()}
+    return names | times
 
 
 def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> DeviceEvents:

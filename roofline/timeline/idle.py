@@ -19,6 +19,7 @@ from roofline.errors import InputError
 from roofline.files import read_text
 from roofline.patterns import compiled
 from roofline.timeline.events import Calls, Integers, Mask
+from roofline.timeline.model import IdleClass
 from roofline.timeline.occupancy import Clock
 
 _HOME = Path(__file__).with_name("idle.toml")
@@ -30,17 +31,6 @@ _USUAL = 1.5
 _LAUNCHES = 20  # so many tell what is usual
 _DRAINED_NS = 100_000  # a gap after a wait: longer ones are what the host did after it
 _WAITED = 0.1  # of a gap: a launch that was done by then left the rest to the GPU
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleClass:
-    """One class of idle time: ``names`` are its patterns, the texts are for people."""
-
-    title: str
-    hypothesis: str
-    check: str
-    remedy: str
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +85,7 @@ def load_classes(path: Path) -> IdleClasses:
     return classes
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
+class _Row(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     title: str | None = None
     hypothesis: str | None = None
     check: str | None = None
@@ -118,14 +108,9 @@ def _read(
         ) from error
     found = {}
     for code, row in rows.items():
-        base = (known or {}).get(code)
-        if base is None:
-            title = row.title or code.replace("_", " ")
-            base = IdleClass(title=title, hypothesis="", check="", remedy="")
-        said = {k: getattr(row, k) for k in ("title", "hypothesis", "check", "remedy")}
-        found[code] = replace(
-            base, names=row.names + base.names, **{k: v for k, v in said.items() if v is not None}
-        )
+        base = (known or {}).get(code) or IdleClass(title=code.replace("_", " "))
+        said = msgspec.to_builtins(row) | {"names": row.names + base.names}
+        found[code] = replace(base, **said)
     return found
 
 

@@ -259,18 +259,24 @@ class IdleGap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdleCause:
-    """Idle time of one class in the step that is judged.
+class IdleClass:
+    """One class of idle time: patterns of ``names``, and what people read.
 
-    ``code`` and the texts are those of the table of classes: a ``hypothesis``, the ``check`` that
-    would confirm it, a ``remedy``. ``share`` is of the step's time.
+    ``hypothesis`` is what may be the reason, ``check`` what would confirm it.
     """
 
-    code: str
     title: str
-    hypothesis: str
-    check: str
-    remedy: str
+    hypothesis: str = ""
+    check: str = ""
+    remedy: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleCause(IdleClass):
+    """Idle time of the class ``code`` in the step that is judged; ``share`` is of its time."""
+
+    code: str
     total_s: float
     share: float
     gaps: int

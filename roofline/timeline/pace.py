@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -59,13 +59,10 @@ class IdleTime:
             if len(own):
                 length = self.length[own]
                 total_s, longest = int(length.sum()) / 1e9, own[[int(length.argmax())]]
-                texts = self.classes.by_code[code]
+                texts = asdict(self.classes.by_code[code])
                 cause = IdleCause(
+                    **texts,
                     code=code,
-                    title=texts.title,
-                    hypothesis=texts.hypothesis,
-                    check=texts.check,
-                    remedy=texts.remedy,
                     total_s=total_s,
                     share=total_s / wall_s,
                     gaps=len(own),
@@ -78,12 +75,14 @@ class IdleTime:
         """The stretches of the counted windows by length."""
         length = self.length[np.isin(self.pieces[:, 0], self.part.kept)]
         band = np.digitize(length, np.array(_BANDS_S[1:]) * 1e9)
-        size = len(_BANDS_S)
-        numbers = np.bincount(band, minlength=size).tolist()
-        sums = np.bincount(band, weights=length, minlength=size).tolist()
-        edges = zip(_BANDS_S, (*_BANDS_S[1:], None), numbers, sums, strict=True)
         return tuple(
-            GapBand(from_s=low, to_s=high, gaps=n, total_s=ns / 1e9) for low, high, n, ns in edges
+            GapBand(
+                from_s=low,
+                to_s=high,
+                gaps=int((band == i).sum()),
+                total_s=int(length[band == i].sum()) / 1e9,
+            )
+            for i, (low, high) in enumerate(zip(_BANDS_S, (*_BANDS_S[1:], None), strict=True))
         )
 
     def launch_bound(self, window: int, use: Use) -> bool:
@@ -122,17 +121,11 @@ def idle_time(part: DeviceEvents, classes: IdleClasses) -> IdleTime:
     )
 
 
-def judged_step(part: DeviceEvents, step_at: float) -> int:
-    """The place of the counted window at a percentile of their lengths (nearest rank)."""
-    by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
-    return by_length[max(math.ceil(step_at / 100 * len(by_length)) - 1, 0)]
-
-
 def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str, Any]:
     """``spread``, and what ``cold`` and ``slow`` steps have more of; nothing for a window."""
     if not part.ranged or len(part.kept) < 2:
         return {}
-    p50, p95, p99, most = (judged_step(part, p) for p in (50, 95, 99, 100))
+    p50, p95, p99, most = map(part.step_at, (50, 95, 99, 100))
     walls_s = [(w.end - w.start) / 1e9 for w in part.windows]
     slow = [i for i in part.kept if walls_s[i] >= max(walls_s[p95], _SLOWER * walls_s[p50])]
     cold = [i for i, w in enumerate(part.windows) if w.left_out == "first"]

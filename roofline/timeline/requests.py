@@ -111,8 +111,7 @@ def _in_step(
     A range whose name may be private cannot be named: launches are counted from the start of the
     process where all of them were recorded.
     """
-    by_length = sorted(part.kept, key=lambda i: part.windows[i].end - part.windows[i].start)
-    place = by_length[(len(by_length) - 1) // 2]
+    place = part.step_at(50)
     nvtx = part.windows[place].nvtx
     same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
     exact = nvtx is not None and len(same) == 1

@@ -34,7 +34,7 @@ from roofline.timeline.model import (
     Useful,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
-from roofline.timeline.pace import distribution, first_of, idle_time, judged_step
+from roofline.timeline.pace import distribution, first_of, idle_time
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.replay import replayed
 from roofline.timeline.requests import profile_requests
@@ -193,7 +193,7 @@ def _measured(
     found = part.occupancy
     steps = part.steps()
     idle = idle_time(part, classes)
-    at = judged_step(part, criteria.step_at)
+    at = part.step_at(criteria.step_at)
     judged, host_wait_s = steps[at], part.host_wait_s()
     host_paced = idle.host_paced(at, judged, host_wait_s)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
