@@ -85,6 +85,7 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     step = _place(events.launch, ranges)
     range_ends = np.array([r.end if r.own_end is None else r.own_end for r in ranges])
     within = np.where(events.launch < range_ends[step], step, -1)
+    within = np.where(events.launch < 0, _place(events.start, ranges), within)
     _, own_ends = _extent(events, within, len(ranges))
     _, ends = _extent(events, step, len(ranges))
     if (compute & (step >= 0)).any():

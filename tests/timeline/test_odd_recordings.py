@@ -89,6 +89,7 @@ def test_without_launches_too(tmp_path: Path) -> None:
     selection = chosen(tmp_path, *events, name="execute_")
     assert used(selection).wall_s == pytest.approx(3e-3)
     assert used(selection).kernel_share == pytest.approx(0.4)
+    assert said(selection, "outside_ranges").startswith("35 %")
 
 
 def test_what_is_launched_between_ranges_belongs_to_the_step_before(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ def test_every_file_is_read_or_refused_with_the_reason(path: Path):
         assert 0 < use.kernel_s <= use.busy_s <= use.wall_s
         for kernel in (*device.kernels, *device.apart):
             assert 0 <= (kernel.exposed_share or 0) <= (kernel.wall_share or 0) <= 1
+    odd = {"stream_overlap", "no_valid_time", "outside_ranges", "pauses", "unknown_tables"}
+    assert not odd & {note.code for note in selection.notes}
     streamed = select(load_timeline(path, stream=True))  # without operators
     plain = tuple(replace(k, source=None, useful=None) for k in selection.kernels)
     assert tuple(replace(k, source=None, useful=None) for k in streamed.kernels) == plain
