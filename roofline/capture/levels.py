@@ -1,7 +1,8 @@
 """What each ``--level`` asks ncu for on a chip, and how many passes that costs.
 
-Names that a chip lacks are left out by the pass table (``chips.json``), so alternatives such as
-``dram__bytes_read`` and ``dram__bytes_op_read`` stand side by side here.
+The pass table (``chips.json``) leaves out names that a chip lacks, so alternatives such as
+``dram__bytes_read`` and ``dram__bytes_op_read`` stand side by side here. It also leaves out what
+does not fit into the ``LIMITS`` of a level; what is worth most comes first.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from roofline.capture.request import CaptureLevel
-from roofline.counters import peaks, recipes, stalls, tensor
+from roofline.capture.request import CaptureLevel, Version
+from roofline.counters import evidence, peaks, recipes, stalls, tensor
 from roofline.counters.recipes import RECIPES, Recipe
-from roofline.units import ELAPSED, UNITS, members
+from roofline.units import ELAPSED, UNITS, members, unit_of_metric
+
+
+def base_name(metric: str) -> str:
+    """The name without its roll-ups: ``dram__bytes.sum.per_second`` -> ``dram__bytes``."""
+    return metric.partition(".")[0]
 
 
 def _of_peak(units: Iterable[str]) -> tuple[str, ...]:
@@ -34,13 +40,15 @@ UNREAD = (
 )  # fmt: skip
 # Duration, clocks, DRAM, issue slots: one hardware pass.
 QUICK = (
-    *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"], RECIPES["dram_clock_hz"]),
+    *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"]),
     *_needs(RECIPES["dram_read_bytes"], RECIPES["dram_write_bytes"], RECIPES["sm_active_percent"]),
     "smsp__cycles_elapsed.avg.per_second",
     peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
-    *_of_peak(["dram__cycles_active", *UNITS["issue"].members]),
+    *_of_peak(UNITS["issue"].members),
     *UNREAD,
+    *_needs(RECIPES["dram_clock_hz"]),
+    *_of_peak(["dram__cycles_active"]),
 )
 
 # Arithmetic by precision and the opcode mix (exact tensor operations): patched into the code.
@@ -53,7 +61,14 @@ SASS = (
     *(name for name, _, _ in peaks.VECTOR),  # constants of the chip, the roofs of the report
     tensor.OPCODES,
     tensor.THREAD_OPCODES,
+    "inst_executed",  # by address
 )
+# Names of what is patched into the code beside those.
+_PATCHED = ("smsp__sass_", "sass__", "memory_")
+# From 2025.1, and not for every chip: asked for only where ncu lists it.
+YOUNG = "sass__inst_executed_register_spilling"
+# Before this version they had other names, and ncu lists neither.
+_THEORY, _SINCE = "memory_", (2022, 2)
 
 # Known at launch; no pass.
 LAUNCH = (
@@ -62,16 +77,20 @@ LAUNCH = (
     # Barriers are younger than the oldest ncu.
     *(name for name, what in recipes.OCCUPANCY_LIMITS.items() if what != "barriers"),
     *_needs(RECIPES["theoretical_occupancy_percent"]),
+    *evidence.CURVES,
 )
 
 # Warp states sampled while the kernel runs once more.
 SAMPLING = (stalls.SAMPLE_GROUP, "smsp__pcsamp_sample_count")
 
-# Members that seldom limit. Chips with tensor memory spend their passes on TENSOR instead.
+# L1's path to L2, which limits now and then.
+_PORT = _of_peak(["l1tex__m_l1tex2xbar_req_cycles_active"])
+# Members that were the busiest of no public launch that a unit limits: in what room is left.
 RARE_MEMBERS = _of_peak(
     """
+    lts__throughput
     l1tex__data_bank_reads l1tex__data_bank_writes l1tex__data_pipe_tex_wavefronts
-    l1tex__f_wavefronts l1tex__lsu_writeback_active l1tex__m_l1tex2xbar_req_cycles_active
+    l1tex__f_wavefronts l1tex__lsu_writeback_active
     l1tex__m_xbar2l1tex_read_sectors l1tex__m_xbar2l1tex_read_sectors_mem_dshared
     l1tex__tex_writeback_active l1tex__texin_sm2tex_req_cycles_active
     lts__d_atomic_input_cycles_active lts__d_sectors_fill_device lts__d_decomp_input_sectors
@@ -85,20 +104,30 @@ RARE_MEMBERS = _of_peak(
 # passes alone), pipe_adu (the eighth pass on GH100), and parts of sm__pipe_tensor_cycles_active.
 NOT_COLLECTED = _of_peak(
     """
-    dram__throughput gpu__dram_throughput lts__throughput
+    dram__throughput gpu__dram_throughput
     sm__mio_inst_issued sm__inst_executed_pipe_adu
     sm__pipe_tensor_op_hmma_cycles_active sm__pipe_tensor_op_imma_cycles_active
     sm__pipe_tensor_subpipe_hmma_cycles_active
 """.split()
 )
-MEMBERS = tuple(
-    name for name in members(links=False) if name not in {*RARE_MEMBERS, *NOT_COLLECTED, *QUICK}
-)
+_LEFT_OUT = {*_PORT, *RARE_MEMBERS, *NOT_COLLECTED, *QUICK}
+
+
+def _worth(metric: str) -> tuple[bool, int, bool]:
+    """What sorts members: the usual ones of units that are needed, FP64 (counted twice) last."""
+    unit = unit_of_metric(metric)
+    assert unit is not None
+    place = unit.members.index(base_name(metric)) if base_name(metric) in unit.members else 0
+    return not unit.needed, place, unit.key == "fp64"
+
+
+MEMBERS = tuple(sorted({*members(links=False)} - _LEFT_OUT, key=lambda name: (_worth(name), name)))
 STANDARD = (
     *MEMBERS,
     *_needs(RECIPES["occupancy_percent"], RECIPES["l2_bytes"], RECIPES["l1_bytes"]),
     *_needs(peaks.L2_PEAK),
     "lts__t_sectors.sum",
+    recipes.L2_FROM_L1[0].needs[0],
     *peaks.DENSE_PEAKS,  # constants of the chip; each has its own spelling
 )
 
@@ -110,16 +139,11 @@ TENSOR = tuple(
 )  # fmt: skip
 TENSOR_MEMORY = frozenset(("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"))
 
-# What would break the budget of a level on a chip (see scripts/make_pass_table.py).
-TOO_DEAR: Mapping[CaptureLevel, tuple[Collection[str], Collection[str]]] = {
-    CaptureLevel.QUICK: (
-        ("TU102", "TU104", "TU106", "TU116", "TU117"),
-        (*_of_peak(["dram__cycles_active"]), "dram__cycles_elapsed.avg.per_second"),
-    ),
-    CaptureLevel.STANDARD: (
-        ("GB110", "GB112", "GB10B", "GB10C"),
-        ("sm__ops_path_tensor_src_tf32_dst_fp32.sum",),
-    ),
+# Hardware passes of a level at most, by the beginning of the chip's name; "" is any other.
+LIMITS: Mapping[CaptureLevel, Mapping[str, int]] = {
+    CaptureLevel.QUICK: {"": 1},
+    CaptureLevel.LEAN: {"": 2},
+    CaptureLevel.STANDARD: {"GA100": 6, "GA10": 5, "AD10": 6, "": 7},
 }
 
 # Compute capability -> the chip whose counters all chips of that capability share. Volta (7.0)
@@ -134,6 +158,7 @@ SEEN_FULL: Mapping[str, tuple[int, int]] = {
     "GV100": (73, 74), "TU102": (30, 32), "GA100": (43, 49), "GA102": (32, 38),
     "AD102": (32, 39), "GH100": (39, 40), "GB100": (39, 39),
 }  # fmt: skip
+_SOFTWARE = ("inst_executed", "sm__maximum_warps_per_active_cycle_pct")
 # Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
 SASS_PASSES = (1, 2)
 SAMPLING_PASSES = 1
@@ -141,10 +166,16 @@ SAMPLING_PASSES = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """What the pass table knows: hardware passes by level, and names that are not there."""
+    """What the pass table knows: passes by level, absent base names, metrics that do not fit."""
 
     passes: dict[CaptureLevel, int]
     absent: frozenset[str]
+    left_out: dict[CaptureLevel, frozenset[str]]
+
+    def has(self, level: CaptureLevel, metric: str) -> bool:
+        """Whether the chip counts ``metric``, within the limit of ``level``."""
+        left_out = self.left_out.get(_as_standard(level), ())
+        return base_name(metric) not in self.absent and metric not in left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,16 +204,48 @@ def chip_of(capability: str | None) -> str | None:
     return CHIP_OF_CAPABILITY.get(capability or "")
 
 
-def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
-    """Metrics of ``level`` that cost hardware passes, those that ``chip`` may lack included.
+def _as_standard(level: CaptureLevel) -> CaptureLevel:
+    """The level whose own metrics ``level`` has: all of ``STANDARD`` is in ``FULL``."""
+    return CaptureLevel.STANDARD if level is CaptureLevel.FULL else level
 
-    ``chip`` is NVIDIA's chip name ("GH100"); ``None`` stands for one that is not known.
+
+@cache
+def proofs() -> tuple[tuple[str, ...], ...]:
+    """Metrics that prove causes; of each row all are needed, as sums of loads and stores.
+
+    Of the ways to each, the first that needs no section of ncu's, and that through patched code.
     """
-    names: tuple[str, ...] = QUICK
+    rows = []
+    for table in ("ratios", "counts"):
+        for ways in evidence.tables()[table].values():
+            first, *others = (way for way in ways if not way.how.startswith("derived__"))
+            rows += [first, *(way for way in others if way.how.startswith("smsp__sass_"))]
+    return tuple(row.needs for row in rows)
+
+
+def rows(level: CaptureLevel, chip: str | None) -> tuple[tuple[str, ...], ...]:
+    """What ``level`` would have of metrics that cost hardware passes, the most worth first.
+
+    The metrics of a row are of use together only. ``chip`` is NVIDIA's chip name ("GH100");
+    ``None`` stands for one that is not known.
+    """
+    single: tuple[str, ...] = QUICK
     if level is not CaptureLevel.QUICK:
-        names += STANDARD + (TENSOR if chip in TENSOR_MEMORY else RARE_MEMBERS)
-    chips, dear = TOO_DEAR.get(level, ((), ()))
-    return tuple(name for name in names if chip not in chips or name not in dear)
+        single += STANDARD
+    if _as_standard(level) is CaptureLevel.STANDARD and chip in TENSOR_MEMORY:
+        single += TENSOR
+    found: list[tuple[str, ...]] = [(name,) for name in dict.fromkeys(single)]
+    if level is not CaptureLevel.QUICK:
+        found += [row for row in proofs() if not row[0].startswith(_PATCHED)]
+    if _as_standard(level) is CaptureLevel.STANDARD:
+        found[-1:] = [(name,) for name in _PORT] + [found[-1]]  # the last proof is the dearest
+        found += [(name,) for name in RARE_MEMBERS]
+    return tuple(found)
+
+
+def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
+    """Metrics of ``level`` that cost hardware passes, whether or not ``chip`` has them."""
+    return tuple(dict.fromkeys(name for row in rows(level, chip) for name in row))
 
 
 def software(level: CaptureLevel, *, patched: bool = True) -> tuple[str, ...]:
@@ -190,7 +253,10 @@ def software(level: CaptureLevel, *, patched: bool = True) -> tuple[str, ...]:
 
     ncu refuses counters that are patched into the code for ranges and whole graphs.
     """
-    return LAUNCH + (SASS if patched else ()) + (() if level is CaptureLevel.QUICK else SAMPLING)
+    if level is CaptureLevel.QUICK:
+        return LAUNCH + (SASS if patched else ())
+    proof = tuple(name for row in proofs() for name in row if name.startswith(_PATCHED))
+    return LAUNCH + (SASS + proof if patched else ()) + SAMPLING
 
 
 def metrics_of(
@@ -200,22 +266,28 @@ def metrics_of(
     listed: Collection[str] | None = None,
     *,
     patched: bool = True,
+    version: Version | None = None,
 ) -> tuple[str, ...]:
     """The metrics of ``level`` that every one of ``chips`` has, and ``extra``.
 
-    ``listed`` are the base names that the installed ncu knows for these chips (``None``: not
-    asked); ncu refuses the whole run for one explicit name that it does not know. With no chip
-    known only names that all chips of the table have are asked for, unless ``listed`` tells.
+    ``listed`` are the base names that the installed ncu of ``version`` knows for these chips
+    (``None``: not asked); ncu refuses the whole run for one explicit name that it does not know.
+    With no chip known only names that all chips of the table have are asked for, unless
+    ``listed`` tells.
     """
     known = [table()[chip] for chip in chips if chip in table()]
     if not known and listed is None:
         known = list(table().values())
-    absent = frozenset[str]().union(*(chip.absent for chip in known))
     wanted = [name for chip in (chips or (None,)) for name in hardware(level, chip)]
-    names = [name for name in wanted if base_name(name) not in absent]
-    names += software(level, patched=patched)
-    if listed is not None:
-        names = [name for name in names if not is_listed(name) or base_name(name) in listed]
+    wanted += software(level, patched=patched)
+
+    def asked(name: str) -> bool:
+        if version is not None and version < _SINCE and name.startswith(_THEORY):
+            return False
+        told = name == YOUNG or (listed is not None and is_listed(name))
+        return not told or base_name(name) in (listed or ())
+
+    names = [n for n in wanted if asked(n) and all(chip.has(level, n) for chip in known)]
     return tuple(dict.fromkeys((*names, *extra)))
 
 
@@ -231,12 +303,7 @@ def cost(level: CaptureLevel, chip: str, *, patched: bool = True) -> Cost:
     return Cost(chip=chip, hardware=passes, total=(low, high))
 
 
-def base_name(metric: str) -> str:
-    """The name without its roll-ups: ``dram__bytes.sum.per_second`` -> ``dram__bytes``."""
-    return metric.partition(".")[0]
-
-
 def is_listed(metric: str) -> bool:
     """Whether ``ncu --query-metrics`` lists metrics of this kind (it omits the software ones)."""
-    unlisted = ("group:", "breakdown:", "regex:", "launch__", "sass__", "smsp__pcsamp")
-    return not metric.startswith(unlisted) and metric != "sm__maximum_warps_per_active_cycle_pct"
+    unlisted = ("group:", "breakdown:", "regex:", "launch__", "sass__", "smsp__pcsamp", "memory_")
+    return not metric.startswith(unlisted) and metric not in _SOFTWARE

@@ -142,7 +142,14 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
     """Fit ``request`` to ``machine``, asking ncu which of the metrics it knows."""
     chips = chips_of(machine, request.devices)
     listed = known_to(ncu, chips, ask)
-    metrics = metrics_of(request.level, chips, request.metrics, listed, patched=request.patched)
+    metrics = metrics_of(
+        request.level,
+        chips,
+        request.metrics,
+        listed,
+        patched=request.patched,
+        version=ncu.version,
+    )
     notes = []
     if len(chips) > 1:
         notes.append(f"several kinds of GPU ({', '.join(chips)}): what all of them count; --device")

@@ -19,6 +19,7 @@ class CaptureLevel(StrEnum):
     """How much to collect; ``FULL`` is NVIDIA's set of that name and all of ``STANDARD``."""
 
     QUICK = "quick"
+    LEAN = "lean"
     STANDARD = "standard"
     FULL = "full"
 

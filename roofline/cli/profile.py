@@ -120,8 +120,9 @@ class ProfileOptions:
     per_config: bool = opt.amount("--per-config", "Count launches for each grid and block.")
     level: str = opt.amount(
         f"--level {'|'.join(CaptureLevel)}",
-        "quick: duration, DRAM, issue slots, operations (1 hardware pass); standard: all "
-        "that a verdict needs (at most 7); full: also NVIDIA's set (30 to 49 in all).",
+        "quick: duration, DRAM, issue slots, operations (1 hardware pass); lean: also the main "
+        "units and stalls (2); standard: every unit and evidence for causes (at most 7); full: "
+        "also NVIDIA's set (30 to 49 in all).",
         default=CaptureLevel.STANDARD.value,
     )
     top: int | None = opt.amount("--top N", "With --timeline: at most N kernels.  [default: 5]")

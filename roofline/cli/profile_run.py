@@ -41,7 +41,7 @@ _MANY = 5  # names that a message lists
 _SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
 _ELSE = "GH100"
 # Without an ncu the plan is for one that takes every option.
-_NEWEST = Ncu(path=Path("ncu"), version=Version(year=0, minor=0, text="any"), how="none found")
+_NEWEST = Ncu(path=Path("ncu"), version=Version(year=9999, minor=0, text="any"), how="none found")
 # Failures that are about the kernels of one run: the next run may well succeed.
 _NOT_MET = frozenset({"nothing_matched", "nothing_launched"})
 _OF_ITS_KERNELS = _NOT_MET | {"replay_hang", "prepare_failed", "replay_memory"}
@@ -179,7 +179,13 @@ def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None) -> str:
     if not chips:
         lines.append(f"# no GPU is known here; the command is for {_ELSE}, --chip NAME for another")
         lines.append("# (a real run asks the driver and ncu what there is)")
-    metrics = metrics_of(request.level, chips or (_ELSE,), request.metrics, patched=request.patched)
+    metrics = metrics_of(
+        request.level,
+        chips or (_ELSE,),
+        request.metrics,
+        patched=request.patched,
+        version=ncu.version,
+    )
     for number, run in enumerate(runs, 1):
         if run.about is not None:
             lines.append(f"# run {number} of {len(runs)}: {run.about}")

@@ -14,6 +14,8 @@ from roofline.model import Metrics
 
 _OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
 _BY_ADDRESS = "inst_executed"
+# Warps an SM by registers of a thread, and by threads of a block.
+CURVES = ("launch__occupancy_per_register_count", "launch__occupancy_per_block_size")
 # So few registers less are worth a try, as a share of those that are used.
 _FEWER = 0.75
 # An occupancy above this, in %, leaves no fifth more warps to win.
@@ -76,10 +78,10 @@ def ratios_of(
     )
     filled = (numbers.get("waves") or 0.0) >= _FEW_WAVES
     if registers is not None and occupancy is not None and occupancy < _FULL and filled:
-        fewer = _curve(metrics, "launch__occupancy_per_register_count")
+        fewer = _curve(metrics, CURVES[0])
         fewer = {r: warps for r, warps in fewer.items() if _FEWER * registers <= r < registers}
         # Whole warps, and not tiny ones; the nearest to today's size would do.
-        sizes = _curve(metrics, "launch__occupancy_per_block_size")
+        sizes = _curve(metrics, CURVES[1])
         sizes = {b: warps for b, warps in sizes.items() if b % 32 == 0 and 64 <= b <= 512}
         size = metrics.number("launch__block_size") or 0.0
         for name, curve, at in (
