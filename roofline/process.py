@@ -21,6 +21,8 @@ Watch = Callable[[], str | None]
 _TICK_S = 0.1
 _TERM_GRACE_S = 5.0
 _ROUNDS = 100
+# Of an answer: ncu lists its metrics in a megabyte and more.
+_KEEP_ANSWER = 1 << 24
 # Enough of what a program says to find its first error and its last words.
 _KEEP_HEAD, _KEEP_TAIL = 1 << 20, 1 << 16
 
@@ -45,7 +47,7 @@ def run_quietly(
 ) -> Completed | None:
     """Run ``argv`` (no shell, no input) and keep what it prints; ``None`` where it cannot start.
 
-    Of each stream the last megabyte is kept. What it leaves running is not waited for. A program
+    Of each stream the last 16 megabytes are kept. What it leaves running is not waited for. A program
     that runs longer than ``timeout_s`` is killed with all that it started and answers code -9.
     """
     argv, kept, since = tuple(argv), {1: bytearray(), 2: bytearray()}, _now()
@@ -87,7 +89,7 @@ def _listen(child: Popen[bytes], pipes: dict[IO[bytes], bytearray], deadline: fl
             for key in heard:
                 chunk = os.read(key.fd, 1 << 16)
                 key.data.extend(chunk)
-                del key.data[:-_KEEP_HEAD]
+                del key.data[:-_KEEP_ANSWER]
                 if not chunk:
                     ready.unregister(key.fileobj)
             if last == math.inf and child.poll() is not None:
