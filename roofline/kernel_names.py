@@ -131,8 +131,8 @@ def family_regex(wanted: Iterable[str]) -> str:
     """A regular expression for the signatures whose ``family`` is one of ``wanted``.
 
     For Python's engine and for ncu's, which searches whole signatures: what a template is given,
-    the function's own name and its scopes are told apart by looking ahead, as ``family`` does, but
-    for functions within a class template.
+    the function's own name and its scopes are told apart by looking ahead, as ``family`` does. Of
+    functions within a class template the own name counts, not the scopes.
     """
     rows = {name: row["pattern"] for name, row in _table()["families"].items()}
     wanted, every = set(wanted), "|".join(rows.values())
@@ -158,6 +158,8 @@ def family_regex(wanted: Iterable[str]) -> str:
         f"{to_base}{_FRAME}<{first(anything)}",
         f"{to_base}{framed}{first(own)}{end}",
         f"{first(_SCOPE)}{to_base}(?!{own}(?:{every})){end}",
+        # Behind a class template: what its parameters follow, to the end.
+        rf"{anything}>::{first(own)}[^<(: ]*(?:<{anything}>)?\([^()]*\)(?: const)?(?: \[|$)",
     )
     parts = [f"{no_collective()}(?i:{start}(?:{'|'.join(ways)}))"] if wanted & {*rows} else []
     if COMMUNICATION in wanted:

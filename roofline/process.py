@@ -47,8 +47,8 @@ def run_quietly(
 ) -> Completed | None:
     """Run ``argv`` (no shell, no input) and keep what it prints; ``None`` where it cannot start.
 
-    Of each stream the last 16 megabytes are kept. What it leaves running is not waited for. A program
-    that runs longer than ``timeout_s`` is killed with all that it started and answers code -9.
+    Of each stream the last 16 megabytes are kept. What it leaves running is not waited for. A
+    program that runs longer than ``timeout_s`` is killed with all that it started and answers -9.
     """
     argv, kept, since = tuple(argv), {1: bytearray(), 2: bytearray()}, _now()
     _adopt()

@@ -363,6 +363,20 @@ def test_ncu_is_asked_for_what_a_family_is(work: str):
     assert wrong == []
 
 
+def test_ncu_finds_functions_within_a_class_template():
+    names = {
+        "void Foo<int>::gemm_kernel(int)": "gemm",
+        "void ns::Tile<float, (int)64>::softmax_fwd<(int)2>(const float *) const": "softmax",
+        "void Foo<GemmPolicy>::run(int)": None,
+        "void plain(Foo<int>::gemm_type)": None,
+    }
+    for name, work in names.items():
+        assert family(name) == work, name
+        for asked in ("gemm", "softmax"):
+            found = re.search(kernel_names.family_regex([asked]), name)
+            assert (found is not None) == (work == asked), (name, asked)
+
+
 def test_several_families_are_one_expression():
     both = re.compile(kernel_names.family_regex(["gemm", "norm"]))
     for name in (*real_names(), *FAMILIAR):

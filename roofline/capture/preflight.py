@@ -208,7 +208,8 @@ def check_command(
         what = f"--kernel {request.kernel_regex!r}: ncu does not take it"
         why = why.partition(" The error occurred")[0].strip().rstrip(".")
         raise UsageError(what, why=why or None, hint="Perl syntax; escape what is meant literally")
-    for line in re.findall("^==ERROR==.*", said, re.MULTILINE):
+    # ncu 2022.3 does not mark an unknown option as an error.
+    for line in re.findall("^(?:==ERROR==|unrecogni[sz]ed option).*", said, re.MULTILINE):
         if "in the --devices option" in line:
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
             raise UsageError(f"--device {request.devices}: ncu does not take it", why=why)

@@ -23,7 +23,7 @@ from roofline.capture.preflight import (
     parse_version,
 )
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu, Version
-from roofline.errors import UsageError
+from roofline.errors import RooflineError, UsageError
 from roofline.process import Completed
 from tests.e2e.fake_ncu import described
 from tests.shared import NCU as REAL_NCU
@@ -206,6 +206,14 @@ def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
     check_command(request(kernel_regex="x"), NCU, (), lambda _: None)
     fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
     check_command(request(kernel_regex="x"), NCU, (), lambda _: fine)
+
+
+@pytest.mark.parametrize("mark", ["==ERROR== ", ""])
+def test_an_unknown_option_is_told_before_the_program_starts(mark: str) -> None:
+    said = f"{mark}unrecognised option '--bogus'\n\nUse --help for further details.\n"
+    refusal = Completed(argv=(), code=1, stdout=said, stderr="")
+    with pytest.raises(RooflineError, match="bogus"):
+        check_command(request(), NCU, (), lambda _: refusal)
 
 
 # --- one rank of a parallel job ------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_a_bad_regex_is_refused_before_the_program_starts(fake: Fake) -> None:
         (("--ncu-arg=--bogus", "true"), 4, "[option_unknown]"),
         (("--list-kernels", "--ncu-arg=--bogus", "true"), 4, "[option_unknown]"),
         (("--section", "nope", "true"), 4, "[section_unknown]"),
-        (("--devices", "a,b", "true"), 2, "--devices a,b"),
+        (("--device", "nosuch", "true"), 2, "--device nosuch: no GPU"),
     ],
 )
 def test_a_command_line_that_ncu_refuses(
