@@ -41,7 +41,7 @@ from roofline.timeline.events import (
     possible,
 )
 from roofline.timeline.idle import known_classes
-from roofline.timeline.operations import FORMULAS, operation
+from roofline.timeline.operations import BY_SHAPES, FORMULAS, operation
 from roofline.timeline.sources import From, Scope, with_sources
 
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
@@ -202,11 +202,11 @@ class _Growing:
         self.start, self.duration = array("d"), array("d")
         self.rest = [array("q") for _ in range(width)]
 
-    def extend(self, events: Sequence[Event], *rest: Iterable[int]) -> None:
-        self.start.extend([e.ts for e in events])
-        self.duration.extend([e.dur for e in events])
+    def extend(self, events: Sequence[Event], *rest: list[int]) -> None:
+        self.start.fromlist([e.ts for e in events])  # twice as fast as to extend
+        self.duration.fromlist([e.dur for e in events])
         for column, values in zip(self.rest, rest, strict=True):
-            column.extend(values)
+            column.fromlist(values)
 
     def arrays(self) -> list[Integers]:
         """Start and end in ns, then the integers; without events whose times cannot be.
@@ -276,7 +276,7 @@ class _Collected:
                 self._process(event)
         for category, events in found.items():
             self.seen[category] += len(events)
-            self.first_us = min(self.first_us, *[e.ts for e in events if e.ts > 0], float("inf"))
+            self.first_us = min([self.first_us, *[e.ts for e in events if e.ts > 0]])
         for work, categories in _WORK.items():
             self._gpu([e for c in categories for e in found.get(c, ())], work)
         for category in _CALLS:
@@ -313,7 +313,10 @@ class _Collected:
             else:
                 events = [e for e in events if not self.is_step[e.name]]
             which = [
-                names[by, e.name, bytes(a.shapes), bytes(a.types), bytes(a.values)]
+                names[
+                    *(by, e.name, bytes(a.shapes), bytes(a.types)),
+                    b"" if e.name in BY_SHAPES else bytes(a.values),
+                ]
                 if e.name in FORMULAS and (a := e.args).shapes
                 else names[by, e.name]
                 for e in events
@@ -335,7 +338,7 @@ class _Collected:
         )
         self.collectives += [e for e, a in pairs if a.group is not None and _timed(e)]
 
-    def _calls(self, events: Sequence[Event], correlations: Sequence[int]) -> None:
+    def _calls(self, events: Sequence[Event], correlations: list[int]) -> None:
         threads, names = self.threads, self.names
         of_thread = [threads[e.pid, e.tid] for e in events]
         self.calls.extend(events, of_thread, [names[e.name] for e in events], correlations)
