@@ -606,11 +606,20 @@ def every_pattern() -> dict[re.Pattern[Any], str]:
     }
 
 
-def is_quick(ask: Callable[[Any], object], text: str | bytes) -> bool:
-    """Within 1 s of computing, where what is linear takes milliseconds."""
-    for part, limit_s in ((text[:8000], 3.0), (text, 5.0)):  # to fail before it takes minutes
+LIMITS = ((8000, 3.0), (LONG, 5.0))
+# For what takes microseconds where it is linear: the square of 10,000 letters takes 0.3 s or more.
+NARROW = ((1000, 0.1), (10_000, 0.2))
+
+
+def is_quick(
+    ask: Callable[[Any], object],
+    text: str | bytes,
+    limits: tuple[tuple[int, float], ...] = LIMITS,
+) -> bool:
+    """Within so many seconds of computing at each length: the short one fails before minutes."""
+    for length, limit_s in limits:
         began = time.process_time()
-        ask(part)
+        ask(text[:length])
         if time.process_time() - began > limit_s:
             return False
     return True
@@ -641,7 +650,12 @@ def test_no_pattern_of_the_package_takes_long():
         for pattern, where in every_pattern().items()
         for text in subjects(pattern)
         for ask in (pattern.fullmatch, lambda s, p=pattern: sum(1 for _ in p.finditer(s)))
-        if not is_quick(ask, text)
+        if not is_quick(ask, text, NARROW)
     ]
 
     assert slow == []
+
+
+def test_a_pattern_that_takes_the_square_of_the_length_is_seen():
+    quadratic = re.compile(r"\w+\.x")
+    assert not is_quick(lambda s: sum(1 for _ in quadratic.finditer(s)), "_" * LONG, NARROW)
