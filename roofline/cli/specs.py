@@ -61,7 +61,11 @@ class CheckOptions(Folder):
 class MeasureOptions(Folder):
     """``roofline specs measure``."""
 
-    device: int = opt.which("--device INDEX", "The GPU, by its index in PyTorch.", default=0)
+    devices: tuple[int, ...] = opt.which(
+        "--device INDEX...",
+        "A GPU, by its index in PyTorch. Repeatable.  [default: 0]",
+        type=int,
+    )
     only: tuple[str, ...] = opt.which(
         "--only CEILING...", "Only this ceiling, such as dram_copy or tensor_bf16. Repeatable."
     )
@@ -223,6 +227,14 @@ def measure_command(options: MeasureOptions) -> None:
     kernels and libraries: a better kernel can pass them. Without -o they are kept in a file
     named after the GPU, which 'roofline analyze --peaks achieved' reads.
     """
+    if options.output is not None and len(options.devices) > 1:
+        raise UsageError("-o is for one GPU", hint="--device once, or the files that are kept")
+    for index in options.devices or (0,):
+        _measure(options, index)
+
+
+def _measure(options: MeasureOptions, index: int) -> None:
+    """Measure one GPU, print its ceilings and keep them."""
     from roofline.render.specs import ceilings
     from roofline.specs.ceilings import Achieved, save
     from roofline.specs.measure import bench_on, choose, open_torch, plan, run_plans
@@ -230,13 +242,13 @@ def measure_command(options: MeasureOptions) -> None:
     output, force = options.output, options.force
     if output is not None:
         refuse_overwrite(output, force=force)
-    torch, device, made_with = open_torch(options.device)
+    torch, device, made_with = open_torch(index)
     target = output or _kept(device.name)
     refuse_overwrite(target, force=force)
     spec = load(options.specs).find(device).spec
     done, skipped = run_plans(
         choose(plan(device, spec), options.only),
-        bench_on(torch, options.device),
+        bench_on(torch, index),
         on_start=lambda p: say(f"{p.quantity} ...", prefix=""),
     )
     for quantity, why in skipped.items():

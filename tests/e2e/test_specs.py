@@ -254,6 +254,25 @@ def test_measure_keeps_its_ceilings_for_the_word_achieved(kept_ceilings: Path) -
 
 
 @pytest.mark.usefixtures("gpu")
+def test_measure_takes_several_gpus(
+    tmp_path: Path, kept_ceilings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(sys.modules["torch"].cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(sys.modules["torch"].cuda, "set_device", asked.append)
+
+    result = run("measure", "--device", "0", "--device", "1", "--only", "dram_copy", "--force")
+
+    assert result.exit_code == 0, result.stderr
+    assert list(dict.fromkeys(asked)) == [0, 1]
+    assert result.stdout.count("NVIDIA L4") == 2
+    assert len([*kept_ceilings.iterdir()]) == 1  # GPUs of one kind share what was measured
+    wrong = run("measure", "--device", "0", "--device", "1", "-o", str(tmp_path / "a.toml"))
+    assert wrong.exit_code == 2
+    assert "-o is for one GPU" in wrong.stderr
+
+
+@pytest.mark.usefixtures("gpu")
 def test_measure_can_be_told_what_to_measure(tmp_path: Path) -> None:
     result = run("measure", "--only", "dram_copy", "-o", str(tmp_path / "a.toml"))
 
