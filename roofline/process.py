@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import math
 import os
 import selectors
 import signal
+import stat
 import sys
 import threading
 import time
@@ -14,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
-from typing import IO, NoReturn
+from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
+from typing import IO, Any, NoReturn
 
 Watch = Callable[[], str | None]
 _TICK_S = 0.1
@@ -114,18 +116,64 @@ def run_through(
     second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
     program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
-    argv, heard, since = tuple(argv), bytearray(), _now()
+    heard, stdout = bytearray(), 2 if stdout_to_stderr else None
+    ended = _supervised(argv, env, watch, grace_s, heard, stdout=stdout, stderr=PIPE)
+    if ended is None:
+        return None
+    said = heard.decode(errors="replace")
+    return Completed(argv=tuple(argv), code=ended[0], stdout="", stderr=said, stopped=ended[1])
+
+
+def run_inside(
+    tool: Callable[[int, int], Sequence[str]],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    stdout_to_stderr: bool = False,
+    watch: Watch = lambda: None,
+    grace_s: float = 10.0,
+) -> Completed | None:
+    """As ``run_through``, for a tool whose own words go to ``log``, and its program's do not.
+
+    ``tool`` makes the command of the descriptors that lead to where ours do: stdout and stderr.
+    """
+    ours = [fcntl.fcntl(number, fcntl.F_DUPFD, 3) for number in (1 + stdout_to_stderr, 2)]
+    try:
+        argv = tuple(tool(*ours))
+        with log.open("wb") as file:
+            streams: dict[str, Any] = {"stdout": file, "stderr": STDOUT, "pass_fds": ours}
+            ended = _supervised(argv, env, watch, grace_s, **streams)
+    finally:
+        for number in ours:
+            os.close(number)
+    if ended is None:
+        return None
+    said = log.read_text(encoding="utf-8", errors="replace")
+    return Completed(argv=argv, code=ended[0], stdout=said, stderr="", stopped=ended[1])
+
+
+def _supervised(
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    watch: Watch,
+    grace_s: float,
+    heard: bytearray | None = None,
+    **streams: Any,
+) -> tuple[int, str | None] | None:
+    """Exit code and why it was ended; what comes from a pipe of stderr is passed on and kept."""
+    since = _now()
     _adopt()
-    stdin, stdout = DEVNULL if os.isatty(0) else None, 2 if stdout_to_stderr else None
     sys.stdout.flush()
     sys.stderr.flush()
+    stdin = DEVNULL if os.isatty(0) else None
     with _received_signals() as received:
         try:
-            child = Popen(argv, stdin=stdin, stdout=stdout, stderr=PIPE, env=env, process_group=0)
+            child = Popen(tuple(argv), stdin=stdin, env=env, process_group=0, **streams)
         except (OSError, ValueError):
             return None
         reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
-        reader.start()
+        if heard is not None:
+            reader.start()
         try:
             stopped = _wait(child, watch, received, grace_s)
         except BaseException:
@@ -133,9 +181,17 @@ def run_through(
             raise
         if stopped is not None:
             _kill(child, since)
-    reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
-    said = heard.decode(errors="replace")
-    return Completed(argv=argv, code=child.returncode, stdout="", stderr=said, stopped=stopped)
+    if heard is not None:
+        reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
+    return child.returncode, stopped
+
+
+def reads_a_pipe() -> bool:
+    """Whether stdin is a pipe: a second run of a program would find it empty."""
+    try:
+        return stat.S_ISFIFO(os.fstat(0).st_mode)
+    except OSError:
+        return False
 
 
 def become(argv: Sequence[str]) -> NoReturn:
@@ -202,12 +258,12 @@ def _now() -> float:
 def _started(since: float) -> set[int]:
     """The processes below this one that began at ``since`` or later, as ``/proc`` has them."""
     below: dict[int, list[tuple[int, float]]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
-            fields = stat.read_bytes().rpartition(b")")[2].split()
+            fields = place.read_bytes().rpartition(b")")[2].split()
             if fields[0] not in (b"Z", b"X"):
                 began = (int(fields[19]) + 1) / os.sysconf("SC_CLK_TCK")
-                below.setdefault(int(fields[1]), []).append((int(stat.parent.name), began))
+                below.setdefault(int(fields[1]), []).append((int(place.parent.name), began))
     found, more = set(), [os.getpid()]
     while more:
         children = [pid for pid, began in below.get(more.pop(), ()) if began >= since]

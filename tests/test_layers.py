@@ -82,6 +82,7 @@ ARROWS = {
         "regions",
         "reports",
         "counters",
+        "timeline",
     ),
     "compare": (
         "display",

@@ -17,7 +17,7 @@ from pathlib import Path
 from roofline.capture.command import NAMES_ONLY, command, names_request, wants_collectives_in_vain
 from roofline.capture.failures import Diagnosis, Failure, catalogue, error_of, failed, recognise
 from roofline.capture.machine import Machine
-from roofline.capture.request import CaptureRequest, Ncu
+from roofline.capture.request import CaptureRequest, Ncu, Replay
 from roofline.errors import InputError, RooflineError, UsageError
 from roofline.files import refuse_overwrite, temporary_folder
 from roofline.model import Launch
@@ -39,7 +39,8 @@ class CaptureSetup:
     A run is ended after ``stall_s`` of silence during a replay and after ``limit_s`` altogether
     (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has. ``command`` is
     what the user typed, for remedies that run it in another way; ``environment`` is that of ncu and
-    the program, instead of this process's.
+    the program, instead of this process's. A program that runs on for ``linger_s`` after the last
+    launch that was asked for is ended.
     """
 
     ncu: Ncu
@@ -52,6 +53,7 @@ class CaptureSetup:
     stdout_to_stderr: bool = False
     command: str = OURS
     environment: Mapping[str, str] | None = None
+    linger_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +121,30 @@ class KernelSeen:
         return f"{1e3 * self.time_s:10.3f} ms {self.launches:6} x  {self.name}"
 
 
-def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
-    """The program's kernels, most time first; fails as ``capture`` does."""
+def launches_seen(
+    request: CaptureRequest, setup: CaptureSetup
+) -> tuple[Sequence[Launch], str | None]:
+    """The program's launches in order, with their times alone, and the signal that ended the run.
+
+    Fails as ``capture`` does.
+    """
     with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
         run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder)
     if not run.launches:
         raise error_of(_diagnose(request, setup, run))
+    return run.launches, run.done.stopped
+
+
+def time_of(launch: Launch) -> float:
+    """What a launch of ``launches_seen`` took, in s."""
+    return launch.metrics.number(NAMES_ONLY[0]) or 0.0
+
+
+def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
+    """The program's kernels, most time first; fails as ``capture`` does."""
     times: dict[str, list[float]] = {}
-    for launch in run.launches:
-        time_s = launch.metrics.number(NAMES_ONLY[0]) or 0.0
-        times.setdefault(launch.demangled or launch.name, []).append(time_s)
+    for launch in launches_seen(request, setup)[0]:
+        times.setdefault(launch.demangled or launch.name, []).append(time_of(launch))
     seen = (KernelSeen(name=n, launches=len(t), time_s=sum(t)) for n, t in times.items())
     return tuple(sorted(seen, key=lambda kernel: -kernel.time_s))
 
@@ -166,7 +182,16 @@ def _run(
     """Run ncu, which writes ``report.ncu-rep`` and ``ncu.log`` into ``folder``."""
     log, report = folder / "ncu.log", folder / f"report{ending}"
     argv = command(request, setup.ncu, metrics=setup.metrics, report=report, log=log)
-    watch = Watch(log, stall_s=setup.stall_s, limit_s=setup.limit_s, tell=setup.tell)
+    counted = request.replay is Replay.KERNEL and not request.per_config
+    count = request.launch_count if counted else None
+    watch = Watch(
+        log,
+        stall_s=setup.stall_s,
+        limit_s=setup.limit_s,
+        tell=setup.tell,
+        linger_s=None if count is None else setup.linger_s,
+        count=count or 0,
+    )
     done = run_through(
         argv,
         env=child_environment(setup.environment or os.environ, request),
@@ -240,12 +265,16 @@ def parse(text: str) -> tuple[tuple[tuple[str, int], ...], str | None]:
     return tuple(done.values()), current
 
 
+TAKEN = "launches"  # why a run was ended that had all that was asked for
+
+
 @dataclass(slots=True)
 class Watch:
     """Follows a log: tells of kernels as they are done, and of a run that must be ended.
 
     Calling it answers ``None``, "stall" (no sign of life for ``stall_s`` while a kernel is
-    replayed: a program may be silent for hours by itself) or "timeout" (``limit_s`` is over).
+    replayed: a program may be silent for hours by itself), "timeout" (``limit_s`` is over) or
+    ``TAKEN`` (``linger_s`` have passed since ``count`` kernels were done).
     """
 
     log: Path
@@ -253,6 +282,8 @@ class Watch:
     stall_s: float | None
     limit_s: float | None
     tell: Callable[[str], None]
+    linger_s: float | None = None
+    count: int = 0
     clock: Callable[[], float] = time.monotonic
     text: str = field(default="", init=False)
     done: tuple[tuple[str, int], ...] = field(default=(), init=False)
@@ -276,6 +307,9 @@ class Watch:
                 self.tell(f"profiled {number}: {name} ({passes} passes)")
         if self.limit_s is not None and now - self.started >= self.limit_s:
             return "timeout"
+        taken = len(self.done) >= self.count and self.current is None
+        if self.linger_s is not None and taken and now - self.alive >= self.linger_s:
+            return TAKEN
         silent = self.stall_s is not None and now - self.alive >= self.stall_s
         return "stall" if silent and self.current is not None else None
 
@@ -306,6 +340,8 @@ def _diagnose(request: CaptureRequest, setup: CaptureSetup, run: _NcuRun) -> Dia
 
 def _partial(run: _NcuRun, machine: Machine) -> str | None:
     """Why a report that loads may not be all of it."""
+    if run.done.stopped == TAKEN:
+        return None
     if run.done.stopped is not None:
         return f"the run was ended early ({run.done.stopped})"
     if run.done.code == 0:

@@ -38,17 +38,19 @@ from roofline.cli.output import Output
 from roofline.errors import UsageError
 from roofline.foreign import shown
 from roofline.kernel_names import families, is_collective
-from roofline.process import become
+from roofline.process import become, reads_a_pipe
 
 if TYPE_CHECKING:
     from roofline.capture.run import CaptureSetup
     from roofline.timeline.model import Selection
 
+LOOKS = ("auto", "again", "nsys", "ncu", "none")
 # Fields that choose the kernels: by a timeline, and those that it leaves no room for.
-_OF_TIMELINE = ("top", "min_share", "warmup_steps")
+_OF_TIMELINE = ("top", "min_share", "warmup_steps", "cover")
+_OF_LOOK = ("kernel", "exact_regex", "collectives")  # which a look takes, and a timeline does not
 _BY_HAND = (
     "kernel exact_regex kernel_name name_base collectives launch_skip launch_count per_config nvtx "
-    "region capture_range list_kernels"
+    "region capture_range list_kernels first"
 ).split()
 
 
@@ -117,6 +119,27 @@ class ProfileOptions:
         "Profile at most COUNT launches; 0 is no limit.  "
         f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
     )
+    first: int | None = opt.amount(
+        "--first N", "The first N matching launches, in ncu's order, without a look."
+    )
+    look: str | None = opt.amount(
+        f"--look {'|'.join(LOOKS)}",
+        "Run the program once at full speed to see which kernels take the time, and profile those: "
+        "by nsys, by ncu if there is none, again though it was seen before, or none.  "
+        "[default: ROOFLINE_LOOK, or auto]",
+    )
+    look_seconds: float = opt.amount("--look-seconds SECONDS", "End the look.", default=20.0)
+    cover: float | None = opt.amount(
+        "--cover PERCENT",
+        "After a look: kernels until so much of the time of all that match is covered.  "
+        "[default: 90]",
+        type=Share(0, 100),
+    )
+    until: str = opt.amount(
+        "--until launches|minute|program",
+        "End the program with the last kernel that is wanted, a minute later, or never.",
+        default="minute",
+    )
     per_config: bool = opt.amount("--per-config", "Count launches for each grid and block.")
     level: str = opt.amount(
         f"--level {'|'.join(CaptureLevel)}",
@@ -125,10 +148,10 @@ class ProfileOptions:
         "also NVIDIA's set (30 to 49 in all).",
         default=CaptureLevel.STANDARD.value,
     )
-    top: int | None = opt.amount("--top N", "With --timeline: at most N kernels.  [default: 5]")
+    top: int | None = opt.amount("--top N", "At most N kernels.  [default: 10; 5 with --timeline]")
     min_share: float | None = opt.amount(
         "--min-share PERCENT",
-        "With --timeline: kernels with at least this share of the wall time.  [default: 1]",
+        "Kernels with at least this share of the wall time.  [default: 0; 1 with --timeline]",
         type=Share(0, 100),
     )
     timeout: float | None = opt.amount("--timeout SECONDS", "End the run after this time.")
@@ -220,6 +243,7 @@ def command(options: ProfileOptions) -> int:
 
     \b
     Examples:
+      roofline profile python bench.py
       roofline profile --kernel gemm python bench.py
       roofline profile -k 'softmax|layer_?norm' --launch-skip 20 python train.py
       roofline profile --per-config --nvtx forward -o fwd.ncu-rep -- python bench.py --batch 8
@@ -230,9 +254,10 @@ def command(options: ProfileOptions) -> int:
       mpirun -n 8 roofline profile --rank 0 ./app
 
     Options of roofline end at the first word that is not an option; PROGRAM gets the rest
-    untouched. Its output is shown as it comes. The report and ncu's log are kept, and the answer
-    is what 'roofline analyze' says about the report. Kernels that wait for other GPUs are left
-    out without --collectives. With --timeline, a timeline chooses the kernels.
+    untouched. Its output is shown as it comes. Unless options say which launches, the program runs
+    once before, to see which kernels take the time; those are profiled. The report and ncu's log
+    are kept, and the answer is what 'roofline analyze' says about the report. Kernels that wait for
+    other GPUs are left out without --collectives. With --timeline, a timeline chooses the kernels.
 
     Exit codes: 3 nothing in the timeline is worth profiling; 4 ncu could not profile; 5 the
     program failed and left nothing to analyse; 128 + N ended by signal N.
@@ -242,7 +267,12 @@ def command(options: ProfileOptions) -> int:
 
     _check(options)
     base, output = _request(options), options.output
-    selection = _selection(options, base)
+    setting: CaptureSetup | None = None
+    selection: Selection | None
+    if looked := _looks(options):
+        options, base, setting, selection = _look(options, base)
+    else:
+        selection = _selection(options, base)
     planned = () if selection is None else selection.requests
     count = max(len(planned), 1)
     names = free_names(base.program, count)
@@ -254,11 +284,12 @@ def command(options: ProfileOptions) -> int:
     if not options.list_kernels:
         for report in reports:
             check_output(report, force=output.force)
-    base, setting = _look_up(base, options)
+    if setting is None:
+        base, setting = _look_up(base, options)
     runs = profile_run.runs_of(base, planned, reports)
     for run in runs:
         check_command(run.request, setting.ncu, setting.metrics, ask)
-    if selection is None:
+    if selection is None and not looked:
         _tell_choice(base, setting)
     if options.list_kernels:
         click.echo("\n".join(map(str, kernels_seen(base, setting))))
@@ -280,13 +311,15 @@ def _check(options: ProfileOptions) -> None:
     if options.chip is not None and not options.dry_run:
         raise UsageError("--chip needs --dry-run", why="a run takes the GPU of this machine")
     timeline_chooses = options.showing.timeline is not None
-    for field in _BY_HAND if timeline_chooses else _OF_TIMELINE:
+    if options.first is not None and options.launch_count is not None:
+        raise UsageError("--first and --launch-count exclude each other", hint="one of them")
+    for field in _BY_HAND if timeline_chooses else () if _looks(options) else _OF_TIMELINE:
         value = getattr(options, field)
         if value is None or value is False or value == ():
             continue
         name = f"--{field.replace('_', '-')}"
         if not timeline_chooses:
-            raise UsageError(f"{name} needs a timeline", hint="--timeline FILE")
+            raise UsageError(f"{name} needs a timeline or a look", hint="--timeline FILE")
         raise UsageError(
             f"--timeline and {name} exclude each other",
             why="the timeline says which launches to profile",
@@ -296,9 +329,56 @@ def _check(options: ProfileOptions) -> None:
     check(replace(options.showing, source=False), options.answer)
 
 
+def _looks(options: ProfileOptions) -> bool:
+    """Whether the program is looked at first: nothing else says which launches are wanted."""
+    how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
+    if how not in LOOKS:
+        raise UsageError(f"ROOFLINE_LOOK is {how!r}", hint=f"one of {', '.join(LOOKS)}")
+    by_hand = (getattr(options, field) for field in _BY_HAND if field not in _OF_LOOK)
+    return not (
+        how == "none"
+        or any(by_hand)
+        or options.showing.timeline is not None
+        or options.rank is not None
+        or options.dry_run
+        or options.replay != Replay.KERNEL
+        or options.graphs == "graph"
+        or (options.look is None and reads_a_pipe())
+    )
+
+
+def _look(
+    options: ProfileOptions, base: CaptureRequest
+) -> tuple[ProfileOptions, CaptureRequest, CaptureSetup, Selection]:
+    """See which kernels take the time, and choose among them."""
+    from roofline.capture.run import check_output, free_names
+    from roofline.cli import profile_run
+
+    report = options.output.output or free_names(base.program, 1)[0]
+    check_output(report, force=options.output.force)
+    base, setting = _look_up(base, options)
+    check_command(base, setting.ncu, setting.metrics, ask)
+    _tell_choice(replace(base, launch_count=None), setting)
+    how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
+    seconds, until_end = options.look_seconds, options.until == "program"
+    trace = profile_run.look_at(base, setting, report, how, seconds, until_end=until_end)
+    options = replace(options, showing=replace(options.showing, timeline=trace))
+    selection = profile_run.chosen_of(
+        trace,
+        step=options.showing.step,
+        top=10 if options.top is None else options.top,
+        min_share=options.min_share or 0.0,
+        warmup_steps=options.warmup_steps,
+        kernels=options.kernel,
+        letters=options.exact_regex,
+        cover=0.9 if options.cover is None else options.cover,
+    )
+    return options, base, setting, selection
+
+
 def _request(options: ProfileOptions) -> CaptureRequest:
     """What the options ask ncu for."""
-    count = options.launch_count
+    count = options.launch_count if options.first is None else options.first
     if count is None:
         count = 1 if options.per_config else DEFAULT_LAUNCH_COUNT
     names = (name.strip() for words in options.metrics for name in words.split(","))
@@ -422,6 +502,7 @@ def _look_up(
         tell=(lambda _text: None) if silent else say,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
         command=_typed(),
+        linger_s={"launches": 0.0, "minute": 60.0}.get(options.until),
     )
 
 

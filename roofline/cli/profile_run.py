@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,12 +21,13 @@ from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, tab
 from roofline.capture.machine import model_names
 from roofline.capture.preflight import find_ncu
 from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
-from roofline.capture.run import Captured, CaptureSetup, capture, log_path
+from roofline.capture.run import TAKEN, Captured, CaptureSetup, capture, log_path
 from roofline.cli.analyze import Showing, analyze_reports, answer
 from roofline.cli.errors import say
 from roofline.cli.options import Judging
 from roofline.cli.output import Output
 from roofline.errors import InputError, RooflineError, UsageError
+from roofline.files import whole_file
 from roofline.foreign import shown
 from roofline.model import Analysis, Device
 from roofline.render import capture as render
@@ -34,8 +37,10 @@ from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
+from roofline.timeline.selection import matching
 from roofline.view import Choice
 
+_ENDED = "The program was ended after the last kernel; --until program lets it run on."
 _MANY = 5  # names that a message lists
 # The chips that the plan shows where none is known: one of each generation.
 _SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
@@ -102,6 +107,81 @@ def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
     return select(load_timeline(timeline, step=step), criteria)
 
 
+def look_at(
+    base: CaptureRequest,
+    setting: CaptureSetup,
+    report: Path,
+    how: str,
+    seconds: float,
+    *,
+    until_end: bool,
+) -> Path:
+    """A trace of the program's kernels, beside the report: of now, or of an earlier look.
+
+    Raises:
+        CaptureError: nobody could look.
+        InputError: no kernel ran.
+
+    """
+    from roofline.capture import look
+    from roofline.timeline.trace import SEEN, packed, program_of
+
+    place = report.with_name(re.sub(r"-\d+$", "", report.stem) + ".look.json.gz")
+    digest = hashlib.sha256("\0".join(base.program).encode("utf-8", "surrogateescape")).hexdigest()
+    before = program_of(place)
+    if how == "auto" and before == digest and not _changed_since(place, base.program):
+        say(f"Kernels as seen before ({place}); --look again looks again")
+        return place
+    if place.exists() and before is None:
+        raise UsageError(f"{place} is not of roofline", hint="another name: -o REPORT")
+    nsys = None if how == "ncu" else look.find_nsys()
+    if nsys is None and how == "nsys":
+        raise UsageError("--look nsys: no nsys of 2022 or later", hint="ROOFLINE_NSYS=FILE")
+    seen = None
+    end = (
+        "runs to its end"
+        if until_end
+        else f"is ended after {seconds:g} s (--until program lets it run on)"
+    )
+    if nsys is not None:
+        say(f"Looking with nsys {nsys.version} at full speed; the program {end}")
+        try:
+            seen = look.by_nsys(base, setting, nsys, seconds, until_end=until_end)
+        except InputError as error:
+            if how == "nsys":
+                raise
+            say(f"{error.what}: {error.why}")
+    if seen is None:
+        say(f"Looking with ncu, kernel by kernel; the program {end}")
+        limit_s = None if until_end else seconds
+        seen = look.by_ncu(base, replace(setting, limit_s=limit_s, linger_s=None))
+    if (seen.stopped or "").startswith("SIG"):
+        raise click.exceptions.Exit(128 + int(getattr(signal, str(seen.stopped))))
+    with whole_file(place, force=True) as made:
+        made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
+    return place
+
+
+def _changed_since(place: Path, program: Sequence[str]) -> bool:
+    """Whether a file that the program's words name is younger."""
+    files = [Path(word) for word in program if Path(word).is_file()]
+    return any(file.stat().st_mtime > place.stat().st_mtime for file in files)
+
+
+def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
+    """The kernels of a look that are profiled; says what they stand for."""
+    criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
+    selection = select(load_timeline(trace, step=step), criteria)
+    wanted = [selection.kernels[i] for i in matching(selection.kernels, criteria)]
+    if not selection.requests:
+        ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
+        why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
+        what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
+        raise InputError(what if criteria.kernels else "no kernel is worth profiling", why=why)
+    say(render.stands_for(selection, wanted, ", ".join(criteria.kernels)))
+    return selection
+
+
 def runs_of(
     base: CaptureRequest, planned: Sequence[ProfileRequest], reports: Sequence[Path]
 ) -> list[Run]:
@@ -119,6 +199,7 @@ def request_for(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
     return replace(
         base,
         kernel_regex=None,
+        families=(),
         kernels=wanted.names,
         name_base=NameBase(wanted.name_base),
         launch_skip=wanted.launch_skip or 0,
@@ -292,8 +373,8 @@ def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[s
         yield f"Report: {captured.report} ({captured.launches} launches){log}"
         if run.about is not None:
             yield f"  {run.about}"
-        if captured.partial is not None:
-            yield f"Partial: {captured.partial}"
+        if said := _ENDED if captured.stopped == TAKEN else captured.partial:
+            yield said if said == _ENDED else f"Partial: {said}"
         # A count that was computed is not a limit.
         count = None if run.wanted or request.per_config else request.launch_count
         if count == captured.launches:

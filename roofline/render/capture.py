@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from roofline.capture.levels import Cost, cost
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.model import Analysis
+from roofline.text.numbers import plural, share
+from roofline.timeline.model import KernelShare, Selection
 
 _REPLAYS = {
     "kernel": "each kernel was run again for every pass",
@@ -72,3 +74,15 @@ def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iter
         f"Measured: {'; '.join(parts)}. Times are measured under ncu; 'roofline time' measures "
         "without it."
     )
+
+
+def stands_for(selection: Selection, wanted: Sequence[KernelShare], what: str) -> str:
+    """What the chosen kernels are of all that match, and of the time that was recorded."""
+    chosen = selection.chosen
+    ours, all_s = sum(k.total_s for k in chosen), sum(k.total_s for k in wanted) or 1.0
+    parts = [f"{len(chosen)} of {plural(len(wanted), f'{what} kernel'.strip())}"]
+    parts.append(f"{share(ours / all_s)} of their time")
+    if all(k.wall_share is not None for k in chosen):
+        parts.append(f"{share(sum(k.wall_share or 0 for k in chosen))} of the time recorded")
+    runs = len(selection.requests)
+    return f"Chosen: {', '.join(parts)}; {plural(runs, 'run')} under ncu"

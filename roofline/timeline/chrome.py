@@ -44,6 +44,7 @@ from roofline.timeline.idle import known_classes
 from roofline.timeline.operations import BY_SHAPES, FORMULAS, operation
 from roofline.timeline.sources import From, Scope, with_sources
 
+FROM_START = "roofline.from_start"  # a key of our own traces: see trace.py
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
 
@@ -464,6 +465,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         ),
         devices=_devices(scan.metadata),
         origin=origin,
+        from_start=scan.metadata.get(FROM_START) is True,
         truncated=scan.truncated,
         sources=sources,
         rank=own_rank.get("rank") if isinstance(own_rank, dict) else None,

@@ -62,7 +62,9 @@ class Criteria:
     "module" and "nvtx" tell apart what launched them, not the kernels. ``warmup_steps`` are
     skipped where it is not known which launch of the process the timeline saw. ``step_at`` is
     the percentile of the step that is judged. ``own_names`` lets names that may be private into
-    the answer: for a terminal alone. ``lanes`` are of the judged step, for a picture.
+    the answer: for a terminal alone. ``lanes`` are of the judged step, for a picture. ``kernels``
+    are what alone may be chosen: expressions, or words of families unless ``letters``; ``cover`` is
+    the share of their time after which no more are.
 
     Raises:
         UsageError: ``min_share`` is not from 0 to 1.
@@ -81,6 +83,9 @@ class Criteria:
     step_at: float = 50.0
     own_names: bool = False
     lanes: bool = False
+    kernels: tuple[str, ...] = ()
+    letters: bool = False
+    cover: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_share <= 1:

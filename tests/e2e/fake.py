@@ -55,6 +55,7 @@ class Fake:
             "FAKE_NCU": str(self.scenario_file),
             "HOME": str(folder),
             "TMPDIR": str(folder),
+            "ROOFLINE_LOOK": "none",
         }
         self.program("ncu", f'exec {sys.executable} -S -I {FAKE} "$@"')
         self.gpu("0, NVIDIA H100 PCIe, 9.0, 550.54.15, Disabled")

@@ -484,7 +484,7 @@ def test_the_timeline_chooses_or_the_user(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", ["--top", "--min-share", "--step", "--warmup-steps"])
 def test_options_about_a_timeline_need_one(name: str) -> None:
-    done = run("profile", name, "1", "true")
+    done = run("profile", "--look", "none", name, "1", "true")
 
     assert done.exit_code == 2
     assert f"{name} needs a timeline" in done.stderr
@@ -494,8 +494,8 @@ def test_help_names_the_usual_values_of_a_selection() -> None:
     text = " ".join(run("profile", "--help").stdout.split())
     usual = Criteria()
 
-    assert f"at most N kernels. [default: {usual.top}]" in text
-    assert f"share of the wall time. [default: {100 * usual.min_share:g}]" in text
+    assert f"At most N kernels. [default: 10; {usual.top} with --timeline]" in text
+    assert f"[default: 0; {100 * usual.min_share:g} with --timeline]" in text
     assert f"process it saw. [default: {usual.warmup_steps}]" in text
 
 
