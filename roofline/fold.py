@@ -15,10 +15,14 @@ from roofline.units import ranked
 Weights = Sequence[float]
 
 
+def kernel_of(m: Measurement) -> tuple[Hashable, ...]:
+    """What makes launches the same kernel, wherever they ran: kind, name, grid and block."""
+    return tuple(getattr(m, name) for name in _KEYS if name != "device")
+
+
 def key_of(m: Measurement) -> Hashable:
-    """What makes launches of a file the same kernel: kind, name, grid, block and device."""
-    keys = (getattr(m, name) for name in _KEYS if name != "device")
-    return (*keys, m.device.name, m.device.index)
+    """What makes launches of a file one row: the kernel and the device."""
+    return (*kernel_of(m), m.device.name, m.device.index)
 
 
 def quantities_of(m: Measurement) -> frozenset[str]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
-from roofline.fold import shares
+from roofline.fold import kernel_of, shares
 from roofline.kernel_names import comparable, family, family_words
-from roofline.model import Analysis, Device, Group, Measurement, Missing, Result, UnitUse
+from roofline.model import Action, Analysis, Device, Group, Measurement, Missing, Result, UnitUse
 from roofline.patterns import select
 from roofline.units import GENERIC
 
@@ -53,7 +53,8 @@ class Chosen:
 
     ``analysis.results`` stay in file order; ``order`` lists their positions in the order asked
     for; ``shares`` (0 to 1, of all that was profiled) is aligned with them. ``filters`` are the
-    conditions as they are typed, empty where nothing was left out.
+    conditions as they are typed, empty where nothing was left out. A kernel in two files or on two
+    GPUs is two groups, and one of ``total_kernels``.
     """
 
     analysis: Analysis
@@ -61,6 +62,7 @@ class Chosen:
     shares: tuple[float | None, ...]
     total_launches: int
     total_groups: int
+    total_kernels: int
     total_s: float | None
     filters: tuple[str, ...] = ()
 
@@ -104,6 +106,11 @@ class Row:
         return self.group.total_s if self.group else self.result.measurement.duration_s
 
     @property
+    def saved_s(self) -> float | None:
+        """What could be saved of it at most, in seconds; ``None`` where it is best left alone."""
+        return saved_s(self.result)
+
+    @property
     def busiest(self) -> list[UnitUse]:
         """The nearest unit, then the others from the busiest on, those that stand for many last."""
         nearest = self.result.verdict.nearest
@@ -121,6 +128,7 @@ class DeviceClocks:
     launches: int
     sm_clock_hz: tuple[float, float] | None
     dram_clock_hz: tuple[float, float] | None
+    indices: frozenset[int] = frozenset()
 
 
 def chosen(view: Analysis | Chosen) -> Chosen:
@@ -170,9 +178,22 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
         shares=tuple(parts[p] for p in kept),
         total_launches=len(results),
         total_groups=len(analysis.groups),
+        total_kernels=len({kernel_of(g.result.measurement) for g in analysis.groups}),
         total_s=total_s,
         filters=_filters(choice) if len(kept) < len(results) else (),
     )
+
+
+def of_file(part: Chosen, path: str) -> Chosen:
+    """The kernels of one file, and the time of all that was profiled of it."""
+    groups = [g for g in part.analysis.groups if g.result.measurement.source == path]
+    whole = {  # a share is of one GPU's time
+        (g.result.measurement.device.name, g.result.measurement.device.index): g.total_s / g.share
+        for g in groups
+        if g.total_s and g.share
+    }
+    analysis = replace(part.analysis, groups=tuple(groups))
+    return replace(part, analysis=analysis, total_s=sum(whole.values()) or None)
 
 
 def gain_s(result: Result) -> float | None:
@@ -181,9 +202,9 @@ def gain_s(result: Result) -> float | None:
     return None if duration is None or gain is None else duration * (1 - 1 / gain)
 
 
-def _by_gain(result: Result, *_: object) -> tuple[object, ...]:
-    """Work that can go first: of all bounds those held best."""
-    return (result.verdict.gain_by != "waste", *_largest(gain_s(result)))
+def saved_s(result: Result) -> float | None:
+    """``gain_s`` of what is not best left alone."""
+    return None if result.verdict.action is Action.LEAVE else gain_s(result)
 
 
 def missing_of(result: Result) -> tuple[Missing, ...]:
@@ -209,6 +230,7 @@ def devices(results: Sequence[Result]) -> tuple[DeviceClocks, ...]:
             launches=len(same),
             sm_clock_hz=_span(r.measurement.sm_clock_hz for r in same),
             dram_clock_hz=_span(r.measurement.dram_clock_hz for r in same),
+            indices=frozenset(i for r in same if (i := r.measurement.device.index) is not None),
         )
         for same in found.values()
     )
@@ -253,7 +275,7 @@ def _largest(value: float | None) -> tuple[bool, float]:
 # order of the analysis.
 SORT_KEYS: dict[str, Callable[[Result, float | None, int], tuple[object, ...]]] = {
     "time": lambda _r, time_s, _n: _largest(time_s),
-    "gain": _by_gain,
+    "gain": lambda r, _t, _n: (*_largest(saved_s(r)), *_largest(gain_s(r))),
     "utilization": lambda r, _t, _n: _largest(r.verdict.limiter_percent),
     "intensity": lambda r, _t, _n: _largest(r.measurement.arithmetic_intensity),
     "count": lambda _r, time_s, count: (*_largest(count), *_largest(time_s)),

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roofline.errors import UsageError
-from roofline.model import Device, Group
+from roofline.model import Action, Device, Group
 from roofline.view import SORT_KEYS, Choice, choose, chosen, gain_s, matching
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
 
@@ -154,12 +154,20 @@ def test_bounds():
     assert gain_s(result(measurement(duration_s=1e-3), verdict(gain=None))) is None
 
 
-def test_what_can_go_ranks_before_headroom():
-    # 10 ms with 1.11x headroom could save 1 ms; waste of 2 ms saves as much and is surer.
-    headroom = result(measurement("headroom", duration_s=10e-3))
-    waste = result(measurement("waste", duration_s=2e-3), verdict(gain=1.5, gain_by="waste"))
+def test_by_gain_what_saves_most_comes_first_and_what_is_left_alone_last():
+    # 10 ms with 1.11x save 1 ms, 4 ms with 1.5x 1.33 ms; 50 ms are as near their ceiling as can be.
+    small = result(measurement("small", duration_s=10e-3))
+    large = result(measurement("large", duration_s=4e-3), verdict(gain=1.5, gain_by="waste"))
+    full = result(measurement("full", duration_s=50e-3), verdict(action=Action.LEAVE))
 
-    assert names(choose(analysis(headroom, waste), Choice(sort="gain"))) == ["waste", "headroom"]
+    ranked = choose(analysis(small, full, large), Choice(sort="gain"))
+
+    assert names(ranked) == ["large", "small", "full"]
+    assert [row.saved_s for row in ranked.rows(launches=False)] == [
+        pytest.approx(4e-3 / 3),
+        pytest.approx(1e-3),
+        None,
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

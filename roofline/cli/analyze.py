@@ -30,9 +30,11 @@ class Showing:
 
     explain: str | None = opt.written(
         "--explain KERNEL",
-        "All the evidence about one kernel, by its rank in the table, its name or a regular "
-        "expression: numbers with their metrics, what would refute the verdict, what to try "
-        "first, and what that could gain.",
+        "One kernel on a card, by its rank in the table, its name or a regular expression: what "
+        "limits it and why, what to try, what that could gain, and what would refute it.",
+    )
+    everything: bool = opt.written(
+        "--all", "With --explain: every number with its metric, peaks, stalls, instructions."
     )
     source: bool = opt.written(
         "--source", "With --explain: the text of the source lines too, where the report has it."
@@ -150,6 +152,8 @@ def check(showing: Showing, output: Output) -> None:
     if wanted is not None and form not in ("table", "json"):
         hint = f"--explain {wanted} --format json"
         raise UsageError(f"--explain cannot be written as {form}", hint=hint)
+    if showing.everything and wanted is None:
+        raise UsageError("--all needs a kernel to explain", hint="--explain KERNEL --all")
     if showing.source and wanted is None:
         raise UsageError("--source needs a kernel to explain", hint="--explain KERNEL")
     if showing.timeline is not None and form in ("csv", "parquet"):
@@ -160,6 +164,10 @@ def check(showing: Showing, output: Output) -> None:
         raise UsageError("--step needs a timeline", hint="--timeline FILE")
     if showing.chart and form != "table":
         raise UsageError(f"--chart is for a terminal, not for {form}", hint="--plot roofline.svg")
+    _check_pictures(showing, output)
+
+
+def _check_pictures(showing: Showing, output: Output) -> None:
     for path, option in ((showing.plot, "--plot"), (showing.page, "--page")):
         if path is None:
             continue
@@ -267,7 +275,14 @@ def _text(
         from roofline.render import explain
 
         text = explain.render(
-            explained[0], others=explained[1:], details=details, width=width, color=color
+            explained[0],
+            rank=1 + part.analysis.groups.index(explained[0]),
+            # The text of source lines stands beside the instructions.
+            everything=showing.everything or showing.source,
+            others=explained[1:],
+            details=details,
+            width=width,
+            color=color,
         )
     else:
         from roofline.render import table

@@ -311,7 +311,7 @@ class Choosing(Choice):
     top: int | None = amount("--top N", "The first N in the order of --sort.")
     sort: str = amount(
         f"--sort {'|'.join(SORT_KEYS)}",
-        "Order; 'gain' is the time saved if the nearest ceiling is reached.",
+        "Order; 'gain' is what can be saved.",
         default="time",
     )
     launches: bool = amount("--launches", "Show each launch, not each kernel.")

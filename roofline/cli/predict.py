@@ -45,7 +45,6 @@ def command(options: PredictOptions) -> int:
     Examples:
       roofline predict before.ncu-rep --expect gemm=1.3x..1.5x --because bytes --record log.md
       roofline compare before.ncu-rep after.ncu-rep --record log.md
-      roofline history log.md
 
     The entry is open and has the date and the digest of BEFORE. 'roofline compare --record' of the
     same BEFORE judges its predictions, and closes it.

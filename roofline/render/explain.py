@@ -1,13 +1,24 @@
-"""All the evidence about one kernel: the claim, its numbers, what would refute it, what to try."""
+"""A card about one kernel: the claim, why, what to try, what would refute it; then the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import QUANTITIES, Bound, Details, Group, Kind, Measurement, Result, Verdict
+from roofline.model import (
+    QUANTITIES,
+    Bound,
+    Cause,
+    Details,
+    Group,
+    Kind,
+    Measurement,
+    Result,
+    Verdict,
+)
 from roofline.text import console, instructions, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import NARROWEST, bullet, grid, indented, lines
@@ -19,48 +30,38 @@ from roofline.view import missing_of
 _SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
 _BAR = 10
 _STALLS = 6
+_SHORT, _SHOWN = 3, 5  # lines of a card, and what stands in a line
 _IDLE = 0.1  # units less busy than this are listed in one line
 
 
 def render(
     group: Group,
     *,
+    rank: int = 1,
+    everything: bool = False,
     others: Sequence[Group] = (),
     details: Details | None = None,
     width: int = 120,
     color: bool = False,
 ) -> str:
-    """Everything about ``group``; ``others`` are kernels that the same words meant too.
+    """A card about ``group``, the ``rank``-th; with ``everything`` all numbers and their origin.
 
-    ``details`` are those of its longest launch.
+    ``others`` are kernels that the same words meant too; ``details`` are those of its longest
+    launch.
     """
     result, found = group.result, details or Details(index=0)
     v, m = result.verdict, result.measurement
-    sections: tuple[tuple[str, Iterator[RenderableType]], ...] = (
-        (
-            "Claim",
-            lines(
-                _headline(v),
-                said.claim(result),
-                said.context(result),
-                leave(result),
-                _theirs(result, found),
-            ),
-        ),
+    parts = [*_title(group), Text(), _headline(v)]
+    parts += _lines(_card(result, found, everything=everything))
+    sections: tuple[tuple[str, Iterable[RenderableType]], ...] = (
         ("Rule", lines(_rule(v, m))),
         (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
-        ("Causes", _causes(result)),
         ("Numbers", _numbers(m)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(m)),
-        ("Instructions", _instructions(found) if details else iter(())),
+        ("Instructions", _instructions(found) if details else ()),
         ("Accesses that move more than they need", map(bullet, instructions.waste(found))),
         ("What NVIDIA's rules say", map(bullet, instructions.rules(found.rules))),
-        ("What would refute this", lines(said.refute(result))),
-        ("Try first", _try(result)),
-        ("What that could buy", lines(said.bounds(result))),
-        ("Not worth the time", map(bullet, said.avoid(result))),
-        ("Confidence", _confidence(result)),
         (
             "Not measured",
             (
@@ -68,44 +69,153 @@ def render(
                 for missing in missing_of(result)
             ),
         ),
+    )
+    if not everything:
+        parts += [Text(), *_lines(_evidence(result, found))]
+        sections = ()
+    for title, body in (
+        *sections,
         ("Notes", map(bullet, noted(m.notes))),
         ("Matching kernels too", map(bullet, map(_other, others))),
-    )
-    parts = list(_title(group))
-    for title, body in sections:
+    ):
         parts += console.section(title, body)
+    if not everything:
+        more = f"Every number with its metric: --explain {rank} --all"
+        parts += [Text(), Text(more, style="dim")]
     return console.to_text(parts, width=max(width, NARROWEST), color=color)
 
 
 def _title(group: Group) -> Iterator[RenderableType]:
     m, several = group.result.measurement, len(group.launches) > 1
-    yield Text(names.short(m.demangled or m.name, 100), style="bold")
-    if m.demangled and m.demangled != m.name:
-        yield Text(names.middle(names.printable(m.demangled), _SIGNATURE), style="dim")
+    signature = names.printable(m.demangled or m.name)
+    yield Text(names.middle(signature, _SIGNATURE), style="bold")
     if m.kind is Kind.FIGURES:
         yield Text(f"{numbers.duration(group.total_s)} as stated, on {m.device.name}")
         return
+    sizes = names.geometry(m) if m.grid is None else f"grid {names.dims(m.grid)}"
+    blocks = "" if m.block is None else f", block {names.dims(m.block)}"
+    spread = f" ({numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each)"
     yield Text(
-        f"{numbers.plural(len(group.launches), 'launch')}, grid {names.dims(m.grid)}, "
-        f"block {names.dims(m.block)}, on {m.device.name or 'unknown GPU'}"
+        f"{sizes}{blocks}, {numbers.plural(len(group.launches), 'launch')}, "
+        f"{numbers.duration(group.total_s)}{spread if several else ''} under ncu, "
+        f"{numbers.share(group.share)} of the time profiled, on {m.device.name or 'unknown GPU'}"
     )
     if m.nvtx:
         yield Text(f"in NVTX range {names.printable(' > '.join(m.nvtx))}")
-    spread = f", {numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each"
-    yield Text(
-        f"{numbers.duration(group.total_s)} under the profiler{spread if several else ''}, "
-        f"{numbers.share(group.share)} of the time profiled"
-    )
     if several:
         counts = ", ".join(f"{bound} {count}" for bound, count in group.bounds.items())
         yield Text(f"Numbers below are sums over the launches. Judged one by one: {counts}")
 
 
 def _headline(v: Verdict) -> Text:
-    limited = said.limited_by(v)
-    text = f": {limited}" if limited else ""
+    """The claim: what limits, how busy it is, how sure that is."""
+    name, at = names.the_unit(v.nearest), numbers.percent(v.limiter_percent)
+    if v.bound is Bound.LATENCY:
+        text = f": no unit is near its peak, the busiest is {name} at {at}"
+    elif v.bound is Bound.UNKNOWN:
+        text = ": not enough was measured to say what limits it"
+    else:
+        text = f": {name} limits it, {at} busy"
     text += ", co-limited" if v.co_limited else ""
-    return console.bound(v.bound) + Text(f"{text} (confidence {v.confidence})")
+    return console.bound(v.bound) + Text(f"{text} (confidence {v.confidence})", style="bold")
+
+
+def _lines(said: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
+    """A word before each text, once where several follow it."""
+    before = ""
+    for word, text in said:
+        if not text:
+            continue
+        yield console.hanging(f"{word if word != before else '':<9} ", text, indent=console.INDENT)
+        before = word
+
+
+def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple[str, str]]:
+    """What a colleague would write: why, what to try, what that gives, what would refute it."""
+    v = result.verdict
+    causes = [said.cause_text(result, one) + _gives(one) for one in v.causes]
+    whys = [leave(result), *(causes or [said.cause(result) or said.why(result)])]
+    whys += [said.context(result) or ""]
+    if found.samples is not None:
+        whys += list(instructions.blame(found))[: None if everything else 1]
+    steps = said.try_first(result) or (said.step(result),)
+    listed = {
+        "why": whys,
+        "try": steps if everything else steps[:_SHORT],
+        "gain": said.bounds(result).split("; "),
+        "wrong if": [said.refute(result)],
+        "not": said.avoid(result),
+        "doubts": said.confidence_reasons(result) if v.bound is not Bound.UNKNOWN else (),
+    }
+    for word, texts in listed.items():
+        yield from ((word, names.printable(text)) for text in dict.fromkeys(texts))
+
+
+def _gives(one: Cause) -> str:
+    if not one.gain or one.promise not in ("waste", "occupancy", "idle"):
+        return ""
+    return f" ({said.up_to(one.gain)})"
+
+
+def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:
+    """The numbers that a reader looks for first, a line each."""
+    m = result.measurement
+    busy = sorted(m.units, key=lambda use: -use.percent)[:_SHOWN]
+    bars = (
+        f"{names.unit(u.unit)} {console.bar(u.percent, 8).rstrip()} {numbers.percent(u.percent)}"
+        for u in busy
+    )
+    yield "Units", "   ".join(" ".join(bar.split()) for bar in bars)
+    yield "Traffic", "; ".join(_traffic(result))
+    yield "Launch", "; ".join(_launch(m))
+    waits = (f"{names.words(s.reason)} {numbers.percent(100 * s.share)}" for s in m.stalls)
+    yield "Stalls", ", ".join(islice(waits, _SHOWN))
+    for rule in islice(instructions.rules(found.rules), _SHORT):
+        yield "NVIDIA", rule
+    yield "Lacking", ", ".join(names.quantity(gap.quantity) for gap in missing_of(result))
+
+
+def _traffic(result: Result) -> Iterator[str]:
+    """Bytes and operations, and how near their peaks they are."""
+    m, v, peak = result.measurement, result.verdict, result.peaks.report.dram_bytes_per_s
+    if m.dram_bytes is not None:
+        of = f" of {numbers.bandwidth(peak)}" if peak else ""
+        yield f"{numbers.size(m.dram_bytes)} DRAM, {numbers.bandwidth(m.dram_bytes_per_s)}{of}"
+    if m.l2_bytes is not None:
+        yield f"{numbers.size(m.l2_bytes)} L2"
+    for key, count in m.operations.items():
+        if count:
+            did = f"{numbers.si(count, names.operation_unit(key))} {names.operation(key)}"
+            rate = m.operation_rates().get(key)
+            at = f", {numbers.rate(rate, names.operation_unit(key))}" if rate else ""
+            reached = v.roof_percent.get(key)
+            yield did + at + (f" ({numbers.percent(reached)} of the roof)" if reached else "")
+    if integers := m.integers_per_s():
+        yield f"integers {numbers.rate(integers, 'OP')}"
+    if m.operations and not any(m.operations.values()) and not m.unmeasured:
+        yield "no floating-point operations"
+    yield from (f"{names.operation(key)} operations ran, not counted" for key in m.unmeasured)
+    if m.arithmetic_intensity:
+        sides = {"memory": ", left of the ridge", "compute": ", right of the ridge"}
+        unit = names.operation_unit(v.dominant)
+        side = sides.get(v.ridge_side or "", "")
+        yield f"AI {numbers.plain(m.arithmetic_intensity)} {unit}/B{side}"
+
+
+def _launch(m: Measurement) -> Iterator[str]:
+    """How it filled the GPU."""
+    if m.waves is not None:
+        yield f"{numbers.waves(m.waves)} waves"
+    if m.occupancy_percent is not None:
+        by = f", limited by {names.words(m.occupancy_limiter)}" if m.occupancy_limiter else ""
+        most = numbers.percent(m.theoretical_occupancy_percent)
+        yield f"occupancy {numbers.percent(m.occupancy_percent)} of {most}{by}"
+    if m.registers_per_thread is not None:
+        yield f"{numbers.exact(m.registers_per_thread)} registers"
+    if m.shared_memory_bytes:
+        yield f"{numbers.size(m.shared_memory_bytes)} shared memory a block"
+    if m.sm_active_percent is not None:
+        yield f"SMs active {numbers.percent(m.sm_active_percent)}"
 
 
 def _rule(v: Verdict, m: Measurement) -> str:
@@ -134,27 +244,6 @@ def _rule(v: Verdict, m: Measurement) -> str:
         f"{numbers.percent(rival.percent, places=1)}, is {near} {v.rule.balance:g} points of it "
         "(--balance)."
     )
-
-
-def _causes(result: Result) -> Iterator[RenderableType]:
-    """All that is proven, with its counts and what it could give."""
-    for one in result.verdict.causes:
-        given = ""
-        if one.gain and one.promise in ("waste", "occupancy", "idle"):
-            given = f" ({said.up_to(one.gain)})"
-        yield bullet(f"{said.cause_text(result, one)}{given}")
-
-
-def _try(result: Result) -> Iterator[RenderableType]:
-    steps = said.try_first(result) or (said.hint(result),)
-    for place, step in enumerate(steps, 1):
-        yield console.hanging(f"{place}. ", step, indent=console.INDENT)
-
-
-def _confidence(result: Result) -> Iterator[RenderableType]:
-    reasons = said.confidence_reasons(result)
-    yield from lines(f"{result.verdict.confidence}" + (", because" if reasons else ""))
-    yield from map(bullet, reasons)
 
 
 def _other(group: Group) -> str:

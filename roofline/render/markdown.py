@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from roofline.foreign import shown
 from roofline.model import Analysis
 from roofline.render import overview
+from roofline.render import table as screen
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.view import Chosen, Row, chosen
@@ -18,10 +19,7 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#~&"} | {"$": "<span
 # What GitHub makes links of (mentions, numbers, addresses), and marks at a line's beginning.
 _LINKS = re.compile(r"@(?=\w)|#(?=\d)|(?i:\bGH-|\bwww(?=\.)|:(?=//)|\bmailto:|\bxmpp:)")
 _MARKS = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+]\s|(?:--+|=+)\s*$))")
-_TITLES = (
-    *("-#", "kernel", "-count", "-time", "-share", "limited by", "busiest units"),
-    *("-AI (FLOP/B)", "confidence"),
-)
+_TITLES = ("-launches", "-time", "-share", "limited by", "why", "-can save")
 
 
 def escaped(text: str) -> str:
@@ -50,48 +48,45 @@ def bullets(texts: Iterable[str]) -> list[str]:
     return ["", *listed] if listed else []
 
 
-def render(
-    view: Analysis | Chosen, *, launches: bool = False, limit: int | None = ROWS, hints: int = 3
-) -> str:
+def render(view: Analysis | Chosen, *, launches: bool = False, limit: int | None = ROWS) -> str:
     """The kernels of ``view`` (or its launches) as Markdown, at most ``limit`` rows."""
     part = chosen(view)
     rows = list(part.rows(launches=launches))
     shown = rows[:limit]
-    called = names.short_all((row.name for row in shown), NAME)
-    cells = map(_cells, range(1, len(shown) + 1), called, shown)
-    answer = overview.answer(part)
-    lines = [f"**{escaped(answer)}**", ""] if answer else []
+    told = screen.lines_of(shown, NAME)
+    places = list(screen.where(part))
+    titles = ("-#", "kernel", *(title for title, _ in places), *_TITLES)
+    cells = (
+        (str(x.rank), code(x.name), *(escaped(cell(x.row)) for _, cell in places), *_cells(x.row))
+        for x in told
+    )
+    lines = [
+        line for text in overview.answers(part) if text for line in (f"**{escaped(text)}**", "")
+    ]
     lines += [f"{escaped(line)}  " for line in overview.head(part)]
-    lines += ["", *(table(_TITLES, cells) if shown else ["Nothing matches."])]
+    lines += ["", *(table(titles, cells) if shown else ["Nothing matches."])]
     if left_out := len(rows) - len(shown):
         more = numbers.plural(left_out, "launch" if launches else "kernel")
         lines += ["", f"... and {more} more"]
-    lines += ["", *_hints(shown[:hints])] if shown else []
+    if tries := screen.tried(told):
+        lines += ["", "**Try**", ""]
+    for same in tries:
+        first = same[0]
+        saves = first.row.saved_s
+        up_to = f": saves up to {numbers.duration(saves)}" if saves else ""
+        lines += [f"- **{screen.ranks(same)}** {code(first.full)}{up_to}"]
+        lines += [f"  - {word}: {escaped(text)}" for word, text in screen.advice(first.row)]
     lines += ["", f"<sub>{overview.under_profiler(part)}</sub>"]
     lines += bullets(overview.footnotes(part, [row.result for row in shown]))
     return "\n".join(lines) + "\n"
 
 
-def _cells(rank: int, name: str, row: Row) -> tuple[str, ...]:
-    m, v = row.result.measurement, row.result.verdict
-    limited = said.limited_by(v)
-    busiest = (f"{names.unit(use.unit)} {numbers.percent(use.percent)}" for use in row.busiest[:3])
+def _cells(row: Row) -> tuple[str, ...]:
     return (
-        str(rank),
-        code(name),
-        str(len(row.group.launches)) if row.group else f"\\#{m.index}",
+        str(len(row.group.launches)) if row.group else f"\\#{row.result.measurement.index}",
         numbers.duration(row.time_s),
-        numbers.share(row.share),
-        f"**{v.bound}**"
-        + (f": {escaped(limited)}" if limited else "")
-        + (", co-limited" if v.co_limited else ""),
-        ", ".join(busiest),
-        numbers.plain(m.arithmetic_intensity),
-        str(v.confidence),
+        screen.share(row),
+        f"**{escaped(screen.limiter(row))}** {screen.reached(row)}",
+        escaped(said.why(row.result)),
+        f"**{numbers.duration(row.saved_s)}**" if row.saved_s else "-",
     )
-
-
-def _hints(shown: Sequence[Row]) -> Iterator[str]:
-    for rank, row in enumerate(shown, 1):
-        hint, most = said.hint(row.result), said.bounds(row.result)
-        yield f"{rank}. {escaped(hint)}" + (f" ({escaped(most)})" if most else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from roofline.model import Result
@@ -9,7 +10,7 @@ from roofline.outlook import outlook
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
-from roofline.view import Chosen, DeviceClocks, devices, missing_of
+from roofline.view import Chosen, DeviceClocks, devices, missing_of, of_file
 
 _OF = "share of the profiled time"
 UNDER_PROFILER = f"Times measured under ncu; share = {_OF}, not of a step."
@@ -18,21 +19,29 @@ _LISTED = 4  # more results than that are counted, not listed
 
 def head(part: Chosen) -> Iterator[str]:
     """What was read: the GPUs with their clocks, how many launches, what of it is shown."""
-    used = devices(part.analysis.results)
-    for gpu in used:
-        yield device(gpu, counted=len(used) > 1)
-    sources = part.analysis.sources
+    used, sources = devices(part.analysis.results), part.analysis.sources
     where = plural(len(sources), "file")
     if len(sources) == 1:
         where = names.printable(names.last_part(sources[0].path))
+    elif part.analysis.merged:
+        where += ", each kernel summed over them (--merge)"
     if part.analysis.stated:
+        yield from map(device, used)
         yield f"{plural(part.total_groups, 'kernel')}, {numbers.duration(part.total_s)} as stated"
         return
+    read = f"{plural(part.total_launches, 'launch')} of {plural(part.total_kernels, 'kernel')}"
     spent = "time not measured"
     if part.total_s is not None:
-        spent = f"{numbers.duration(part.total_s)} under the profiler"
-    read = f"{plural(part.total_launches, 'launch')} of {plural(part.total_groups, 'kernel')}"
-    yield f"{read}, {spent}, in {where}"
+        spent = f"{numbers.duration(part.total_s)} under ncu"
+    alone = used[0] if len(used) == 1 else None
+    if alone is None:
+        yield f"{plural(len(used), 'kind')} of GPU, {read}, {spent}, in {where}"
+        yield from (device(one, counted=True) for one in used)
+    else:
+        yield f"{_model(alone)}, {read}, {spent} ({_all_clocks(alone)}), in {where}"
+    if part.many_files and len(sources) == 2:
+        before, after = (shlex.quote(names.printable(s.path)) for s in sources)
+        yield f"Before and after? roofline compare {before} {after} says what changed."
     if shown := scope(part):
         yield shown
 
@@ -46,9 +55,28 @@ def under_profiler(part: Chosen) -> str:
     return UNDER_PROFILER.replace(_OF, _OF + of)
 
 
+def answers(part: Chosen) -> Iterator[str]:
+    """The answer in a sentence or two; one for each file where there are few of them."""
+    if not part.many_files:
+        yield answer(part)
+    elif len(part.analysis.sources) <= _LISTED:
+        for source in part.analysis.sources:
+            mine = of_file(part, source.path)
+            if mine.analysis.groups:
+                yield f"{names.printable(names.last_part(source.path))}: {answer(mine)}"
+
+
 def answer(part: Chosen) -> str:
     """The answer in a sentence or two."""
     return names.printable(" ".join(map(note_text, outlook(part))))
+
+
+def gpu(result: Result, *, index_alone: bool) -> str:
+    """The GPU of a launch in few letters: "H100 80GB HBM3 1", or its index alone."""
+    what = result.measurement.device
+    index = "" if what.index is None else str(what.index)
+    name = (what.name or "unknown GPU").removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return index if index_alone else f"{name} {index}".rstrip()
 
 
 def device(gpu: DeviceClocks, *, counted: bool = False) -> str:
@@ -56,15 +84,23 @@ def device(gpu: DeviceClocks, *, counted: bool = False) -> str:
     what = gpu.device
     facts = [f"cc {what.compute_capability}"] if what.compute_capability else []
     facts += [f"{what.sm_count} SMs"] if what.sm_count else []
-    clocks = ", ".join(
-        f"{name} {_clocks(*span)}"
-        for name, span in (("SM", gpu.sm_clock_hz), ("DRAM", gpu.dram_clock_hz))
-        if span
-    )
-    text = what.name or "unknown GPU"
-    text += f" ({', '.join(facts)})" if facts else ""
-    text += f" at {clocks}" if clocks else ", clocks not measured"
+    clocks = _all_clocks(gpu)
+    text = _model(gpu) + (f" ({', '.join(facts)})" if facts else "")
+    text += f" at {clocks}" if gpu.sm_clock_hz or gpu.dram_clock_hz else f", {clocks}"
     return text + (f": {plural(gpu.launches, 'launch')}" if counted else "")
+
+
+def _model(gpu: DeviceClocks) -> str:
+    """Its name, and how many there are of it: "4x NVIDIA T4"."""
+    many = f"{len(gpu.indices)}x " if len(gpu.indices) > 1 else ""
+    return many + names.printable(gpu.device.name or "unknown GPU")
+
+
+def _all_clocks(gpu: DeviceClocks) -> str:
+    spans = (("SM", gpu.sm_clock_hz), ("DRAM", gpu.dram_clock_hz))
+    return ", ".join(f"{name} {_clocks(*span)}" for name, span in spans if span) or (
+        "clocks not measured"
+    )
 
 
 def _clocks(low_hz: float, high_hz: float) -> str:

@@ -1,48 +1,33 @@
-"""The ranked table for the terminal: what limits each kernel, how certainly, and what to try."""
+"""The first screen in a terminal: what limits each kernel, why, what to try, what it can save."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 from rich.console import RenderableType
-from rich.table import Column
 from rich.text import Text
 
-from roofline.model import Analysis, Bound
+from roofline.model import Action, Analysis, Bound, Confidence
 from roofline.render import overview
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
-from roofline.text.console import CONFIDENCE_STYLES, NARROWEST, hanging
+from roofline.text.console import BOUND_STYLES, NARROWEST, hanging
 from roofline.view import Chosen, Row, chosen
 
 ROWS = 20  # shown where the caller does not say how many
-TIMES = "\N{MULTIPLICATION SIGN}"
-HINTS = 3  # kernels that get a hint line
-_SENTENCE = 60  # letters of a name in a hint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
-    """All that depends on the width: letters for names and bars, and which columns there are."""
-
-    rank: int
-    kernel: int
-    limited: int
-    unit: int
-    bar: int
-    stacks: int  # pairs of units beside each other
-    gap: int  # between columns
-    confidence: int  # its column; 0 where it stands below the intensity
-    rates: bool  # achieved bytes and operations per second
-    part: Chosen
-    launches: bool
+TRIED = 3  # rows that get why, try and gain
+_BESIDE = 56  # columns for name and cause, below which the cause has a line of its own
+_BROAD = 140  # columns from which more is shown
+_NAME = 48  # letters of a name in the table, and
+_SENTENCE = 60  # below it
+_FILE = 24
+_LARGE = 0.05  # of the time: what waits, and nobody knows what for, is worth a word
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """A row with its name, short enough for its column and longer for a sentence."""
+class Ranked:
+    """A row with its rank and its name, short enough for its column and longer for a sentence."""
 
     rank: int
     name: str
@@ -52,12 +37,11 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Two lines a row: ``cell`` gives both."""
-
     title: str
-    width: int
-    cell: Callable[[_Line], Text]
-    justify: Literal["left", "right"] = "left"
+    cell: Callable[[Ranked], str]
+    right: bool = False
+    style: Callable[[Ranked], str] = lambda _: ""
+    width: int | None = None  # else that of its longest cell
 
 
 def render(
@@ -70,7 +54,7 @@ def render(
 ) -> str:
     """The kernels of ``view`` (or its launches) as a table of at most ``limit`` rows.
 
-    ``limit`` of ``None`` is all of them; hints are given for the first few.
+    ``limit`` of ``None`` is all of them; below it the first that can be saved of are told of.
     """
     part = chosen(view)
     width = max(width, NARROWEST)
@@ -83,171 +67,218 @@ def render(
 def _parts(
     part: Chosen, shown: Sequence[Row], *, left_out: int, width: int, launches: bool
 ) -> Iterator[RenderableType]:
-    for i, sentence in enumerate(overview.head(part)):
-        yield Text(sentence, style="bold" if i == 0 else "")
+    yield from map(console.prose, overview.head(part))
     yield Text()
-    if answer := overview.answer(part):
-        yield Text(answer, style="bold")
-        yield Text()
+    for sentence in overview.answers(part):
+        yield console.prose(sentence, style="bold")
+    yield Text()
     if not shown:
         yield Text("Nothing matches.")
         return
-    layout = _layout(width, len(shown), part, launches=launches)
-    called = [row.name for row in shown]
-    texts, longer = (names.short_all(called, letters) for letters in (layout.kernel, _SENTENCE))
-    lines = [_Line(i + 1, texts[i], longer[i], row) for i, row in enumerate(shown)]
-    columns = _columns(layout)
-    table = console.table(
-        *(Column(Text(c.title), width=c.width, justify=c.justify) for c in columns),
-        gap=layout.gap,
-    )
-    for line in lines:
-        table.add_row(*(column.cell(line) for column in columns))
-    yield table
+    lines = lines_of(shown, _SENTENCE)
+    yield from _table(part, lines, width, launches=launches)
     if left_out:
         more = numbers.plural(left_out, "launch" if launches else "kernel")
         yield Text(f"... and {more} more: --top N shows N", style="dim")
-    yield from _hints(lines[:HINTS])
+    told = tried(lines)
+    if told:
+        yield Text("\nTry", style="bold")
+        lead = len(str(max(told[-1][0].rank, len(shown)))) + 2
+        for same in told:
+            yield from _try(same, lead, width)
     yield Text()
-    if any(row.result.verdict.co_limited for row in shown):
-        yield hanging("* ", "co-limited: a second unit is about as near")
+    if not launches:
+        rank = told[0][0].rank if told else 1
+        yield Text(f"Evidence: --explain {rank}   picture: --plot roofline.png", style="dim")
+    if any(line.row.result.verdict.confidence is Confidence.LOW for line in lines):
+        yield Text("? after the per cent: confidence low, --explain says why", style="dim")
     yield Text(overview.under_profiler(part), style="dim")
     for footnote in overview.footnotes(part, [row.result for row in shown]):
         yield hanging("- ", footnote)
 
 
-# --- columns ----------------------------------------------------------------------------------
+def lines_of(shown: Sequence[Row], letters: int) -> list[Ranked]:
+    """Rows with their ranks and names; those that would look alike show where they differ."""
+    called = [row.name for row in shown]
+    forms = (names.short_all(called, width) for width in (letters, _SENTENCE))
+    return [Ranked(i, *named) for i, named in enumerate(zip(*forms, shown, strict=True), 1)]
 
 
-def _layout(width: int, rows_shown: int, part: Chosen, *, launches: bool) -> _Layout:
-    """The widest layout that leaves enough for kernel names."""
-    wide, broad, narrow = width >= 96, width >= 140, width < 78
-    layout = _Layout(
-        rank=len(str(rows_shown)) + 1,
-        kernel=0,
-        # Longer causes take two lines.
-        limited=(21 if width >= 110 else 16) if wide else 11 if narrow else 14,
-        unit=(12 if broad else 11) if wide else 7 if narrow else 9,
-        bar=(8 if width >= 110 else 6) if wide else 0 if narrow else 4,
-        stacks=2 if broad else 1,
-        gap=1 if narrow else 2,
-        confidence=(10 if width >= 110 else 6) if wide else 0,
-        rates=broad,
-        part=part,
-        launches=launches,
-    )
-    columns = _columns(layout)  # of which the one for the name takes nothing yet
-    kernel = width - sum(c.width for c in columns) - layout.gap * (len(columns) - 1)
-    return replace(layout, kernel=min(max(kernel, 12), 72))
+# --- the table --------------------------------------------------------------------------------
 
 
-def _columns(layout: _Layout) -> list[_Column]:
-    head = "launch\nindex" if layout.launches else "kernel\ncount"
-    titles = ("busiest units\n% of peak", *[""] * (layout.stacks - 1))
-    columns = [
-        _Column("#", layout.rank, lambda line: Text(str(line.rank)), "right"),
-        _Column(f"{head} grid / block", layout.kernel, lambda line: _kernel(line, layout)),
-        _Column("time\nshare", 8, _time, "right"),
-        _Column("limited by", layout.limited, _limited),
-        *(
-            _Column(title, layout.unit + layout.bar + 7, _units(layout, 2 * i))
-            for i, title in enumerate(titles)
-        ),
+def _table(
+    part: Chosen, lines: list[Ranked], width: int, *, launches: bool
+) -> Iterator[RenderableType]:
+    """A line a row; where it is narrow the cause goes below it, dim."""
+    gap = 2 if width >= 78 else 1
+    before = [_Column("#", lambda line: str(line.rank), right=True)]
+    places = (_Column(title, _of(cell)) for title, cell in where(part))
+    after = [*places, *_figures(width, launches=launches)]
+    saved = _Column("can save", _saved, right=True, style=lambda _: "bold green")
+    fixed = sum(_width(c, lines) + gap for c in (*before, *after, saved))
+    room = width - fixed
+    beside = room >= _BESIDE
+    share = room * 2 // 5 if beside else room
+    called = names.short_all((line.row.name for line in lines), min(max(share, 12), _NAME))
+    counts = [_times(line.row) for line in lines]
+    letters = max(map(len, map("".join, zip(called, counts, strict=True))))
+    letters = max(min(letters, max(share, 12)), len("kernel"))
+    shorter = [
+        names.short_all((line.row.name for line in lines), max(letters - len(count), 8))[i] + count
+        for i, count in enumerate(counts)
     ]
-    if layout.confidence:
-        columns.append(_Column("AI\nFLOP/B", 8, _intensity, "right"))
-    else:
-        columns.append(_Column("FLOP/B\nconf.", 6, _intensity_and_confidence, "right"))
-    if layout.rates:
-        columns.append(_Column("DRAM\noperations", 12, _rates, "right"))
-    if layout.confidence:
-        title = "confidence" if layout.confidence >= 10 else "conf."
-        columns.append(_Column(title, layout.confidence, _confidence))
-    return columns
+    before.append(_Column("kernel", lambda line: shorter[line.rank - 1], width=letters))
+    why = _Column("why", lambda line: said.why(line.row.result), width=room - letters - gap)
+    columns = [*before, *after, *([why] if beside else ()), saved]
+    widths = [_width(c, lines) for c in columns]
+    yield _row(((c.title, "bold") for c in columns), columns, widths, gap)
+    for line in lines:
+        yield _row(((c.cell(line), c.style(line)) for c in columns), columns, widths, gap)
+        if not beside:
+            lead = " " * (widths[0] + gap)
+            text = Text(lead + said.why(line.row.result), style="dim")
+            text.truncate(width, overflow="ellipsis")
+            yield text
 
 
-def _kernel(line: _Line, layout: _Layout) -> Text:
-    m, group = line.row.result.measurement, line.row.group
-    count = len(group.launches) if group else m.count
-    second = f"#{m.index}" if layout.launches else f"{TIMES}{count}"
-    second += f"  {names.geometry(m)}"
-    if len(second) > layout.kernel:
-        second = second.replace(" / ", "/")
-    if layout.part.many_gpus and m.device.index is not None:
-        second += f"  GPU {m.device.index}"
-    if layout.part.many_files or (layout.launches and len(layout.part.analysis.sources) > 1):
-        second += f"  {names.last_part(m.source)}"
-    return Text(line.name) + Text(f"\n{names.cut(second, layout.kernel)}", style="dim")
+def _of(cell: Callable[[Row], str]) -> Callable[[Ranked], str]:
+    return lambda line: cell(line.row)
 
 
-def _time(line: _Line) -> Text:
-    return Text(f"{numbers.duration(line.row.time_s)}\n{numbers.share(line.row.share)}")
+def _row(
+    cells: Iterator[tuple[str, str]], columns: list[_Column], widths: list[int], gap: int
+) -> Text:
+    parts = []
+    for (cell, style), column, width in zip(cells, columns, widths, strict=True):
+        text = Text(names.printable(cell), style=style)
+        text.truncate(width, overflow="ellipsis")
+        text.align("right" if column.right else "left", width)
+        parts.append(text)
+    return Text(" " * gap).join(parts)
 
 
-def _limited(line: _Line) -> Text:
-    v = line.row.result.verdict
-    second = said.limited_by(v) + (" *" if v.co_limited else "")
-    style = "dim" if v.bound is Bound.UNKNOWN else ""
-    return console.bound(v.bound) + Text(f"\n{second}", style=style)
+def _width(column: _Column, lines: list[Ranked]) -> int:
+    if column.width is not None:
+        return column.width
+    return max(len(column.title), *(len(column.cell(line)) for line in lines))
 
 
-def _units(layout: _Layout, first: int) -> Callable[[_Line], Text]:
-    """Two of the units from the busiest on, below each other, with bars."""
-
-    def cell(line: _Line) -> Text:
-        texts = []
-        for use in line.row.busiest[first : first + 2]:
-            name = names.unit(use.unit)
-            if len(name) > layout.unit:
-                name = name.removesuffix(" pipe").removesuffix(" slots")
-                name = names.middle(name, layout.unit)
-            bar = (console.bar(use.percent, layout.bar), "cyan")
-            percent = f" {numbers.percent(use.percent):>5}"
-            texts.append(Text.assemble(name.ljust(layout.unit + 1), bar, percent))
-        return Text("\n").join(texts)
-
-    return cell
+def where(part: Chosen) -> Iterator[tuple[str, Callable[[Row], str]]]:
+    """The file and the GPU of a row, where there are several."""
+    if part.many_files:
+        short = _files([s.path for s in part.analysis.sources])
+        yield "file", lambda row: short[row.result.measurement.source]
+    if part.many_gpus:
+        devices = [r.measurement.device for r in part.analysis.results]
+        alike = len({device.name for device in devices}) == 1
+        yield "GPU", lambda row: overview.gpu(row.result, index_alone=alike)
 
 
-def _intensity(line: _Line) -> Text:
-    intensity = line.row.result.measurement.arithmetic_intensity
-    side = line.row.result.verdict.ridge_side if intensity is not None else None
-    return Text(numbers.plain(intensity)) + Text(f"\n{side or ''}", style="dim")
+def _files(paths: list[str]) -> dict[str, str]:
+    """Short forms of file names that still tell them apart."""
+    bare = [names.printable(names.last_part(path).replace(".ncu-rep", "")) for path in paths]
+    if max(map(len, bare)) > _FILE:
+        pairs = enumerate(zip(*bare, strict=False))
+        alike = next((i for i, chars in pairs if len({*chars}) > 1), min(map(len, bare)))
+        alike = max(bare[0].rfind(sign, 0, alike) for sign in "_-. ") + 1
+        bare = [f"{names.ELLIPSIS}{name[alike:]}" if alike else name for name in bare]
+    return dict(zip(paths, (names.middle(name, _FILE) for name in bare), strict=True))
 
 
-def _intensity_and_confidence(line: _Line) -> Text:
-    intensity = line.row.result.measurement.arithmetic_intensity
-    return Text(f"{numbers.plain(intensity)}\n") + _confidence(line)
+def _figures(width: int, *, launches: bool) -> Iterator[_Column]:
+    if launches:
+        yield _Column("launch", lambda line: f"#{line.row.result.measurement.index}", right=True)
+    if width >= _BROAD:
+        yield _Column("grid / block", lambda line: names.geometry(line.row.result.measurement))
+    yield _Column("time", lambda line: numbers.duration(line.row.time_s), right=True)
+    yield _Column("share", lambda line: share(line.row), right=True)
+    yield _Column("limited by", lambda line: limiter(line.row), style=_colour)
+    yield _Column("", lambda line: reached(line.row), right=True)
+    if width >= _BROAD:
+        yield _Column("second unit", lambda line: _second(line.row))
 
 
-def _rates(line: _Line) -> Text:
-    m, key = line.row.result.measurement, line.row.result.verdict.dominant
-    rate = numbers.rate(m.operations_per_s, names.operation_unit(key))
-    if (integers := m.integers_per_s()) and line.row.result.verdict.bound is not Bound.BANDWIDTH:
-        rate = numbers.rate(integers, "OP")
-    return Text(f"{numbers.bandwidth(m.dram_bytes_per_s)}\n{rate}")
+def share(row: Row) -> str:
+    """The share of its file and GPU, as short as it can be: "40 %", "7.9 %"."""
+    if row.share is not None and 0.001 <= row.share < 0.0995:
+        return numbers.share(row.share)
+    return numbers.percent(None if row.share is None else 100 * row.share)
 
 
-def _confidence(line: _Line) -> Text:
-    confidence = line.row.result.verdict.confidence
-    return Text(str(confidence), style=CONFIDENCE_STYLES[confidence])
+def limiter(row: Row) -> str:
+    """The unit that limits, else that nothing does or is known to."""
+    v = row.result.verdict
+    return names.unit(v.limiter) if v.limiter else str(v.bound)
+
+
+def reached(row: Row) -> str:
+    """How busy the busiest unit was, with a mark where confidence is low."""
+    v = row.result.verdict
+    doubt = "?" if v.confidence is Confidence.LOW and v.bound is not Bound.UNKNOWN else ""
+    return f"{numbers.percent(v.limiter_percent)}{doubt}"
+
+
+def _colour(line: Ranked) -> str:
+    return f"bold {BOUND_STYLES[line.row.result.verdict.bound]}"
+
+
+def _second(row: Row) -> str:
+    uses = row.busiest[1:2]
+    return f"{names.unit(uses[0].unit)} {numbers.percent(uses[0].percent)}" if uses else "-"
+
+
+def _times(row: Row) -> str:
+    count = len(row.group.launches) if row.group else 1
+    return f" ({count:,}x)" if count > 1 else ""
+
+
+def _saved(line: Ranked) -> str:
+    saved = line.row.saved_s
+    return numbers.duration(saved)
 
 
 # --- below the table --------------------------------------------------------------------------
 
 
-def _hints(lines: Sequence[_Line]) -> Iterator[RenderableType]:
-    """The hints of rows; one that several share is given once."""
-    shared: dict[str, list[_Line]] = {}
-    for line in lines:
-        shared.setdefault(said.hint(line.row.result), []).append(line)
-    yield Text("\nWhere to start", style="bold")
-    ranks = {hint: ", ".join(str(line.rank) for line in same) for hint, same in shared.items()}
-    lead = max(map(len, ranks.values())) + 2
-    for hint, same in shared.items():
-        called = ", ".join(dict.fromkeys(line.full for line in same))
-        yield hanging(f"{ranks[hint]:>{lead}}  ", Text(f"{called}: ", style="bold") + Text(hint))
-        for line in same:
-            which = f"#{line.rank}: " if len(same) > 1 else ""
-            if most := said.bounds(line.row.result):
-                yield hanging("", Text(f"{which}{most}", style="dim"), indent=lead + 2)
+def tried(lines: Sequence[Ranked]) -> list[list[Ranked]]:
+    """The rows of which most can be saved; those with the same advice are told of together."""
+    most = max((line.row.saved_s or 0.0 for line in lines), default=0.0)
+
+    def worth(row: Row) -> bool:
+        if row.saved_s is not None:
+            return row.saved_s >= max(0.01 * (row.time_s or 0.0), 0.1 * most)
+        open_ = row.result.verdict.action is not Action.LEAVE
+        return open_ and (row.share is None or row.share >= _LARGE)
+
+    told: dict[tuple[str, str], list[Ranked]] = {}
+    for line in sorted(lines, key=lambda line: -(line.row.saved_s or 0.0)):
+        if worth(line.row):
+            told.setdefault((line.row.name, said.step(line.row.result)), []).append(line)
+    return list(told.values())[:TRIED]
+
+
+def ranks(same: Sequence[Ranked]) -> str:
+    """The ranks of rows that are told of together: "1, 4", or "1, 4 and 16 more"."""
+    more = f" and {len(same) - 4} more" if len(same) > 4 else ""
+    return ", ".join(str(line.rank) for line in same[:4]) + more
+
+
+def advice(row: Row) -> Iterator[tuple[str, str]]:
+    """Why, what to try and what that could give, in a line each."""
+    result = row.result
+    yield "why", said.why(result)
+    yield "try", said.step(result)
+    yield "gain", said.gain(result)
+
+
+def _try(same: Sequence[Ranked], lead: int, width: int) -> Iterator[RenderableType]:
+    first = same[0]
+    head = Text.assemble((f"{ranks(same):>{lead - 1}}  {first.full}", "bold"))
+    if first.row.saved_s:
+        saves = f"saves up to {numbers.duration(first.row.saved_s)}"
+        gap = max(width - len(head) - len(saves), 2)
+        head.append(" " * gap).append(saves, style="bold green")
+    yield head
+    for word, text in advice(first.row):
+        yield hanging(f"{word:<5} ", text, indent=lead + 1)

@@ -26,6 +26,7 @@ BOUND_STYLES = {
 }
 CONFIDENCE_STYLES = {Confidence.HIGH: "", Confidence.MEDIUM: "", Confidence.LOW: "dim"}
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
+_KEPT = "\ue000"  # a blank at which rich breaks no line
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -45,7 +46,7 @@ def to_text(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
     )
     for part in parts:
         console.print(part)
-    lines = out.getvalue().splitlines()
+    lines = out.getvalue().replace(_KEPT, " ").splitlines()
     return "".join(f"{_trimmed(line)}\n" for line in lines)
 
 
@@ -69,12 +70,17 @@ def bound(value: Bound) -> Text:
     return Text.assemble((str(value), f"bold {BOUND_STYLES[value]}"))
 
 
+def prose(text: str, style: str = "") -> Text:
+    """A text of which no line begins with a "%"."""
+    return Text(text.replace(" %", f"{_KEPT}%"), style=style)
+
+
 def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:
     """``text`` after ``lead``, its further lines set in as far as the first."""
     grid = Table.grid(padding=0)
     grid.add_column(width=indent + len(lead), no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(" " * indent + lead), text if isinstance(text, Text) else Text(text))
+    grid.add_row(Text(" " * indent + lead), text if isinstance(text, Text) else prose(text))
     return grid
 
 

@@ -9,6 +9,7 @@ from roofline import units
 # Renderers say names.short and so on.
 from roofline.kernel_names import ELLIPSIS as ELLIPSIS
 from roofline.kernel_names import cut as cut
+from roofline.kernel_names import library
 from roofline.kernel_names import middle as middle
 from roofline.kernel_names import printable as printable
 from roofline.kernel_names import short as short
@@ -26,6 +27,7 @@ _OTHERS = {
     "launch": "waves and registers",
     "sm_clock": "SM clock",
 }
+_CU = ("cublas", "cudnn", "cufft", "cusparse", "cusolver")
 _INTEGER = re.compile(r"int\d")
 
 
@@ -60,6 +62,12 @@ def quantity(key: str) -> str:
         return f"{unit(member)} {words(group)}"
     known = QUANTITIES.get(key)
     return _OTHERS.get(key, words(key)) if known is None else known.label
+
+
+def library_name(name: str) -> str:
+    """The library of a kernel as it calls itself: "cuBLAS"; empty where the name tells of none."""
+    key = library(name) or ""
+    return f"cu{key[2:].upper()}" if key in _CU else key
 
 
 def words(code: str) -> str:

@@ -7,7 +7,7 @@ from math import ceil, inf
 
 from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verdict
 from roofline.playbook import Play, entry_of, play, told
-from roofline.text.names import operation, unit, words
+from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import Sentence, sentence
 from roofline.text.numbers import duration, exact, percent, plural, ratio, waves
 from roofline.units import PARTS, the_unit
@@ -88,6 +88,13 @@ def bounds(result: Result) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def gain(result: Result) -> str:
+    """The part of ``bounds`` that kernels are ranked by."""
+    by = {"waste": _without_waste, "occupancy": _promises, "idle": _promises}
+    said = by.get(result.verdict.gain_by or "", _ceilings)(result)
+    return said or "not known: no counter predicts what hiding latency saves"
+
+
 def _without_waste(result: Result) -> str:
     """The bound of what can go, with the counts that must fall for it."""
     v = result.verdict
@@ -119,7 +126,14 @@ def up_to(gain: float) -> str:
 def _up_to(result: Result, floor_s: float) -> str:
     took_s = result.measurement.duration_s
     gain = took_s / floor_s if took_s and floor_s else inf
-    return up_to(gain) + (f" ({duration(floor_s)})" if gain <= PROMISED else "")
+    return up_to(gain) + (f" ({_fall(result, floor_s)})" if gain <= PROMISED else "")
+
+
+def _fall(result: Result, floor_s: float) -> str:
+    """From the duration to a bound: "2.73 -> 2.24 ms"."""
+    took, floor = duration(result.measurement.duration_s), duration(floor_s)
+    number, _, prefix = took.partition(" ")
+    return f"{number if floor.endswith(f' {prefix}') else took} -> {floor}"
 
 
 def _promises(result: Result) -> str:
@@ -137,7 +151,9 @@ def _ceilings(result: Result) -> str:
     v, took_s = result.verdict, result.measurement.duration_s
 
     def at(floor_s: float) -> str:
-        return f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({duration(floor_s)})"
+        return (
+            f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({_fall(result, floor_s)})"
+        )
 
     if v.floor_s is None:
         return ""
@@ -149,7 +165,7 @@ def _ceilings(result: Result) -> str:
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
-    text = f"headroom: up to {at(v.floor_s)} at 100 % of {nearest}"
+    text = f"headroom: up to {at(v.floor_s)} until {the_unit(v.nearest or 'its limit')} is full"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         following = unit(v.next_limiter) or "the next limit"
@@ -197,6 +213,42 @@ def hint(result: Result) -> str:
     elif v.action_reason == "near_ceiling" and what:
         what = f"near its ceiling, only less work helps: {what}"
     return f"{said}: {what}" if what else said
+
+
+def why(result: Result) -> str:
+    """Why it takes so long, or why it is left alone, for one line; the claim says the rest."""
+    return _why(result) + _above(result.verdict)
+
+
+def _why(result: Result) -> str:
+    v = result.verdict
+    if v.action_reason == "initialisation":
+        return "random initialisation or fill: hardly what was meant"
+    made_by = library_name(result.measurement.demangled or result.measurement.name)
+    by = f" ({made_by})" if made_by else ""
+    if v.action_reason == "near_ceiling":
+        less = "" if made_by else f", or {_entries(v)[0].hint}"
+        return f"near its ceiling{by}: leave it{less}"
+    if said := cause(result):
+        return said
+    follows = _next(result)
+    if v.action_reason == "library":
+        return f"a library's kernel{by}{follows}"
+    return f"no waste is proven{follows}"
+
+
+def _next(result: Result) -> str:
+    """The unit that would limit next."""
+    v = result.verdict
+    uses = (use for use in result.measurement.units if use.unit == v.next_limiter)
+    said = "as near" if v.co_limited else "next"
+    return next((f"; {said}: {unit(use.unit)} {percent(use.percent)}" for use in uses), "")
+
+
+def step(result: Result) -> str:
+    """What to try first, for one line; what to collect where nothing can be said."""
+    first = "; ".join(try_first(result)[:2])
+    return first or _remedy(result).removeprefix("; ") or _entries(result.verdict)[0].hint
 
 
 def refute(result: Result) -> str:
@@ -250,7 +302,7 @@ def cause_text(result: Result, one: Cause) -> str:
     kind, _, reason = one.code.partition("_")
     if kind == "stall":
         of = (f" ({percent(100 * s.share)} of stalls)" for s in m.stalls if s.reason == reason)
-        return f"warps stall on {reason}{next(of, '')}: {entry.meaning}"
+        return f"warps stall on {words(reason)}{next(of, '')}: {entry.meaning}"
     facts = dict(v.evidence) | ({"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {})
     claimed = entry.said(facts)
     return sentence(claimed, facts) if claimed else words(one.code)
@@ -320,7 +372,7 @@ def confidence_reasons(result: Result) -> tuple[str, ...]:
 def _top_stall(m: Measurement) -> str:
     if not m.stalls:
         return ""
-    return f"; top stall {m.stalls[0].reason} ({percent(100 * m.stalls[0].share)} of stalls)"
+    return f"; top stall {words(m.stalls[0].reason)} ({percent(100 * m.stalls[0].share)} of stalls)"
 
 
 def _ruled_out(m: Measurement) -> str:

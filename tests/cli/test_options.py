@@ -106,6 +106,7 @@ def test_help_of_all_is_quick_and_loads_no_command() -> None:
     assert set(done.stderr.split()) == {
         "roofline.cli",
         "roofline.cli.errors",
+        "roofline.display",
         "roofline.errors",
         "roofline.foreign",
     }

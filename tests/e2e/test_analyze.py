@@ -33,7 +33,9 @@ def test_the_table_is_ranked_and_plain(path: Path):
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     assert done.stdout.index("sgemm<float>") < done.stdout.index("axpy<float>")
-    assert "2 launches of 2 kernels, 4.00 ms under the profiler, in a.ncu-rep" in done.stdout
+    assert "2 launches of 2 kernels, 4.00 ms under ncu (clocks not measured), in a.ncu-rep" in (
+        done.stdout
+    )
     assert str(path.parent) not in done.stdout
 
 
@@ -114,7 +116,10 @@ def test_output_is_whole_and_never_over_a_file_unasked(path: Path):
 
 
 def test_a_refused_output_is_refused_before_the_work(path: Path):
-    done = run("nowhere.ncu-rep", "--output", path)
+    there = path.with_name("there.txt")
+    there.touch()
+
+    done = run("nowhere.ncu-rep", "--output", there)
 
     assert done.exit_code == 2
     assert "exists already" in done.stderr
@@ -142,7 +147,7 @@ def test_filters_say_what_they_left(path: Path):
 
     assert "axpy" not in done.stdout
     assert "(--kernel ^sge --min-share 10)" in done.stdout
-    assert "75.0 %" in done.stdout
+    assert "75 %" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -155,6 +160,7 @@ def test_filters_say_what_they_left(path: Path):
         (["--kernel", "("], "is not a regular expression"),
         (["--explain", "axpy", "--format", "csv"], "--explain axpy --format json"),
         (["--source"], "--explain KERNEL"),
+        (["--all"], "--explain KERNEL --all"),
         (["--sort", "beauty"], "'gain'"),
         (["--top", "0"], "x>=1"),
     ],
@@ -168,9 +174,9 @@ def test_what_makes_no_sense_is_wrong_usage_with_a_way_out(path, words, hint):
 
 
 def test_explain_takes_the_longest_and_lists_the_others(path: Path):
-    done = run(path, "--explain", "float")
+    done = run(path, "--explain", "float", "--all")
 
-    assert done.stdout.startswith("sgemm<float>")
+    assert done.stdout.startswith("void sgemm<float>(")
     assert "Matching kernels too\n  - axpy<float>" in done.stdout
     assert "dram__throughput" in done.stdout
 
@@ -204,13 +210,13 @@ def test_explain_names_the_instruction_that_waits_and_what_nvidia_says(tmp_path:
 
 
 def test_explain_takes_a_rank(path: Path):
-    assert run(path, "--explain", "2").stdout.startswith("axpy<float>")
-    assert run(path, "--explain", "2", "--sort", "name").stdout.startswith("sgemm<float>")
+    assert run(path, "--explain", "2").stdout.startswith("void axpy<float>(")
+    assert run(path, "--explain", "2", "--sort", "name").stdout.startswith("void sgemm<float>(")
     assert run(path, "--explain", "3").exit_code == 2
 
 
 def test_thresholds_reach_the_rule(path: Path):
-    done = run(path, "--explain", "axpy", "--latency-threshold", "95")
+    done = run(path, "--explain", "axpy", "--all", "--latency-threshold", "95")
 
     assert "latency" in done.stdout
     assert "is under 95 % (--latency-threshold)" in done.stdout
@@ -220,12 +226,12 @@ def test_measured_ceilings(path: Path):
     ceilings = path.with_name("toy.toml")
     ceilings.write_text('device = "Other"\ndram_bytes_per_s = 9e11\n', "utf-8")
 
-    done = run(path, "--explain", "axpy", "--peaks", ceilings)
+    done = run(path, "--explain", "axpy", "--all", "--peaks", ceilings)
     assert "of other GPUs" in done.stdout
 
     device = roofline.analyze(path).results[0].measurement.device.name
     ceilings.write_text(f'device = "{device}"\ndram_bytes_per_s = 9e11\n', "utf-8")
-    done = run(path, "--explain", "axpy", "--peaks", ceilings)
+    done = run(path, "--explain", "axpy", "--all", "--peaks", ceilings)
     assert "achieved" in done.stdout
     assert "900 GB/s" in done.stdout
     assert f"measured on {device} (toy.toml)" in done.stdout
@@ -236,7 +242,7 @@ def test_kept_ceilings_by_their_word(path: Path, kept_ceilings: Path):
 
     kept_ceilings.mkdir(parents=True)
     (kept_ceilings / "any.toml").write_text("dram_bytes_per_s = 9e11\n", "utf-8")
-    assert "900 GB/s" in run(path, "--explain", "axpy", "--peaks", "achieved").stdout
+    assert "900 GB/s" in run(path, "--explain", "1", "--all", "--peaks", "achieved").stdout
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_narrow_tables_keep_numbers_and_their_units_together(columns: int):
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= max(columns, 60)
     assert not [line for line in lines if line.strip() == "%"]
-    rows = lines[: lines.index("Where to start")]
+    rows = lines[: lines.index("Try")]
     assert sum(" 82 %" in line for line in rows if " ms " in line) == 1
 
 

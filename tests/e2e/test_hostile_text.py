@@ -217,7 +217,7 @@ def chrome(path: Path) -> Path:
 def nsys(path: Path) -> Path:
     """An export with every text as kernel and range, some of them as BLOB, and bad UTF-8."""
     columns = "start, end, deviceId, correlationId, globalPid, demangledName, gridX, gridY, gridZ, "
-    columns += "blockX, blockY, blockZ"
+    columns += "blockX, blockY, blockZ, streamId"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
         db.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})")
@@ -232,7 +232,7 @@ def nsys(path: Path) -> Path:
             value: Any = raw if i % 3 == 0 else raw.decode("utf-8", "replace")
             db.execute("INSERT INTO StringIds VALUES (?, ?)", (i, value))
             at = 100_000 * i
-            row = (at, at + 90_000, 0, i + 1, 1 << 24, i, 1, 1, 1, 32, 1, 1)
+            row = (at, at + 90_000, 0, i + 1, 1 << 24, i, 1, 1, 1, 32, 1, 1, 7)
             marks = ",".join("?" * len(row))
             db.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({marks})", row)
             row = (at, at + 99_000, 59, 1 << 24, value, 0)

@@ -48,7 +48,7 @@ def test_says_how_it_was_measured(fake: Fake) -> None:
     assert "9 passes" in done.stdout
     assert "caches left warm" in done.stdout
     assert "clocks not locked" in done.stdout
-    assert "under the profiler" in done.stdout
+    assert "under ncu" in done.stdout
     assert "collectives left out (--collectives takes them)" in done.stdout
 
 

@@ -79,7 +79,7 @@ def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -
     assert "Report: bench-2.ncu-rep (1 launches)" in done.stdout
     assert "relu: 1 kernel, 1 launch; which launch: estimated" in done.stdout
     assert "Note: The launch is an estimate" in done.stdout
-    assert "under the profiler" in done.stdout
+    assert "under ncu" in done.stdout
     assert "asked for and not" not in done.stdout
     assert "--launch-count raises" not in done.stdout
 

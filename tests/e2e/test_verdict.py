@@ -22,7 +22,7 @@ def test_three_numbers_make_a_table_json_and_a_picture(tmp_path: Path) -> None:
     (found,) = json.loads(run(*three, "--json").stdout)["launches"]
     assert (found["kind"], found["bound"], found["confidence"]) == ("figures", "compute", "low")
     assert round(found["ceiling_percent"], 1) == 89.7
-    explained = run(*three, "--explain", 1).stdout
+    explained = run(*three, "--explain", 1, "--all").stdout
     assert "roof at its intensity: 66.9 TFLOP/s, of which 90 % was reached" in explained
     picture = tmp_path / "k.svg"
     assert run(*three, "--plot", picture).exit_code == 0

@@ -366,7 +366,9 @@ def test_a_waste_bound_is_the_next_unit_that_holds():
     assert found.verdict.waste_floor_s == pytest.approx(0.6e-3)
     assert found.verdict.gain == pytest.approx(1 / 0.6)
     assert found.verdict.gain_by == "waste"
-    assert said.bounds(found).startswith("without 65,011,712 bank conflicts: up to 1.67x (600 µs)")
+    assert said.bounds(found).startswith(
+        "without 65,011,712 bank conflicts: up to 1.67x (1.00 ms -> 600 µs)"
+    )
     assert "32-way, 65,011,712 of 67,108,864" in said.cause(found)
 
 

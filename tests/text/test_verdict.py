@@ -83,7 +83,7 @@ def test_bytes_that_dram_moved_are_said():
         ),
         (
             {"waves": 1.5, "stalls": WAITS, "units": with_rest(unit("dram", 50.0))},
-            "a tail: 1.5 waves need the time of 2, 25.0 % of it idle; top stall lg_throttle (63 %",
+            "a tail: 1.5 waves need the time of 2, 25.0 % of it idle; top stall lg throttle (63 %",
         ),
         ({"sm_active_percent": 50.0}, "work is uneven: the average SM has work for 50.0 % of the"),
         (
@@ -96,11 +96,11 @@ def test_bytes_that_dram_moved_are_said():
         ),
         (
             {"stalls": WAITS},
-            "warps stall on lg_throttle (63 % of stalls): the queue of global and local memory",
+            "warps stall on lg throttle (63 % of stalls): the queue of global and local memory",
         ),
         (
             {"stalls": (Stall(reason="brand_new", share=0.9),)},
-            "warps stall on brand_new (90 % of stalls): a reason of its own name",
+            "warps stall on brand new (90 % of stalls): a reason of its own name",
         ),
         (
             {"waves": 1158.4, "theoretical_occupancy_percent": 100.0},
@@ -226,13 +226,13 @@ def test_waves_read_well(value, text):
         (
             {"floor_s": 0.9e-3, "next_limiter": "l2", "next_floor_s": 0.4e-3},
             (
-                "headroom: up to 1.11x (900 µs) at 100 % of DRAM; "
-                "with less work for it: up to 2.50x (400 µs), then L2"
+                "headroom: up to 1.11x (1.00 ms -> 900 µs) until DRAM is full; "
+                "with less work for it: up to 2.50x (1.00 ms -> 400 µs), then L2"
             ),
         ),
         (
             {"bound": Bound.LATENCY, "limiter": None, "floor_s": 0.4e-3},
-            "if latency were hidden: up to 2.50x (400 µs), then DRAM",
+            "if latency were hidden: up to 2.50x (1.00 ms -> 400 µs), then DRAM",
         ),
         (
             {

@@ -76,7 +76,7 @@ def test_the_larger_of_two_causes_comes_first() -> None:
     assert gains["grid_too_small"] == pytest.approx(1.25)
     assert said.cause(found) == (
         "few warps: occupancy is 27 % of 50 % possible, as 64 blocks are 0.8 waves; the grid is "
-        "too small: 64 blocks on 40 SMs, 0.8 waves; top stall long_scoreboard (90 % of stalls)"
+        "too small: 64 blocks on 40 SMs, 0.8 waves; top stall long scoreboard (90 % of stalls)"
     )
 
 
