@@ -37,6 +37,7 @@ from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
+BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
 _LOOKED_AT = 3  # pairs whose samples are read by instruction
 
 
@@ -124,9 +125,7 @@ class CompareOptions:
         "--check COMMAND",
         "Run COMMAND to see that the results are still right; exit with 1 if it fails.",
     )
-    baseline: Path | None = opt.judged(
-        "--baseline DIR", "Take BEFORE from this folder, which holds one JSON file for each GPU."
-    )
+    baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
     time_before: Path | None = opt.judged(
         "--time-before FILE", "The program's time before, from 'roofline time'."
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from roofline.cli import options as opt
-from roofline.cli.compare import Comparing, analyze_side, check_count, draw
+from roofline.cli.compare import BASELINE, Comparing, analyze_side, check_count, draw
 from roofline.cli.options import REPORTS, Judging, Target
-from roofline.compare.baseline import without_personal
+from roofline.compare.baseline import baseline_path, load_baseline, without_personal
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
@@ -35,19 +37,28 @@ class ReportOptions:
         "--top N", "Kernels in the table, at most 10.", type=click.IntRange(1, 10), default=10
     )
     comparing: Comparing = opt.shared(Comparing)
+    baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
     judging: Judging = opt.shared(Judging)
     target: Target = opt.shared(
         Target,
         path={"metavar": "DIR", "help": "The folder to write to; created if it does not exist."},
     )
     title: str = opt.written("--title TEXT", "The comment's heading.", default="Roofline")
+    image_base: str | None = opt.written(
+        "--image-base URL", "Where the plots will lie, for a comment that shows them.", type=str
+    )
     no_picture: bool = opt.written("--no-picture", "Leave out the plots, which need matplotlib.")
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is a side before."""
+        return self.baseline is not None or len(self.reports) == 2
 
     @property
     def names(self) -> tuple[str, ...]:
         """The files of the folder, in the order they are printed."""
         pictures = () if self.no_picture else PICTURES
-        compared = ("compare.json",) if len(self.reports) == 2 else ()
+        compared = ("compare.json",) if self.compares else ()
         return ("comment.md", PAGE, *pictures, "analysis.json", *compared)
 
 
@@ -59,18 +70,20 @@ def command(options: ReportOptions) -> int:
     Examples:
       roofline report after.ncu-rep -o pr/
       roofline report before.ncu-rep after.ncu-rep -o pr/ --title 'Fused softmax' --top 5
+      roofline report --baseline perf after.ncu-rep -o pr/ --image-base https://example.com/pr-7
 
-    One REPORT is described; two are compared. DIR gets comment.md (it fits GitHub's limits, and
-    its plots follow the reader's light or dark theme), page.html to explore, roofline.svg and
-    .png with their dark variants, analysis.json and, for two reports, compare.json: all of them or
-    none. They contain only names of kernels, GPUs and report files, and numbers.
+    One REPORT is described; two, or one and its baseline, are compared. DIR gets comment.md (it
+    fits GitHub's limits, and its plots follow the reader's light or dark theme), page.html to
+    explore, roofline.svg and .png with their dark variants, analysis.json and, where two sides are
+    compared, compare.json: all of them or none. They contain only names of kernels, GPUs and report
+    files, and numbers.
     """
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
-    first, after = sides[0][0], sides[-1][0]
-    comparison = None
-    if len(sides) == 2:
-        comparison = options.comparing.compare(first, after)
+    before, after = sides[0][0], sides[-1][0]
+    if options.baseline is not None:
+        before = load_baseline(baseline_path(options.baseline, after))
+    comparison = options.comparing.compare(before, after) if options.compares else None
     with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
         _write(without_personal(after), comparison, options, folder)
     for name in options.names:
@@ -80,10 +93,18 @@ def command(options: ReportOptions) -> int:
 
 def _check(options: ReportOptions) -> None:
     comparing = options.comparing
-    check_count(options.reports, {1, 2}, "report takes one or two")
-    if len(options.reports) == 1 and (comparing.maps or comparing.expect or comparing.because):
+    if options.baseline is None:
+        check_count(options.reports, {1, 2}, "report takes one or two")
+    else:
+        check_count(options.reports, {1}, "report takes AFTER alone, as BEFORE is the baseline")
+    base = options.image_base
+    if base is not None and (options.no_picture or not re.fullmatch(r"https?://[^\s\"<>]+", base)):
+        why = "there is no picture" if options.no_picture else "it is not an http(s) address"
+        raise UsageError(f"--image-base {base!r} cannot be used", why=why)
+    if not options.compares and (comparing.maps or comparing.expect or comparing.because):
         raise UsageError(
-            "one report has nothing to compare with", hint="report BEFORE AFTER -o DIR"
+            "one report has nothing to compare with",
+            hint="report BEFORE AFTER -o DIR, or --baseline DIR",
         )
     if options.target.path.is_dir():
         for name in options.names:
@@ -102,7 +123,8 @@ def _write(
 
     title = " ".join(options.title.split())
     pictures = not options.no_picture
-    text = comment(after, comparison, title=title, picture=pictures, top=options.top)
+    how: Any = {"picture": pictures, "image_base": options.image_base, "top": options.top}
+    text = comment(after, comparison, title=title, **how)
     (folder / "comment.md").write_text(text, encoding="utf-8")
     (folder / "analysis.json").write_text(json.render(after), encoding="utf-8")
     from roofline.plot import Options, write

@@ -26,6 +26,7 @@ from roofline.text.numbers import amount, clock, duration, percent, plain, plura
 from roofline.units import unit_of_precision
 
 ROWS = 10
+NAME = 40  # letters of a kernel's name in a line of text
 # Points of occupancy that are worth a word.
 _POINTS = 5.0
 # Bounds beyond this are not promised.
@@ -290,21 +291,26 @@ def told_apart(pairs: Sequence[KernelPair]) -> list[KernelPair]:
     def asked(pair: KernelPair) -> bool:
         return pair.step is not None or any(p.by == "user" for p in pair.predictions)
 
-    same_ = [p for p in pairs if p.outcome == "no_change" and not asked(p)]
-    return [p for p in pairs if len(same_) < 2 or p not in same_]
+    same_ = {id(p) for p in pairs if p.outcome == "no_change" and not asked(p)}
+    return [p for p in pairs if len(same_) < 2 or id(p) not in same_]
 
 
-def unchanged(pairs: Sequence[KernelPair]) -> Iterator[str]:
-    """One line for the pairs that get no sentence, by why nothing changed."""
-    told = told_apart(pairs)
+def unchanged(pairs: Sequence[KernelPair], *, named: bool = False) -> Iterator[str]:
+    """One line for the pairs that get no sentence, by why nothing changed.
+
+    By their rank, or ``named``, where no row shows them.
+    """
+    told = set(map(id, told_apart(pairs)))
     for at, clocks in (("within the noise", False), ("at equal clocks", True)):
-        ranks = [
-            f"#{rank}"
+        kept = [
+            (names.short(p.after.measured.demangled, NAME) if named else f"#{rank}")
             for rank, p in enumerate(pairs, 1)
-            if p not in told and (p.cause.code == "clock") is clocks
+            if id(p) not in told and (p.cause.code == "clock") is clocks
         ]
-        if ranks:
-            yield f"no change {at}: {', '.join(ranks)}"
+        if kept:
+            more = f" and {len(kept) - ROWS} more" if named and len(kept) > ROWS else ""
+            count = f" ({plural(len(kept), 'kernel')})" if named else ""
+            yield f"no change {at}{count}: {', '.join(kept[:ROWS] if named else kept)}{more}"
 
 
 def details(pair: KernelPair, *, everything: bool = False) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Sequence
 
 from roofline.compare.model import Comparison, KernelPair
@@ -9,20 +10,18 @@ from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render import markdown
 from roofline.render.markdown import NAME, ROWS, code, escaped
-from roofline.text import names
+from roofline.text import names, numbers
+from roofline.text import verdict as said
+from roofline.text.console import bar
 from roofline.text.notes import note_text
-from roofline.view import Chosen
+from roofline.view import Chosen, chosen
 
 # What GitHub takes for one comment, in characters, with room for an edit by hand.
 LIMIT = 65_536 - 1_000
 _CUT = "\n\n... cut to fit GitHub's limit; the JSON beside this file has all of it\n"
-# GitHub chooses by the reader's theme; without it the light one is shown.
-_PICTURE = (
-    "<picture>",
-    '  <source media="(prefers-color-scheme: dark)" srcset="roofline-dark.svg">',
-    '  <img alt="Roofline of the kernels in the table" src="roofline.svg" width="900">',
-    "</picture>",
-)
+# The first line of every comment: by it a later run finds the comment that it replaces.
+MARK = "<!-- roofline -->"
+_BAR = 24  # letters of the longest bar
 _TITLES = ("-#", "kernel", "-before", "-after", "change", "-bytes", "limited by before", "after")
 
 
@@ -37,20 +36,66 @@ def comment(
     *,
     title: str,
     picture: bool = True,
+    image_base: str | None = None,
     top: int = ROWS,
 ) -> str:
     """Markdown of at most ``LIMIT`` characters with a table of at most ``ROWS`` rows.
 
-    ``view`` is the side after; without a ``comparison`` it is all there is to say.
+    ``view`` is the side after; without a ``comparison`` it is all there is to say. The picture is
+    the PNG below the address ``image_base``, else the SVG beside the comment, which a comment
+    cannot show: then bars in letters say the same.
     """
-    heading = "\n".join([f"## {escaped(title)}", "", *(_PICTURE if picture else ()), ""])
+    heading = [MARK, f"## {escaped(title)}", ""]
+    if picture:
+        heading += [*_picture(image_base), ""]
 
     def write(rows: int) -> str:
+        text = [*heading]
+        if not picture or image_base is None:
+            text += _bars(view, comparison, rows)
         if comparison is None:
-            return f"{heading}\n{markdown.render(view, limit=rows)}"
-        return f"{heading}\n{render(comparison, limit=rows)}"
+            return "\n".join([*text, markdown.render(view, limit=rows)])
+        return "\n".join([*text, render(comparison, limit=rows)])
 
     return _fitting(write, min(top, ROWS))
+
+
+def _picture(base: str | None) -> Iterator[str]:
+    """The picture: GitHub chooses by the reader's theme; without it the light one is shown."""
+    light, dark = "roofline.svg", "roofline-dark.svg"
+    if base is not None:
+        root = html.escape(base.rstrip("/"))
+        light, dark = f"{root}/roofline.png", f"{root}/roofline-dark.png"
+    yield "<picture>"
+    yield f'  <source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+    yield f'  <img alt="What limits the kernels in the table" src="{light}" width="900">'
+    yield "</picture>"
+
+
+def _bars(view: Analysis | Chosen, comparison: Comparison | None, limit: int) -> Iterator[str]:
+    """The times of the table as bars in a block of code."""
+    rows: list[tuple[str, float | None, str]] = []
+    if comparison is None:
+        kernels = list(chosen(view).rows(launches=False))[:limit]
+        called = names.short_all((row.name for row in kernels), _BAR)
+        for row, name in zip(kernels, called, strict=True):
+            rows.append((name, row.time_s, said.limited_by(row.result.verdict) or ""))
+    else:
+        pairs = words.told_apart(comparison.pairs)[:limit]
+        called = names.short_all((p.after.measured.demangled for p in pairs), _BAR)
+        for pair, name in zip(pairs, called, strict=True):
+            one, other = pair.before.measured.duration_s, pair.after.measured.duration_s
+            rows += [(name, one, words.limit(pair.before))]
+            rows += [("", other, f"{words.limit(pair.after)}, {words.cell(pair)}")]
+    most = max((time for _, time, _ in rows if time), default=None)
+    if most is None:
+        return
+    yield "```text"
+    for name, time, text in rows:
+        drawn = bar(100 * (time or 0.0) / most, _BAR)
+        shown = names.printable(name).replace("`", "'")
+        yield f"{shown:<{_BAR}} {numbers.duration(time):>8} {drawn} {text}".rstrip()
+    yield from ("```", "")
 
 
 def _fitting(write: Callable[[int], str], rows: int) -> str:
@@ -84,16 +129,16 @@ def _head(comparison: Comparison) -> Iterator[str]:
 
 
 def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
-    """The table, a sentence a kernel, and the details folded away."""
-    shown = comparison.pairs[:limit]
-    told = words.told_apart(shown)
-    lines = ["", *markdown.table(_TITLES, _rows(shown)), ""]
-    lines += [f"{n}. {escaped(words.sentence(p))}" for n, p in enumerate(shown, 1) if p in told]
-    lines += [f"- {escaped(line)}" for line in words.unchanged(shown)]
-    if len(comparison.pairs) > len(shown):
-        lines += ["", f"... and {len(comparison.pairs) - len(shown)} more"]
+    """The table of what changed, a sentence a kernel, and the details folded away."""
+    told = words.told_apart(comparison.pairs)
+    shown = told[:limit]
+    lines = ["", *markdown.table(_TITLES, _rows(shown)), ""] if shown else [""]
+    lines += [f"{n}. {escaped(words.sentence(p))}" for n, p in enumerate(shown, 1)]
+    if len(told) > len(shown):
+        lines += ["", f"... and {len(told) - len(shown)} more"]
+    lines += markdown.bullets(words.unchanged(comparison.pairs, named=True))
     lines += markdown.bullets([*words.unpaired(comparison), *words.extras(comparison)])
-    folded = list(_folded(comparison, shown, told))
+    folded = list(_folded(comparison, shown))
     if folded:
         lines += ["", "<details><summary>Details</summary>", "", *folded, "", "</details>"]
     return [*lines, "", f"<sub>{words.foot(comparison)}</sub>"]
@@ -115,21 +160,18 @@ def _rows(pairs: Sequence[KernelPair]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _folded(
-    comparison: Comparison, pairs: Sequence[KernelPair], told: Sequence[KernelPair]
-) -> Iterator[str]:
+def _folded(comparison: Comparison, pairs: Sequence[KernelPair]) -> Iterator[str]:
     for rank, pair in enumerate(pairs, 1):
-        said = [] if pair in told else [words.sentence(pair)]
-        said += [*words.details(pair, everything=True), *words.side_effects(pair)]
-        if said:
+        told = [*words.details(pair), *words.side_effects(pair)]
+        if told:
             yield f"{rank}. {code(names.short(pair.after.measured.demangled, NAME))}"
-            yield from (f"   - {escaped(line)}" for line in said)
+            yield from (f"   - {escaped(line)}" for line in told)
     for check in comparison.checks:
         if check.level == "info":
             yield f"- {escaped(note_text(check.text))}"
     for side, info in (("before", comparison.before), ("after", comparison.after)):
-        said = [f"ncu {', '.join(info.ncu_versions)}"] if info.ncu_versions else []
+        told = [f"ncu {', '.join(info.ncu_versions)}"] if info.ncu_versions else []
         settings = ", ".join(f"{names.words(key)} {v}" for key, v in info.settings.items())
-        said += [settings] if settings else []
-        if said:
-            yield f"- {side}: {escaped('; '.join(said))}"
+        told += [settings] if settings else []
+        if told:
+            yield f"- {side}: {escaped('; '.join(told))}"

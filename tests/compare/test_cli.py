@@ -316,7 +316,7 @@ def test_a_folder_for_the_pull_request(tmp_path: Path) -> None:
     }
     assert set(result.stdout.split()) == {str(p) for p in folder.iterdir()}
     comment = (folder / "comment.md").read_text()
-    assert comment.startswith("## No bank conflicts\n")
+    assert comment.startswith("<!-- roofline -->\n## No bank conflicts\n")
     assert "2.28x faster" in comment
     for name in PICTURES:
         assert (folder / name).stat().st_size > 1000
@@ -331,6 +331,23 @@ def test_one_report_is_described(tmp_path: Path) -> None:
     comment = (tmp_path / "pr" / "comment.md").read_text()
     assert comment.count("| **") == 3
     assert not (tmp_path / "pr" / "compare.json").exists()
+
+
+def test_a_report_is_compared_with_its_baseline(tmp_path: Path) -> None:
+    run("compare", "--baseline", tmp_path / "perf", "--update-baseline", BEFORE)
+
+    argv = ("--baseline", tmp_path / "perf", AFTER, "--no-picture")
+    run("report", *argv, "-o", tmp_path / "pr")
+
+    assert "2.28x faster" in (tmp_path / "pr" / "comment.md").read_text()
+    compared = json.loads((tmp_path / "pr" / "compare.json").read_text())
+    assert compared["pairs"][0]["outcome"] == "faster"
+    other = tmp_path / "none"
+    missing = run(
+        "report", "--baseline", other, AFTER, "-o", tmp_path / "no", "--no-picture", code=3
+    )
+    assert "no baseline" in missing.stderr
+    assert not (tmp_path / "no").exists()
 
 
 def test_all_or_nothing(tmp_path: Path) -> None:
@@ -357,6 +374,9 @@ def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
     [
         ([BEFORE, AFTER, AFTER], "report takes one or two"),
         ([BEFORE, "--expect", "x=2x"], "one report has nothing to compare with"),
+        ([BEFORE, AFTER, "--baseline", "perf"], "AFTER alone"),
+        ([BEFORE, "--image-base", "javascript:x"], "not an http(s) address"),
+        ([BEFORE, "--image-base", "https://a.example", "--no-picture"], "there is no picture"),
     ],
 )
 def test_what_report_refuses(tmp_path: Path, argv: list[str], said: str) -> None:

@@ -125,7 +125,8 @@ def test_markdown_tells_the_outcome_first() -> None:
     assert text.index("2 kernels paired") < text.index("| # |")
     assert "**2 of 3 gate checks failed**" in text
     assert "> warning: the SM clock differs" in text
-    assert text.index("<details>") < text.index("predicted: ") < text.index("</details>")
+    assert text.index("<details>") < text.index("expected: ") < text.index("</details>")
+    assert "predicted: " not in text  # a bound that was not put to the test
 
 
 # --- the comment ---------------------------------------------------------------------------------
@@ -168,10 +169,49 @@ def test_one_sentence_beyond_the_limit_is_cut(monkeypatch: pytest.MonkeyPatch) -
 def test_the_picture_follows_the_readers_theme() -> None:
     text = comment(capture(launch()), None, title="A title")
 
-    assert text.startswith("## A title\n")
+    assert text.startswith("<!-- roofline -->\n## A title\n")
     assert '<source media="(prefers-color-scheme: dark)" srcset="roofline-dark.svg">' in text
     assert 'src="roofline.svg"' in text
     assert "<picture>" not in comment(capture(launch()), None, title="t", picture=False)
+
+
+def test_below_an_address_the_picture_is_a_png_and_needs_no_bars() -> None:
+    text = comment(capture(launch()), None, title="t", image_base="https://a.example/x?a&b/")
+
+    assert 'src="https://a.example/x?a&amp;b/roofline.png"' in text
+    assert 'srcset="https://a.example/x?a&amp;b/roofline-dark.png"' in text
+    assert "```text" not in text
+
+
+def test_bars_stand_in_for_the_picture() -> None:
+    text = comment(capture(launch()), compared(launch(), launch(us=500)), title="t", picture=False)
+
+    bars = text.split("```text\n")[1].split("\n```")[0].splitlines()
+    full, half = (line.count("█") for line in bars)
+    assert full == 2 * half == 24
+    assert bars[1].endswith("2.00x faster")
+
+
+def test_unchanged_kernels_are_one_line() -> None:
+    names = [f"still_{i}" for i in range(12)]
+    kept = [launch(n, demangled=n) for n in names]
+    moved = [launch("moved", demangled="moved", us=us) for us in (100, 50)]
+    text = pull_request.render(compare(capture(moved[0], *kept), capture(moved[1], *kept)))
+
+    assert "| 1 |" in text
+    assert "| 2 |" not in text
+    (line,) = [line for line in text.splitlines() if "no change within" in line]
+    assert "(12 kernels): " in line
+    assert line.endswith(" and 2 more")
+
+
+def test_where_nothing_changed_there_is_no_table() -> None:
+    kept = [launch(n, demangled=n) for n in ("a", "b")]
+    text = pull_request.render(compare(capture(*kept), capture(*kept)))
+
+    assert "2 no change" in text
+    assert "| # |" not in text
+    assert "(2 kernels): a, b" in text
 
 
 def test_nothing_personal_is_in_any_output() -> None:
