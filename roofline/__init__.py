@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from roofline.display import Displayed
@@ -10,7 +12,10 @@ from roofline.display import Displayed
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from roofline.analysis import analyze, details_of
+    from roofline.api import compare, plot, select
     from roofline.errors import RooflineError
     from roofline.figures import Point
     from roofline.model import (
@@ -44,11 +49,15 @@ _HOMES = {
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
     "details_of": "roofline.analysis",
+    "select": "roofline.api",
     "profile": "roofline.trial",
     "read": "roofline.reports",
     "region": "roofline.regions",
     "to_frame": "roofline.render.flat",
 }
+
+# Parts of the package that are functions of the same name, too.
+_CALLABLE = ("compare", "plot")
 
 __all__ = [
     "Analysis",
@@ -64,10 +73,13 @@ __all__ = [
     "Verdict",
     "__version__",
     "analyze",
+    "compare",
     "details_of",
+    "plot",
     "profile",
     "read",
     "region",
+    "select",
     "to_frame",
 ]
 
@@ -75,7 +87,33 @@ __all__ = [
 Displayed.presenter = "roofline.notebook"
 
 
+class _Function(ModuleType):
+    """A part of the package that is a function of the same name, too: plot, compare."""
+
+    @property
+    def __wrapped__(self) -> Callable[..., object]:  # whose signature help shows
+        function: Callable[..., object] = getattr(import_module("roofline.api"), self.__name__[9:])
+        return function
+
+    def __call__(self, *args: object, **options: object) -> object:
+        """Call the function of this name in roofline.api."""
+        return self.__wrapped__(*args, **options)
+
+
+class _Package(ModuleType):
+    def __setattr__(self, name: str, value: object) -> None:
+        """Make a part callable when its import binds it here."""
+        if name in _CALLABLE and isinstance(value, ModuleType):
+            value.__class__ = _Function
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> object:
+    if name in _CALLABLE:
+        return import_module(f"{__name__}.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Shown(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from html import escape
+from html import escape, unescape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,20 +56,31 @@ def kernel(analysis: Analysis, wanted: str) -> Group:
     raise no_kernel(analysis, wanted)
 
 
-def plot(value: Displayed, view: str | tuple[str, ...] = (), **options: Any) -> Picture:
+def plot(value: Displayed | Chosen, view: str | tuple[str, ...] = (), **options: Any) -> Picture:
     """Draw a value: see ``Displayed.plot``."""
     from roofline.plot import Options, picture
 
-    views = (view,) if isinstance(view, str) else tuple(view)
-    return picture(_drawable(value), Options(views=views, **options))
+    return picture(_drawable(value), Options(views=_views(view), **options))
 
 
-def page(value: Displayed, **options: Any) -> Page:
-    """A page about a value: see ``Displayed.page``."""
+def page(value: Displayed | Chosen, view: str | tuple[str, ...] = (), **options: Any) -> Page:
+    """A page about a value: see ``Displayed.page``; a timeline's is its picture over a table."""
+    from roofline.plot import Options, picture
+    from roofline.plot import page as explored
     from roofline.plot.save import html
 
-    drawn = plot(value, **options)
-    return Page(title=drawn.title, html=html(drawn, both_themes="theme" not in options))
+    drawn, wanted = _drawable(value), Options(views=_views(view), **options)
+    theme = options.get("theme")
+    if isinstance(drawn, Selection):
+        made = html(picture(drawn, wanted), both_themes=theme is None)
+    else:
+        made = explored(drawn, wanted, theme=theme)
+    title = re.search(r"<title>(.*?)</title>", made, re.DOTALL)
+    return Page(title=unescape(title[1]) if title else "", html=made)
+
+
+def _views(view: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (view,) if isinstance(view, str) else tuple(view)
 
 
 def bundle(value: Displayed) -> dict[str, str]:
@@ -83,7 +94,7 @@ def bundle(value: Displayed) -> dict[str, str]:
     return {"text/plain": text, "text/html": told + _image(part, MOST - len(told.encode()))}
 
 
-def _drawable(value: Displayed) -> Any:
+def _drawable(value: Displayed | Chosen) -> Any:
     """A kernel or launch as an analysis of it alone; everything else can be drawn as it is."""
     if not isinstance(value, Group | Result):
         return value

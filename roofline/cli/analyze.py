@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roofline.api import chosen
 from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
@@ -15,7 +16,7 @@ from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
 from roofline.files import whole_file
 from roofline.model import Analysis, Details, Group, Kind
-from roofline.view import Choice, Chosen, choose, is_named, matching, no_kernel
+from roofline.view import Choice, Chosen, matching, no_kernel
 
 if TYPE_CHECKING:
     from roofline.reports import Reader
@@ -213,26 +214,6 @@ def answer(
         from roofline.plot import Options, write
 
         write(part, path, Options(launches=choice.launches), force=output.force)
-
-
-def chosen(analysis: Analysis, choice: Choice) -> Chosen:
-    """What ``choice`` leaves of ``analysis``: a ``UsageError`` where that is nothing."""
-    part = choose(analysis, choice)
-    if part.analysis.results:
-        return part
-    for pattern in choice.kernels:
-        if choice.exact_regex or not matching(analysis, pattern.pattern):
-            raise no_kernel(analysis, pattern.pattern, "--kernel")
-    for name in choice.kernel_names:
-        if not any(is_named(r.measurement, name) for r in analysis.results):
-            raise no_kernel(analysis, name, "--kernel-name")
-    if choice.devices:
-        devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
-        raise UsageError(
-            f"no launch on {' or '.join(map(repr, choice.devices))}",
-            hint=f"--device with a part of one of these: {', '.join(devices)}",
-        )
-    raise UsageError("nothing is left after filtering", hint="a lower --min-share")
 
 
 def _text(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from roofline.api import compare
 from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports
 from roofline.cli.errors import say
@@ -18,9 +19,8 @@ from roofline.cli.output import PICTURES, Output, answer_in
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
-from roofline.compare.instructions import moved
-from roofline.compare.judge import compare, judge_program, judge_steps
-from roofline.compare.model import Comparison, KernelPair
+from roofline.compare.judge import judge_program, judge_steps
+from roofline.compare.model import Comparison
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
     Statement,
@@ -32,7 +32,7 @@ from roofline.compare.record import (
 )
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
-from roofline.model import Analysis, Details
+from roofline.model import Analysis
 from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
@@ -93,17 +93,16 @@ class Comparing:
 
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
         """The comparison that they ask for, and which instructions' samples moved."""
-        comparison = compare(
+        return compare(
             before,
             after,
             maps=self.maps,
-            allow=self.allow,
+            expect=self.expect,
+            because=self.because,
             noise=self.noise,
-            expectations=(*self.expect, *self.because),
-            shares=None if self.timeline is None else _shares_of(before, self.timeline),
+            timeline=self.timeline,
+            allow=self.allow,
         )
-        pairs = [_with_instructions(pair, before, after) for pair in comparison.pairs[:_LOOKED_AT]]
-        return replace(comparison, pairs=(*pairs, *comparison.pairs[_LOOKED_AT:]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,51 +304,6 @@ def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
     return analysis, failures
 
 
-def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]]:
-    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has."""
-    from roofline.timeline import load_timeline, select
-    from roofline.timeline.join import share_of
-
-    selection = select(load_timeline(timeline))
-    shares = {}
-    for position, group in enumerate(before.groups):
-        found = share_of(selection, group.result.measurement)
-        if found is not None and found.wall_share is not None:
-            shares[position] = (found.exposed_share or 0.0, found.wall_share)
-    if not shares:
-        raise UsageError(
-            f"no kernel of BEFORE has a share of a step in {timeline.name}",
-            hint="a timeline of the same program, recorded before the change",
-        )
-    return shares
-
-
-def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> KernelPair:
-    """The pair with a note of the wait whose time went, where both sides have samples."""
-    from roofline.analysis import details_of
-
-    found: list[Details] = []
-    for side, analysis in ((pair.before, before), (pair.after, after)):
-        m = side.measured
-        files = {source.path: source.file for source in analysis.sources}
-        place = next(
-            (
-                position
-                for position, result in enumerate(analysis.results)
-                if (result.measurement.source, result.measurement.index) == (m.source, m.index)
-            ),
-            None,
-        )
-        if not pair.changed or pair.work.differs or place is None or not files.get(m.source):
-            return pair
-        try:
-            found.append(details_of(analysis, (place,)))
-        except InputError:  # it was there to be analysed: nothing is lost but this note
-            return pair
-    said = moved(pair, *found)
-    return pair if said is None else replace(pair, notes=(*pair.notes, said))
-
-
 def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
     comparison = options.comparing.compare(before, after)
@@ -413,16 +367,16 @@ def draw(
     force: bool = False,
 ) -> None:
     """Draw the pairs that changed most into ``files`` (path to theme)."""
-    from roofline import plot
+    from roofline.plot import Options, Picture, picture, save, write
 
-    drawn: dict[str, plot.Picture] = {}
+    drawn: dict[str, Picture] = {}
     for path, theme in files.items():
-        options = plot.Options(theme=theme, title=title)
+        options = Options(theme=theme, title=title)
         if path.suffix.lower() == ".html":
-            plot.write(comparison, path, options, force=force)
+            write(comparison, path, options, force=force)
         else:
-            drawn[theme] = drawn.get(theme) or plot.picture(comparison, options)
-            plot.save(drawn[theme], path, force=force)
+            drawn[theme] = drawn.get(theme) or picture(comparison, options)
+            save(drawn[theme], path, force=force)
 
 
 def _for_github(comparison: Comparison) -> None:

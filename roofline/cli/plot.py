@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from roofline.api import chosen
 from roofline.cli import options as opt
-from roofline.cli.analyze import analyze_reports, chosen, most_details
+from roofline.cli.analyze import analyze_reports, most_details
 from roofline.cli.errors import say
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Size, Target
 from roofline.errors import InputError

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from roofline.api import parse_move, select
 from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
-from roofline.timeline.model import By, Criteria, Keep, Move
+from roofline.timeline.model import By, Keep, Move
 
 if TYPE_CHECKING:
-    from roofline.model import Analysis
-    from roofline.timeline.events import Timeline
     from roofline.timeline.model import Selection
 
 FORMATS = ("table", "json", "markdown")
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _TIME = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(s|ms|us|µs|ns)?")
 _PERCENTILE = re.compile(r"p?(\d{1,3}(?:\.\d{1,9})?)")
-_FACTOR = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})x|0")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -55,20 +51,6 @@ def parse_percentile(text: str) -> float:
     if match is None or not 0 < float(match[1]) <= 100:
         raise UsageError(f"--step-at {text!r} is not a percentile", hint="p50, p95 or p100")
     return float(match[1])
-
-
-def parse_move(text: str) -> Move:
-    """One move: WHAT=2x (so many times faster), WHAT=0 (at no cost), or floors=REPORT."""
-    what, _, value = text.rpartition("=")
-    if text.startswith("floors=") and value:
-        return Move(what="floors", factor=1, report=Path(text.removeprefix("floors=")))
-    match = _FACTOR.fullmatch(value)
-    if not what or match is None or (match[1] and not float(match[1])):
-        raise UsageError(
-            f"--if {text!r} is not understood",
-            hint="'gemm=1.2x', kernels=2x, gaps:data_loading=0, comm=0 or floors=REPORT.ncu-rep",
-        )
-    return Move(what=what, factor=1 / float(match[1]) if match[1] else 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,42 +159,42 @@ def command(options: SelectOptions) -> int:
     """
     from roofline.render import selection as render
     from roofline.render import selection_json
-    from roofline.timeline import select_ranks
-    from roofline.timeline.idle import load_classes
-    from roofline.timeline.load import timeline_files
-    from roofline.timeline.what_if import what_if
 
     output = options.output
     local = output.format == "table" and output.file is None and sys.stdout.isatty()
     _check(options, local=local)
-    classes = None if options.idle_causes is None else load_classes(options.idle_causes)
-    files = timeline_files(options.timelines)
-    for name, given in (("--device", options.device), ("--if", options.moves)):
-        if given and len(files) > 1:
-            raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
     refused: list[InputError] = []
-    timelines = _read(files, options, refused)
-    first = next(timelines, None)
-    if first is None:
+
+    def refuse(error: InputError) -> None:
+        refused.append(error)
+        say(str(error))
+
+    try:
+        selection = select(
+            *options.timelines,
+            step=options.step,
+            keep=options.keep,
+            start=options.start,
+            end=options.end,
+            step_at=options.step_at,
+            device=options.device,
+            top=options.top,
+            min_share=options.min_share,
+            by=cast(By, options.by),
+            moves=options.moves,
+            communication=options.communication,
+            idle_causes=options.idle_causes,
+            warmup_steps=options.warmup_steps,
+            own_names=options.own_names or (local and options.by in ("module", "nvtx")),
+            lanes=options.plot is not None,
+            stream=options.stream,
+            nsys=options.nsys,
+            on_error=refuse,
+        )
+    except InputError:
+        if not refused:
+            raise
         return InputError.exit_code
-    criteria = Criteria(
-        top=options.top,
-        min_share=options.min_share,
-        device=_device(options.device, {i: d.name for i, d in first.devices.items()}),
-        keep=options.keep,
-        start=options.start,
-        end=options.end,
-        by=cast(By, options.by),
-        warmup_steps=options.warmup_steps,
-        communication=options.communication,
-        lanes=options.plot is not None,
-        own_names=options.own_names or (local and options.by in ("module", "nvtx")),
-        step_at=options.step_at,
-    )
-    if options.moves:
-        selection = what_if(first, options.moves, criteria, classes, _floors(options.moves))
-    else:
-        selection = select_ranks(chain([first], timelines), criteria, classes)
     if options.plot is not None:
         draw(selection, options.plot, force=output.force)
     if output.format == "json":
@@ -248,41 +230,3 @@ def draw(selection: Selection, path: Path, *, force: bool) -> None:
         why = "a summary, or a trace that ends in the middle, has no step"
         raise InputError(f"{selection.file} cannot be drawn", why=why)
     save(picture(selection), path, force=force)
-
-
-def _read(
-    files: Sequence[Path], options: SelectOptions, refused: list[InputError]
-) -> Iterator[Timeline]:
-    """Each timeline in turn; of several, those that cannot be read are told of on stderr."""
-    from roofline.timeline import load_timeline
-
-    for file in files:
-        try:
-            yield load_timeline(file, step=options.step, stream=options.stream, nsys=options.nsys)
-        except InputError as error:
-            if len(files) == 1:
-                raise
-            refused.append(error)
-            say(str(error))
-
-
-def _floors(moves: Sequence[Move]) -> Analysis | None:
-    """The reports whose kernels are taken to their ceilings."""
-    from roofline.analysis import analyze
-
-    reports = [move.report for move in moves if move.report is not None]
-    return analyze(*reports) if reports else None
-
-
-def _device(asked: str | None, names: dict[int, str | None]) -> int | None:
-    """The index of the GPU that is asked for; a part of a name must mean one."""
-    if asked is None or asked.isdecimal():
-        return None if asked is None else int(asked)
-    fits = [i for i, name in names.items() if asked.casefold() in (name or "").casefold()]
-    if len(fits) != 1:
-        there = ", ".join(f"{i} ({name or 'no name'})" for i, name in sorted(names.items()))
-        raise UsageError(
-            f"--device {asked!r} means {'no GPU' if not fits else f'{len(fits)} GPUs'}",
-            hint=f"--device with the index of one: {there}",
-        )
-    return fits[0]

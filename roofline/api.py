@@ -1,0 +1,380 @@
+"""What the commands do, as functions: ``plot``, ``compare``, ``select`` of ``roofline``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roofline.display import Displayed, Shown
+from roofline.errors import InputError, UsageError
+from roofline.model import Analysis, Details, Rule
+from roofline.patterns import compiled
+from roofline.timeline.model import By, Criteria, Keep, Move
+from roofline.view import Choice, Chosen, choose, is_named, matching, no_kernel
+
+if TYPE_CHECKING:
+    from roofline.compare.model import Comparison, KernelPair
+    from roofline.compare.predictions import Expectation
+    from roofline.timeline.events import Timeline
+    from roofline.timeline.model import Selection
+
+_FACTOR = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})x|0")
+_LOOKED_AT = 3  # pairs whose samples are read by instruction
+
+
+# --- plot -------------------------------------------------------------------------------------
+
+
+def plot(
+    shown: Displayed | str | Path,
+    path: str | Path | None = None,
+    *,
+    view: str | tuple[str, ...] = (),
+    kernels: str | Sequence[str] = (),
+    kernel_names: str | Sequence[str] = (),
+    devices: str | Sequence[str] = (),
+    min_share: float | None = None,
+    top: int | None = None,
+    sort: str = "time",
+    launches: bool = False,
+    force: bool = False,
+    dpi: float = 72,
+    **options: Any,
+) -> Shown:
+    """Draw reports, a timeline, or what was made of them, as ``roofline plot`` does.
+
+    Args:
+        shown: an analysis, a kernel, a launch, a comparison or a selection; or a report, folder,
+            glob pattern or timeline.
+        path: a file to write: .png, .svg or .pdf, or .html for the page, which is then returned.
+        view: "roofline", "units" or "gain", or several.
+        kernels: of an analysis, regular expressions or families, as ``--kernel``; with
+            ``kernel_names``, ``devices``, ``min_share`` (0 to 1), ``top`` and ``sort`` as there.
+        kernel_names: whole names.
+        devices: parts of names of GPUs, or indices.
+        min_share: of the time profiled, 0 to 1.
+        top: so many in the order of ``sort``.
+        sort: "time", "gain", "utilization", "intensity", "count" or "name".
+        launches: launches instead of kernels.
+        force: write over ``path``.
+        dpi: dots of a PNG.
+        options: further fields of ``roofline.plot.Options``: ``theme``, ``title``, ``width_px``,
+            ``height_px``, ``levels``, ``datasheet``.
+
+    Raises:
+        UsageError: nothing is left to draw, ``path`` exists, or matplotlib is not installed.
+        InputError: a file cannot be read.
+
+    """
+    from roofline import notebook
+    from roofline.analysis import analyze
+    from roofline.plot import check_path, save
+    from roofline.timeline.load import is_timeline
+
+    if path is not None:
+        check_path(Path(path), force=force)
+    if not isinstance(shown, Displayed):
+        shown = select(shown) if is_timeline(Path(shown)) else analyze(shown)
+    choice = Choice(
+        kernels=tuple(compiled(one) for one in _several(kernels)),
+        kernel_names=_several(kernel_names),
+        devices=_several(devices),
+        min_share=min_share,
+        top=top,
+        sort=sort,
+        launches=launches,
+    )
+    value: Displayed | Chosen = shown
+    if isinstance(shown, Analysis):
+        value = chosen(shown, choice)
+        options["launches"] = launches
+    elif choice != Choice():
+        raise UsageError("only of an analysis kernels can be chosen")
+    if path is not None and Path(path).suffix.lower() == ".html":
+        page = notebook.page(value, view, **options)
+        page.save(path, force=force)
+        return page
+    drawn = notebook.plot(value, view, **options)
+    if path is not None:
+        save(drawn, Path(path), dpi=dpi, force=force)
+    return drawn
+
+
+def chosen(analysis: Analysis, choice: Choice) -> Chosen:
+    """What ``choice`` leaves of ``analysis``: a ``UsageError`` where that is nothing."""
+    part = choose(analysis, choice)
+    if part.analysis.results:
+        return part
+    for pattern in choice.kernels:
+        if choice.exact_regex or not matching(analysis, pattern.pattern):
+            raise no_kernel(analysis, pattern.pattern, "--kernel")
+    for name in choice.kernel_names:
+        if not any(is_named(r.measurement, name) for r in analysis.results):
+            raise no_kernel(analysis, name, "--kernel-name")
+    if choice.devices:
+        devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
+        raise UsageError(
+            f"no launch on {' or '.join(map(repr, choice.devices))}",
+            hint=f"--device with a part of one of these: {', '.join(devices)}",
+        )
+    raise UsageError("nothing is left after filtering", hint="a lower --min-share")
+
+
+# --- compare ----------------------------------------------------------------------------------
+
+
+def compare(
+    before: Analysis | str | Path,
+    after: Analysis | str | Path,
+    *,
+    maps: Iterable[tuple[str, str]] = (),
+    expect: str | Sequence[str | Expectation] = (),
+    because: str | Sequence[str | Expectation] = (),
+    noise: float | None = None,
+    timeline: str | Path | None = None,
+    allow: Sequence[str] = (),
+    fail_on: str | Sequence[str] = (),
+    specs: Path | None = None,
+    rule: Rule | None = None,
+) -> Comparison:
+    """Compare two captures, as ``roofline compare`` does: faster or slower, and why.
+
+    Args:
+        before: an analysis, or a report, folder, glob pattern or baseline (.json).
+        after: the same, after the change.
+        maps: pairs of an old and a new name (or regular expression) that are one kernel.
+        expect: predictions, "gemm=1.4x" or "gemm=same".
+        because: causes that they name, "dram" or "gemm=occupancy".
+        noise: differences up to this (0.03) are noise; else the spread of launches says.
+        timeline: a timeline of ``before``, for what each change gives a step.
+        allow: refusals to compare in spite of: "gpu", "kind", "rule", "all".
+        fail_on: gates, "regression=5%" or "gemm: time>120us", judged in ``.gates``.
+        specs: as for ``analyze``; with ``rule`` for sides that are files.
+        rule: the numbers to judge by.
+
+    Raises:
+        InputError: a file cannot be read.
+        UsageError: the captures do not compare, or a text is not understood.
+
+    """
+    from roofline.compare import gates, judge
+    from roofline.compare.predictions import parse_claim, parse_expect
+
+    first, second = (_side(side, specs, rule) for side in (before, after))
+    expected = (parse_expect(one) if isinstance(one, str) else one for one in _several(expect))
+    claimed = (parse_claim(one) if isinstance(one, str) else one for one in _several(because))
+    comparison = judge.compare(
+        first,
+        second,
+        maps=tuple(maps),
+        allow=allow,
+        noise=noise,
+        expectations=(*expected, *claimed),
+        shares=None if timeline is None else _shares_of(first, Path(timeline)),
+    )
+    pairs = [_with_instructions(pair, first, second) for pair in comparison.pairs[:_LOOKED_AT]]
+    comparison = replace(comparison, pairs=(*pairs, *comparison.pairs[_LOOKED_AT:]))
+    asked = [gates.parse_gate(gate) for gate in _several(fail_on)]
+    return replace(comparison, gates=gates.judge(comparison, asked)) if asked else comparison
+
+
+def _side(side: Analysis | str | Path, specs: Path | None, rule: Rule | None) -> Analysis:
+    from roofline.analysis import analyze
+    from roofline.compare.baseline import load_baseline
+    from roofline.timeline.load import is_timeline
+
+    if isinstance(side, Analysis):
+        return side
+    path = Path(side)
+    if is_timeline(path):
+        why, hint = f"{path.name} is a timeline", f"roofline compare {path.name} AFTER"
+        raise UsageError("captures are compared here", why=why, hint=hint)
+    if path.suffix == ".json":
+        return load_baseline(path)
+    return analyze(path, specs=specs, rule=rule, merge=True)
+
+
+def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float]]:
+    """The (exposed, whole) share of a step of each group of ``before`` that ``timeline`` has."""
+    from roofline.timeline import load_timeline, select
+    from roofline.timeline.join import share_of
+
+    selection = select(load_timeline(timeline))
+    shares = {}
+    for position, group in enumerate(before.groups):
+        found = share_of(selection, group.result.measurement)
+        if found is not None and found.wall_share is not None:
+            shares[position] = (found.exposed_share or 0.0, found.wall_share)
+    if not shares:
+        raise UsageError(
+            f"no kernel of BEFORE has a share of a step in {timeline.name}",
+            hint="a timeline of the same program, recorded before the change",
+        )
+    return shares
+
+
+def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> KernelPair:
+    """The pair with a note of the wait whose time went, where both sides have samples."""
+    from roofline.analysis import details_of
+    from roofline.compare.instructions import moved
+
+    found: list[Details] = []
+    for side, analysis in ((pair.before, before), (pair.after, after)):
+        m = side.measured
+        files = {source.path: source.file for source in analysis.sources}
+        place = next(
+            (
+                position
+                for position, result in enumerate(analysis.results)
+                if (result.measurement.source, result.measurement.index) == (m.source, m.index)
+            ),
+            None,
+        )
+        if not pair.changed or pair.work.differs or place is None or not files.get(m.source):
+            return pair
+        try:
+            found.append(details_of(analysis, (place,)))
+        except InputError:  # it was there to be analysed: nothing is lost but this note
+            return pair
+    said = moved(pair, *found)
+    return pair if said is None else replace(pair, notes=(*pair.notes, said))
+
+
+# --- select -----------------------------------------------------------------------------------
+
+
+def select(
+    *timelines: str | Path,
+    step: str | None = None,
+    keep: Keep = "inner",
+    start: int | None = None,
+    end: int | None = None,
+    step_at: float = 50.0,
+    device: str | int | None = None,
+    top: int = 5,
+    min_share: float = 0.01,
+    by: By = "config",
+    moves: str | Sequence[str | Move] = (),
+    communication: str | None = None,
+    idle_causes: Path | None = None,
+    warmup_steps: int = 2,
+    own_names: bool = False,
+    lanes: bool = True,
+    stream: bool = False,
+    nsys: str | None = None,
+    on_error: Callable[[InputError], None] | None = None,
+) -> Selection:
+    """Pick the kernels of a timeline that are worth profiling, as ``roofline select`` does.
+
+    Args:
+        timelines: files of nsys, PyTorch or JAX, or a folder; several are the ranks of one job.
+        step: a regular expression for the ranges that are the steps.
+        keep: the steps that count: "inner", "all", or the first and the last, from 1.
+        start: of a stretch of time in place of steps, in ns; ``end`` is its end.
+        end: see ``start``.
+        step_at: the percentile of the step that is judged.
+        device: an index, or a part of the name of one GPU.
+        top: select at most so many kernels.
+        min_share: of the wall time, 0 to 1.
+        by: what is told apart: "config", "name", "op", "module" or "nvtx".
+        moves: what if kernels were faster or gaps closed, as ``--if``: "gemm=1.2x", "gaps=0".
+        communication: a regular expression for more kernels that wait for other GPUs.
+        idle_causes: a TOML file with more classes of idle time.
+        warmup_steps: to skip where the timeline does not show which launch it saw.
+        own_names: show names of ranges that may be private.
+        lanes: keep the step's lanes, which ``.plot()`` draws.
+        stream: read JSON in small pieces, to save memory.
+        nsys: the program that exports .nsys-rep.
+        on_error: called with each of several files that cannot be read; else the first raises.
+
+    Raises:
+        InputError: a file, or every one of several, cannot be read.
+        UsageError: a step, a device or a move is not found.
+
+    """
+    from roofline.timeline import load_timeline, select_ranks
+    from roofline.timeline.idle import load_classes
+    from roofline.timeline.load import timeline_files
+    from roofline.timeline.what_if import what_if
+
+    def read() -> Iterator[Timeline]:
+        for file in files:
+            try:
+                yield load_timeline(file, step=step, stream=stream, nsys=nsys)
+            except InputError as error:
+                if len(files) == 1 or on_error is None:
+                    raise
+                on_error(error)
+
+    moved = [parse_move(one) if isinstance(one, str) else one for one in _several(moves)]
+    classes = None if idle_causes is None else load_classes(idle_causes)
+    files = timeline_files(map(Path, timelines))
+    for name, given in (("--device", device is not None), ("--if", moves)):
+        if given and len(files) > 1:
+            raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
+    readable = read()
+    first = next(readable, None)
+    if first is None:
+        raise InputError("no timeline can be read")
+    criteria = Criteria(
+        top=top,
+        min_share=min_share,
+        device=_device(device, {i: d.name for i, d in first.devices.items()}),
+        keep=keep,
+        start=start,
+        end=end,
+        by=by,
+        warmup_steps=warmup_steps,
+        communication=communication,
+        lanes=lanes,
+        own_names=own_names,
+        step_at=step_at,
+    )
+    if moved:
+        return what_if(first, moved, criteria, classes, _floors(moved))
+    return select_ranks(chain([first], readable), criteria, classes)
+
+
+def parse_move(text: str) -> Move:
+    """One move: WHAT=2x (so many times faster), WHAT=0 (at no cost), or floors=REPORT."""
+    what, _, value = text.rpartition("=")
+    if text.startswith("floors=") and value:
+        return Move(what="floors", factor=1, report=Path(text.removeprefix("floors=")))
+    match = _FACTOR.fullmatch(value)
+    if not what or match is None or (match[1] and not float(match[1])):
+        raise UsageError(
+            f"--if {text!r} is not understood",
+            hint="'gemm=1.2x', kernels=2x, gaps:data_loading=0, comm=0 or floors=REPORT.ncu-rep",
+        )
+    return Move(what=what, factor=1 / float(match[1]) if match[1] else 0.0)
+
+
+def _floors(moves: Sequence[Move]) -> Analysis | None:
+    """The reports whose kernels are taken to their ceilings."""
+    from roofline.analysis import analyze
+
+    reports = [move.report for move in moves if move.report is not None]
+    return analyze(*reports) if reports else None
+
+
+def _device(asked: str | int | None, names: dict[int, str | None]) -> int | None:
+    """The index of the GPU that is asked for; a part of a name must mean one."""
+    if asked is None or isinstance(asked, int) or asked.isdecimal():
+        return None if asked is None else int(asked)
+    fits = [i for i, name in names.items() if asked.casefold() in (name or "").casefold()]
+    if len(fits) != 1:
+        there = ", ".join(f"{i} ({name or 'no name'})" for i, name in sorted(names.items()))
+        raise UsageError(
+            f"--device {asked!r} means {'no GPU' if not fits else f'{len(fits)} GPUs'}",
+            hint=f"--device with the index of one: {there}",
+        )
+    return fits[0]
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    """One text as well as several."""
+    return (given,) if isinstance(given, str) else tuple(given)
