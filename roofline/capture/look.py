@@ -28,7 +28,7 @@ from roofline.timeline.events import Events, Interner, Timeline, Work, identity
 
 LOOKED = "looked"  # why a run was ended that had been seen enough of
 _NSYS = ("opt/nvidia/nsight-systems/*/bin/nsys", "usr/local/cuda*/bin/nsys")
-_LISTED = re.compile(r"^\s+(?:-\w, )?(--[a-z][a-z-]*)", re.MULTILINE)
+_LISTED = re.compile(r"^[ \t]+(?:-\w, )?(--[a-z][a-z-]*)", re.MULTILINE)
 _NEEDED = ("--session-new", "--cuda-graph-trace")  # what those before 2022 lack
 _GENERATED = re.compile(r"^Generated:\s*((?:\n[ \t]+\S.*)+)", re.MULTILINE)
 # Options of nsys, each used where this one lists it.

@@ -40,6 +40,7 @@ _COLUMNS = 16  # units of the table
 _STILL = 50  # rows for readers without script
 _DIGITS = 6  # of a number of the data
 _SCHEDULERS = 4  # of an SM, each a warp instruction a cycle at most
+_MOST_SMS = 1 << 16  # a report that says more is damaged
 _COUNTS = (
     *("instructions", "global_requests", "global_sectors"),
     *("shared_requests", "shared_wavefronts"),
@@ -209,8 +210,9 @@ def _without_none(values: dict[str, Any]) -> dict[str, Any]:
 def _device(panel: Panel) -> dict[str, Any]:
     """A device with its roofs; ``issue`` are the warp instructions a second that it can start."""
     m = panel.marks[0].result.measurement
-    issue = _SCHEDULERS * m.device.sm_count * m.sm_clock_hz if m.device.sm_count and m.sm_clock_hz \
-        else None  # fmt: skip
+    issue = None
+    if m.sm_clock_hz and m.device.sm_count and m.device.sm_count < _MOST_SMS:
+        issue = _SCHEDULERS * m.device.sm_count * m.sm_clock_hz
     roofs = [
         _without_none({"key": r.key, "name": r.name, "rates": _numbers(r.rates), "how": r.how})
         for r in roofs_of([mark.result for mark in panel.marks], INNER, datasheet=True)
