@@ -23,7 +23,9 @@ def pytest_configure(config: pytest.Config) -> None:
     plain = ("cacheprovider", "randomly", "xdist")
     child_options = ("-q", "-o", "addopts=", f"--rootdir={config.rootpath}")
     child_options += tuple(word for name in plain for word in ("-p", f"no:{name}"))
-    child_options += (f"--import-mode={config.getoption('importmode')}", "-p", __name__)
+    child_options += (f"--import-mode={config.getoption('importmode')}",)
+    if config.pluginmanager.has_plugin(__name__):  # not loaded by its entry point, so by "-p"
+        child_options += ("-p", __name__)
     if config.inipath is not None:
         child_options += ("-c", str(config.inipath))
     config.addinivalue_line("markers", "roofline: profiles kernels with ncu, so needs a GPU")
