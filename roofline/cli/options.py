@@ -117,6 +117,7 @@ TYPES: dict[str, click.ParamType[Any]] = {
     "INDEX": click.IntRange(min=0),
     "DIR": File(),
     "FILE": File(),
+    "FILE.html": File(),
     "FILE.md": File(),
     "N": click.IntRange(min=1),
     "PERCENT": Number(0, 100),

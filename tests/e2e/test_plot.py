@@ -88,6 +88,18 @@ def test_a_chart_is_drawn_below_the_table(report):
     assert "No roofline: " in done.stdout or "FLOP/s over FLOP/byte" in done.stdout
 
 
+def test_analyze_writes_a_page_beside_its_answer(report, tmp_path):
+    page = tmp_path / "page.html"
+
+    done = CliRunner().invoke(cli, ["analyze", str(report), "--page", str(page)])
+    other = CliRunner().invoke(cli, ["analyze", str(report), "--page", str(tmp_path / "a.png")])
+
+    assert done.exit_code == 0, done.stderr
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert other.exit_code == 2
+    assert f"--page {tmp_path / 'a.html'}" in other.stderr
+
+
 def test_a_chart_is_for_terminals(report):
     done = CliRunner().invoke(cli, ["analyze", str(report), "--chart", "--json"])
 
