@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofline.errors import InputError, UsageError
+from roofline.kernel_names import family, family_words
 from roofline.model import Analysis
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups
@@ -189,7 +190,11 @@ def _groups(groups: Groups, move: Move) -> Mask:
         chosen: Mask = groups.kind == _KINDS[move.what]
     else:
         pattern = compiled(move.what, flags=re.IGNORECASE, option="--if")
-        fits = [pattern.search(i.name) is not None for i in groups.identities]
+        words = family_words(move.what)
+        fits = [
+            family(i.name) in words if words else pattern.search(i.name) is not None
+            for i in groups.identities
+        ]
         chosen = np.array(fits) & (groups.kind != COPY)
     if not chosen.any():
         hint = "a part of a kernel's name, or kernels, comm, copies, gaps, gaps:CAUSE"

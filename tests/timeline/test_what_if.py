@@ -66,6 +66,13 @@ def test_a_gpu_that_is_full_gains_all_of_it(tmp_path: Path) -> None:
     assert found.at_most == (pytest.approx(2), pytest.approx(2))
 
 
+def test_the_word_of_a_family_means_its_kernels(tmp_path: Path) -> None:
+    gemm = launched(1, "nvjet_tst_128x256", 10, 100, asked=0)
+    softmax = launched(2, "cunn_softmax", 110, 100, asked=5)
+    found = moved(made(tmp_path, [*gemm, *softmax]), "gemm=2x")
+    assert us(found) == (200, 150)
+
+
 def test_what_the_host_waited_for_moves_the_host(tmp_path: Path) -> None:
     # Each kernel is waited for, 3 us after its end the host goes on, and launches 7 us later.
     ran: list[Any] = []
