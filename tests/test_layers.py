@@ -1,6 +1,7 @@
 """Who may import what: docs/architecture.md's arrows, held by an allow-list."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -225,6 +226,15 @@ def test_the_arrows_go_one_way():
     order = list(ARROWS)
     up = [(a, b) for a, below in ARROWS.items() for b in below if order.index(b) >= order.index(a)]
     assert not up
+
+
+def test_the_page_has_every_part_in_the_order_of_the_arrows():
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
+    table = page.partition("| part | holds |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+    named = [part_of(word) for row in rows for word in re.findall(r"`([^`]+)`", row)]
+
+    assert named == [part for part in ARROWS if not part.startswith("__")]
 
 
 def test_only_the_owner_imports_a_foreign_package():
