@@ -1,4 +1,4 @@
-"""Profile gpu_kernels at every level and with NVIDIA's full set; compare with what is known.
+"""Profile gpu_kernels at three levels and with NVIDIA's full set; compare with what is known.
 
     python scripts/gpu_check.py OUT/gpu_kernels OUT
 
