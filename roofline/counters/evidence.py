@@ -126,7 +126,10 @@ def _repeated_moves(metrics: Metrics, counts: Mapping[str, float]) -> float | No
     """
     if counts.get("moves", inf) < _MANY_MOVES * counts.get("instructions", 0.0):
         return None
-    code = [line for at in metrics.instances(_BY_ADDRESS) if (line := metrics.sass(at))]
+    addresses = metrics.instances(_BY_ADDRESS)
+    if len(addresses) < _SHORT_CODE:
+        return None
+    code = [line for at in addresses if (line := metrics.sass(at))]
     if len(code) < _SHORT_CODE:
         return None
     return sum(_ONTO_ITSELF.search(line) is not None for line in code) / len(code)
