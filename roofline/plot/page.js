@@ -90,12 +90,12 @@ function filter() {
   for (const label of $('bounds').children) label.lastChild.textContent = rest.filter(k => k.bound === label.firstChild.value).length.toLocaleString('en-US');
   const sum = shown.reduce((t, k) => t + (k.share || 0), 0);
   $('count').textContent = `${shown.length.toLocaleString('en-US')} of ${here.length.toLocaleString('en-US')} kernels` + (here.some(k => k.share != null) ? `, ${percent(100 * sum, 1)} of the time` : '');
-  if (!shown.includes(S.k)) choose(shown[0] || null, { keep: true });
   columns(); order(); draw();
 }
 function order() {
   const by = (C.find(c => c.id === S.sort) || C[2]).v;
   shown.sort((a, b) => { const x = by(a), y = by(b); if (x == null || y == null) return (x == null) - (y == null); return (x < y ? -1 : x > y ? 1 : 0) * (S.down ? -1 : 1); });
+  if (!shown.includes(S.k)) choose(shown[0] || null, { keep: true });
   table();
 }
 
