@@ -132,12 +132,14 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
     hypotheses_, ranks, *below = _sections(selection)
     for title, found in (hypotheses_, ranks):
         yield from console.section(f"{title}:", map(bullet, found))
-    yield Text()
+    others = _others(device)
+    if selection.chosen or others:
+        yield Text()
     if selection.chosen:
         if not _worth_profiling(selection):
             yield Text("Kernels, for later", style="bold")
         yield _table(selection, width)
-    if others := _others(device):
+    if others:
         yield Text(others, style="dim")
     for title, found in below:
         yield from console.section(f"{title}:", map(bullet, found))
@@ -455,9 +457,8 @@ def _others(device: TimelineDevice) -> str:
     most = max((k.exposed_share if wall else k.kernel_share) or 0 for k in others)
     share = numbers.share(most).removeprefix("<")
     more = f"exposed for more than {share} of the wall time" if wall else f"more than {share} of it"
-    return (
-        f"{plural(len(others), 'more kernel')}: {numbers.share(total)} of kernel time, none {more}"
-    )
+    noun = "more kernel" if device.chosen else "kernel"
+    return f"{plural(len(others), noun)}: {numbers.share(total)} of kernel time, none {more}"
 
 
 def notes(selection: Selection) -> Iterator[str]:

@@ -114,6 +114,13 @@ def test_the_rest_is_measured_as_the_rows_are(tmp_path: Path):
     assert "2 more kernels: 36.0 % of kernel time, none exposed for more than 10.0 % of" in text
 
 
+def test_no_kernel_is_more_than_none_and_no_blank_lines_meet(tmp_path: Path):
+    none = render(select(load_timeline(write(tmp_path, trace(kernel("a", 0, 5)))), Criteria(top=0)))
+    assert "\n1 kernel: 100.0 % of kernel time" in none
+    short = render(select(load_timeline(write(tmp_path, trace(kernel("a", 0, 1))))))
+    assert "Skipped" in short and "\n\n\n" not in none + short
+
+
 def test_copies_that_overlap_are_counted_once_and_alike(tmp_path: Path):
     # Copies run from 40 to 100, both from 60 to 80: 60 % with nothing else, however they overlap.
     there = copy(60, 40, stream=10) | {"name": "Memcpy DtoH (Device -> Pinned)"}
