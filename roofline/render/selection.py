@@ -132,7 +132,13 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
     hypotheses_, ranks, *below = _sections(selection)
     for title, found in (hypotheses_, ranks):
         yield from console.section(f"{title}:", map(bullet, found))
-    others = _others(device)
+    yield from _kernels(selection, width)
+    for title, found in below:
+        yield from console.section(f"{title}:", map(bullet, found))
+
+
+def _kernels(selection: Selection, width: int) -> Iterator[RenderableType]:
+    others = _others(selection.selected)
     if selection.chosen or others:
         yield Text()
     if selection.chosen:
@@ -141,8 +147,6 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         yield _table(selection, width)
     if others:
         yield Text(others, style="dim")
-    for title, found in below:
-        yield from console.section(f"{title}:", map(bullet, found))
 
 
 def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
