@@ -147,6 +147,8 @@ def main() -> None:
                 print(f"  {name[:40]:40} {a.bound}/{a.limiter}/{a.limiter_percent} -> ", end="")
                 print(f"{b.bound}/{b.limiter}/{b.limiter_percent}  nearest {a.nearest}/{b.nearest}")
         total = counts["launches"]
+        if not total:
+            sys.exit("no launch holds the members of the two throughputs; REPORT... are files or folders")
         shares = ", ".join(
             f"same {what}: {counts[what]} ({100 * counts[what] / total:.1f} %)"
             for what in (
