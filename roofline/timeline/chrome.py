@@ -26,6 +26,8 @@ from roofline.timeline.chrome_scan import Args, Event, Scan
 from roofline.timeline.events import (
     DAY_NS,
     LONG_NS,
+    NO_LAUNCH,
+    RECORD_LAUNCHES,
     STEP,
     UNKNOWN,
     Calls,
@@ -135,7 +137,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     if found.dispatched or _is_amd(found.names, scan.metadata):
         raise InputError(f"{path.name} cannot be used", **AMD)
     if not found.seen["kernels"]:
-        why, hint = _why_no_kernels(scan, found.seen)
+        why, hint = _why_no_kernels(scan, found)
         raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)
     if step is not None and not found.ranges and not scan.truncated:
         raise no_such_step(path.name, step, found.is_step)
@@ -148,8 +150,9 @@ def _is_amd(calls: Iterable[Any], metadata: Mapping[str, Any]) -> bool:
     return named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
-def _why_no_kernels(scan: Scan, seen: Counter[str]) -> tuple[str, str]:
+def _why_no_kernels(scan: Scan, found: _Collected) -> tuple[str, str]:
     """The likeliest reason, and what to record instead."""
+    seen = found.seen
     if not scan.found:
         return (
             "it is JSON without a list of trace events",
@@ -164,7 +167,9 @@ def _why_no_kernels(scan: Scan, seen: Counter[str]) -> tuple[str, str]:
         )
     if seen["jax"]:
         return _JAX_WHY, _RECORD_JAX
-    if any(seen.get(c) for c in _CALLS):
+    if any(seen.get(c) for c in (*_CALLS, *_WORK[Work.COPY], *_WORK[Work.SET])):
+        if not any("Launch" in str(name) for name in found.names):
+            return NO_LAUNCH, RECORD_LAUNCHES
         return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA
 

@@ -22,6 +22,8 @@ Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
+NO_LAUNCH = "CUDA was traced, but no kernel was launched while it was"
+RECORD_LAUNCHES = "record a stretch in which kernels run"
 DAY_NS = 86_400 * 10**9  # no recording is longer
 _NEAR_NS = 1_000_000
 _ROUNDED_NS = 1000  # old traces have whole microseconds

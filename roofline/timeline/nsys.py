@@ -28,6 +28,8 @@ from roofline.patterns import compiled
 from roofline.process import run_quietly
 from roofline.timeline.events import (
     LONG_NS,
+    NO_LAUNCH,
+    RECORD_LAUNCHES,
     STEP,
     UNKNOWN,
     Calls,
@@ -447,9 +449,15 @@ class _Export:
         elif unknown := self._renamed(KERNELS):
             why = f"its table {', '.join(unknown)} is not known: a newer Nsight Systems wrote it"
             hint = "nsys export --type sqlite of an older release; or a newer roofline"
+        elif self._has_rows(CALLS) and not self._launched():
+            why, hint = NO_LAUNCH, RECORD_LAUNCHES
         elif any(t.startswith("CUPTI_ACTIVITY_KIND_") for t in self.tables):
             why, hint = _NO_RECORDS, _RECORD_AGAIN
         return InputError(f"{self.name} holds no kernels", why=why, hint=hint)
+
+    def _launched(self) -> bool:
+        named = "nameId IN (SELECT id FROM StringIds WHERE value LIKE '%Launch%')"
+        return next(self._ask(CALLS, "1", f"WHERE {named} LIMIT 1"), None) is not None
 
     def _time(self, table: str) -> int:
         return int(next(self._ask(table, "total(end - start)"), (0,))[0])

@@ -236,6 +236,17 @@ def test_exports_without_kernels_are_refused(tmp_path: Path, tables: tuple[str, 
         load_timeline(export(tmp_path, *tables).done())
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("cudaMalloc_v3020", "no kernel was launched"), ("cuLaunchKernelEx", "no kernel records")],
+)
+def test_calls_tell_whether_kernels_lack_or_none_ran(tmp_path: Path, name: str, reason: str):
+    made = export(tmp_path, CALLS)
+    made.call(name, 0, 1, 1)
+    with pytest.raises(InputError, match=reason):
+        load_timeline(made.done())
+
+
 def test_another_database_is_refused(tmp_path: Path):
     path = tmp_path / "contacts.db"
     with closing(sqlite3.connect(path)) as db:
