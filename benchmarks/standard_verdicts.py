@@ -148,7 +148,7 @@ def main() -> None:
                 print(f"{b.bound}/{b.limiter}/{b.limiter_percent}  nearest {a.nearest}/{b.nearest}")
         total = counts["launches"]
         if not total:
-            sys.exit("no launch holds the members of the two throughputs; REPORT... are files or folders")
+            sys.exit("no launch holds the members of the two throughputs; try: REPORT or FOLDER")
         shares = ", ".join(
             f"same {what}: {counts[what]} ({100 * counts[what] / total:.1f} %)"
             for what in (
