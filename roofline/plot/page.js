@@ -5,7 +5,6 @@ const $ = id => document.getElementById(id), SVG = 'http://www.w3.org/2000/svg';
 const put = (made, at, kids) => { for (const [k, v] of Object.entries(at || {})) if (v != null && v !== false) made.setAttribute(k, v); made.append(...kids.filter(x => x != null)); return made; };
 const h = (tag, at, ...kids) => put(document.createElement(tag), at, kids);
 const s = (tag, at, ...kids) => put(document.createElementNS(SVG, tag), at, kids);
-const last = list => list[list.length - 1];
 
 // --- numbers in words, as in roofline/text/numbers.py ---
 const PREFIX = { 15: 'P', 12: 'T', 9: 'G', 6: 'M', 3: 'k', 0: '', '-3': 'm', '-6': 'µ', '-9': 'n' };
@@ -472,7 +471,7 @@ function zoom(f, x = (L + W - R) / 2, y = (T + H - B) / 2) {
 function pan(dx, dy) { const x = dx / (W - L - R) * (V.x1 - V.x0), y = dy / (H - T - B) * (V.y1 - V.y0); V = { x0: V.x0 - x, x1: V.x1 - x, y0: V.y0 + y, y1: V.y1 + y }; later(); }
 function nearest(x, y) { let best = null, least = 18; for (const q of points) { const d = Math.hypot(q.x - x, q.y - y) - q.r / 2; if (d < least) { least = d; best = q; } } return best; }
 function listen() {
-  const on = (id, event, act) => $(id).addEventListener(event, act), field = (id, key, again) => on(id, id === 'query' || id === 'share' ? 'input' : 'change', e => { S[key] = e.target.type === 'checkbox' ? e.target.checked : e.target.value; again(); });
+  const on = (id, event, act) => $(id).addEventListener(event, act), field = (id, key, again) => on(id, id === 'query' ? 'input' : 'change', e => { S[key] = e.target.type === 'checkbox' ? e.target.checked : e.target.value; again(); });
   field('view', 'view', () => { $('level').disabled = S.view === 'time'; draw(); evidence(); }); field('level', 'level', () => { draw(); evidence(); });
   field('mode', 'mode', () => { S.sort = 'total'; S.down = true; columns(); order(); }); field('query', 'query', filter); field('precision', 'precision', filter);
   field('own', 'own', draw); field('sheet', 'sheet', draw);

@@ -229,11 +229,9 @@ def _side(result: Result, ceilings: Sequence[OwnCeiling]) -> dict[str, Any]:
             "t": _number(m.duration_s),
             "floor": _number(v.floor_s),
             "next": _number(v.next_floor_s),
-            "nextu": v.next_limiter,
             "bound": v.bound,
             "limit": words.limit(v),
             "near": v.nearest,
-            "pc": _number(v.limiter_percent),
             "ai": _numbers(
                 {level: level_intensity(m, level) for level in INNER}
                 | {"dram": m.arithmetic_intensity}

@@ -128,6 +128,11 @@ def _log_part(value: float, low: float, high: float) -> float:
     return math.log(min(max(value, low), high) / low) / math.log(high / low)
 
 
+def beyond(value: float) -> bool:
+    """Whether no axis reaches a value: it is drawn on the edge."""
+    return not _LEAST <= value <= _MOST
+
+
 def decades(low: float, high: float, most: int = 10) -> tuple[list[float], list[float]]:
     """Powers of ten in a range, at most so many, and the steps between where all are shown."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)

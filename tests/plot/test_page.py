@@ -98,7 +98,6 @@ def test_its_numbers_are_those_of_the_json():
             ("share", "share"),
             ("floor_s", "floor"),
             ("next_floor_s", "next"),
-            ("limiter_percent", "pc"),
             ("operations_per_s", "r"),
         ):
             assert one.get(own) == (None if group[key] is None else pytest.approx(group[key], 1e-5))

@@ -181,6 +181,13 @@ def test_percentages_beyond_reason_are_drawn_in_no_time(percent, views):
     assert len(figure.findobj(Line2D)) < 60
 
 
+@pytest.mark.parametrize(("operations", "said"), [(1e300, True), (1e9, False)])
+def test_a_mark_that_no_axis_reaches_is_said_to_lie_on_the_edge(operations, said):
+    shown = texts(draw(analysis(kernel("k", operations={"fp32": operations}))))
+
+    assert ("Beyond the axes, drawn on their edge: 1 kernel." in shown) is said
+
+
 @pytest.mark.parametrize("count", [31, 300])
 def test_many_kernels_have_twenty_rows_and_one_for_the_rest(count):
     figure = draw(crowd(2, count))
