@@ -221,6 +221,13 @@ def advice(found: Result) -> str:
     return " / ".join((said.hint(found), *said.try_first(found)))
 
 
+def test_bank_conflicts_that_are_the_cause_are_advised_on_once():
+    units, values = PROVEN["bank_conflicts"]
+    lines = [line for line in said.try_first(judged(units, **values)) if "swizzle" in line]
+
+    assert len(lines) == 1
+
+
 def test_no_coalescing_is_advised_where_traffic_is_local():
     counts = {"local_sectors": 1.35e9, "global_sectors": 4e7}
     found = judged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roofline.model import Action, Bound
+from roofline.model import Action, Bound, Device
 from roofline.text.verdict import avoid, hint, try_first
 from roofline.verdict.action import action_of
 from roofline.verdict.rule import judge
@@ -76,6 +76,26 @@ def test_a_library_s_callers_get_advice_of_their_own(name: str, advice: str) -> 
     assert judged.advice == advice
     called = try_first(found) and avoid(found)[-1] == "tuning the kernel: it is not yours"
     assert called is (advice in ("caller.gemm", "caller.attention", "caller.elementwise"))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "percent", "few"),
+    [(16, 20.0, True), (16, 85.0, False), (1000, 20.0, False), (None, 20.0, False)],
+)
+@pytest.mark.parametrize(
+    "name", ["nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT", "flash_fwd_kernel", ATEN]
+)
+def test_a_grid_of_few_blocks_needs_more_blocks_and_no_narrower_type(
+    name: str, blocks: int | None, percent: float, few: bool
+) -> None:
+    grid = None if blocks is None else (blocks, 1, 1)
+    units = with_rest(unit("dram", percent))
+    device = Device(compute_capability="8.0", sm_count=108)
+    measured = measurement(name, demangled=name, units=units, grid=grid, device=device)
+    advised = try_first(result(measured, judge(measured, result(measured).peaks)))
+
+    assert any("so few blocks leave SMs idle" in line for line in advised) is few
+    assert any("narrower" in line or "FP8" in line for line in advised) is not few
 
 
 def test_near_a_ceiling_only_less_work_helps() -> None:
