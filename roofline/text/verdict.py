@@ -38,7 +38,7 @@ DOUBTS: Mapping[str, Sentence] = {
     "above_100": "a utilisation is above 100 %: counters of different passes differ",
     "no_duration": "the duration was not measured",
     "short_kernel": lambda f: (
-        f"the kernel is shorter than {f['under_s'] * 1e6:.0f} us: start and end weigh heavily"
+        f"the kernel is shorter than {f['under_s'] * 1e6:.0f} µs: start and end weigh heavily"
     ),
     "sm_throughput_only": "only the SM's throughput was measured, which LSU and texture are in",
     "datasheet_peaks": (
@@ -82,7 +82,7 @@ def limited_by(verdict: Verdict) -> str:
 def bounds(result: Result) -> str:
     """What relief could buy at most, by the ceilings; for the work that was measured.
 
-    "without 65,011,712 bank conflicts: up to 1.62x (880 us), then DRAM; headroom: up to ...".
+    "without 65,011,712 bank conflicts: up to 1.62x (880 µs), then DRAM; headroom: up to ...".
     """
     parts = (_without_waste(result), _promises(result), _ceilings(result))
     return "; ".join(part for part in parts if part)

@@ -164,7 +164,7 @@ def test_doubts_are_said_with_their_numbers():
 
     assert said.confidence_reasons(found) == (
         "62 % is within 5 points of the threshold 60 %",
-        "the kernel is shorter than 10 us: start and end weigh heavily",
+        "the kernel is shorter than 10 µs: start and end weigh heavily",
         "the next unit, the issue slots, is 7 points away",
     )
 
