@@ -329,6 +329,21 @@ class _Collected:
             ]
             self.scopes.extend(events, [threads[e.pid, e.tid] for e in events], which)
 
+    def begin_at_zero(self) -> None:
+        """Shift all times where some are below 0, as -1 is a launch that is not known."""
+        timed = [*(e for _, e in self.ranges), *self.collectives]
+        columns = [np.frombuffer(c.start) for c in (self.gpu, self.calls, self.scopes) if c.start]
+        columns.append(np.array([e.ts for e in timed]))
+        below = [c[(c < 0) & (c >= -DAY_NS / 1000)] for c in columns]
+        first = min(float(c.min(initial=0)) for c in below)
+        least = float(np.floor(first))  # whole, so that fractions stay
+        if least < 0:
+            self.first_us = first - least
+            for column in columns:
+                column -= least  # in place
+            for e in {id(e): e for e in timed}.values():
+                e.ts -= least
+
     def _gpu(self, events: Sequence[Event], work: Work) -> None:
         if work is Work.KERNEL:
             self.seen["kernels"] += len(events)
@@ -428,6 +443,7 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
+    found.begin_at_zero()
     events, calls, untimed = _joined(found, owner)
     first = 0.0 if np.isinf(found.first_us) else found.first_us
     origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()

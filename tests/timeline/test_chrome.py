@@ -263,3 +263,16 @@ def test_long_operators_and_all_calls_are_read(tmp_path: Path):
     mine = "/home/alice/train.py(12): step"  # for patterns of names; no output shows it
     assert sorted(timeline.call_names.values()) == [mine, "aten::mm", "cudaStreamSynchronize"]
     assert PID == 100
+
+
+def test_times_below_zero_are_those_of_a_later_clock(tmp_path: Path):
+    def found(first_us: float) -> tuple[object, ...]:
+        events = []
+        for i in range(6):
+            at = first_us + 1000 * i
+            ran = launched(i + 1, "k", at + 200, 600, asked=at + 100)
+            events += [step(i, at, 1000), *ran]
+        device = select(load_timeline(write(tmp_path, trace(*events)))).selected
+        return device.use, device.steps, device.idle, device.host_paced
+
+    assert found(-3500.5) == found(1000)
