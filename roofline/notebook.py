@@ -15,7 +15,7 @@ from roofline.display import Displayed, short
 from roofline.files import write_text
 from roofline.model import Analysis, Group, Result
 from roofline.timeline.model import Selection
-from roofline.view import Choice, Chosen, Row, choose, gain_s, matching, no_kernel
+from roofline.view import Choice, Chosen, choose, matching, no_kernel
 
 if TYPE_CHECKING:
     from roofline.plot import Picture
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 ROWS = 10  # of a table
 MOST = 60_000  # bytes of HTML: a notebook keeps them, and a review shows them
 _HEIGHT = 760  # pixels of a page
-_RIGHT, _LEFT = "text-align:right;white-space:nowrap", "text-align:left"
-_TITLES = ("#", "kernel", "launches", "time", "share", "limited by", "", "confidence", "can save")
+_LEFT = "text-align:left"
+_WORD, _RIGHT = f"{_LEFT};white-space:nowrap", "text-align:right;white-space:nowrap"
+_NAME = 48  # letters of a kernel's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -89,9 +90,9 @@ def bundle(value: Displayed) -> dict[str, str]:
     if not isinstance(value, Analysis):
         pre = f'<pre style="line-height:1.25;overflow-x:auto">{escape(text)}</pre>'
         return {"text/plain": text, "text/html": pre}
-    part = replace(choose(value, Choice(top=ROWS)), filters=())
-    told = _table(part)
-    return {"text/plain": text, "text/html": told + _image(part, MOST - len(told.encode()))}
+    told = _table(choose(value, Choice()))
+    image = _image(choose(value, Choice(top=ROWS)), MOST - len(told.encode()))
+    return {"text/plain": text, "text/html": told + image}
 
 
 def _drawable(value: Displayed | Chosen) -> Any:
@@ -146,43 +147,46 @@ def _text(value: Displayed) -> str:
 
 
 def _table(part: Chosen) -> str:
-    from roofline.render import overview
-    from roofline.text import names
-
-    rows = list(part.rows(launches=False))
-    called = names.short_all((row.name for row in rows), 48)
-    ranked = enumerate(zip(called, rows, strict=True), 1)
-    body = "".join(f"<tr>{''.join(_cells(rank, name, row))}</tr>\n" for rank, (name, row) in ranked)
-    head = "".join(f'<th style="{_LEFT}">{title}</th>' for title in _TITLES)
-    above = [f"<b>{escape(overview.answer(part))}</b>", *map(escape, overview.head(part))]
-    left = part.total_groups - len(part.analysis.groups)
-    below = f"... and {left} more; <code>.page()</code> has all.<br>" if left else ""
-    return (
-        f"<p>{'<br>'.join(above)}</p>\n<table>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>{body}</tbody>\n</table>\n"
-        f"<p>{below}<small>{escape(overview.under_profiler(part))}</small></p>\n"
-    )
-
-
-def _cells(rank: int, name: str, row: Row) -> Iterator[str]:
+    """The columns of the table for a terminal, under what stands above it."""
     from roofline.plot.style import THEMES
+    from roofline.render import overview, table
     from roofline.text import numbers
     from roofline.text import verdict as said
 
-    v = row.result.verdict
-    colored = f'<b style="color:{THEMES["light"][v.bound]}">{v.bound}</b>'
-    told = (
-        (str(rank), _RIGHT),
-        (f"<code>{escape(name)}</code>", _LEFT),
-        (f"{len(row.group.launches) if row.group else 1:,}", _RIGHT),
-        (numbers.duration(row.time_s), _RIGHT),
-        (numbers.share(row.share), _RIGHT),
-        (f"{colored} {escape(said.limited_by(v))}", _LEFT),
-        (numbers.percent(v.limiter_percent), _RIGHT),
-        (str(v.confidence), _LEFT),
-        (numbers.duration(gain_s(row.result)), _RIGHT),
+    places = dict(table.where(part))
+
+    def cells(line: table.Ranked) -> Iterator[tuple[str, str]]:
+        row = line.row
+        yield str(line.rank), _RIGHT
+        yield f"<code>{escape(line.name)}</code>", _LEFT
+        yield from ((escape(at(row)), _WORD) for at in places.values())
+        yield f"{len(row.group.launches) if row.group else 1:,}", _RIGHT
+        yield numbers.duration(row.time_s), _RIGHT
+        yield table.share(row), _RIGHT
+        color = THEMES["light"][row.result.verdict.bound]
+        yield f'<b style="color:{color}">{escape(table.limiter(row))}</b>', _WORD
+        yield table.reached(row), _RIGHT
+        yield escape(said.why(row.result)), f"{_LEFT};min-width:18em"
+        yield f"<b>{numbers.duration(row.saved_s)}</b>", _RIGHT
+
+    titles = (*("#", "kernel"), *places, *("launches", "time", "share", "limited by", "", "why"),
+              "can save")  # fmt: skip
+    rows = list(part.rows(launches=False))
+    head = "".join(f'<th style="{_LEFT}">{title}</th>' for title in titles)
+    body = ""
+    for line in table.lines_of(rows[:ROWS], _NAME):
+        told = (f'<td style="{style}">{cell}</td>' for cell, style in cells(line))
+        body += f"<tr>{''.join(told)}</tr>\n"
+    above = [*map(escape, overview.head(part))]
+    above += [f"<b>{escape(answer)}</b>" for answer in overview.answers(part) if answer]
+    left = len(rows[ROWS:])
+    below = f"... and {left} more; <code>.page()</code> has all.<br>" if left else ""
+    return (
+        f"<p>{'<br>'.join(above)}</p>\n<table style='font-size:13px'>\n"
+        f"<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>{body}</tbody>\n</table>\n"
+        f"<p>{below}<small>{escape(overview.under_profiler(part))}</small></p>\n"
     )
-    return (f'<td style="{style}">{cell}</td>' for cell, style in told)
 
 
 def _image(part: Chosen, room: int) -> str:

@@ -70,9 +70,17 @@ def test_of_many_kernels_the_first_ten_are_shown():
 
     assert bundle["text/html"].count("<tr>") == 1 + 10
     assert "... and 13 more" in bundle["text/html"]
+    assert "23 launches of 23 kernels" in bundle["text/html"]
     assert "... and 13 kernels more" in bundle["text/plain"]
     assert "kernel_15" not in bundle["text/plain"]
     assert len(bundle["text/html"].encode()) < 60_000
+
+
+def test_two_files_are_told_apart():
+    html = shown(roofline.analyze(*sorted(SAMPLES.glob("h100_decode_*.ncu-rep"))))["text/html"]
+
+    assert ">file</th>" in html
+    assert {"h100_decode_before", "h100_decode_after"} <= set(re.findall(r">([^<>]+)</td>", html))
 
 
 def test_names_of_kernels_are_text_in_html():
@@ -86,7 +94,7 @@ def test_names_of_kernels_are_text_in_html():
 def test_without_matplotlib_the_table_stays(mix, monkeypatch):
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
 
-    assert "<table>" in shown(mix)["text/html"]
+    assert "<table " in shown(mix)["text/html"]
     assert "<img" not in shown(mix)["text/html"]
 
 

@@ -48,8 +48,8 @@ def _from(path: str, kind: Type = "number", name: str = "") -> Column:
     return Column(name or path.rpartition(".")[2], kind, lambda row: get(row))
 
 
-def _measured(name: str, kind: Type = "number") -> Column:
-    return _from(f"result.measurement.{name}", kind)
+def _measured(name: str, kind: Type = "number", column: str = "") -> Column:
+    return _from(f"result.measurement.{name}", kind, column)
 
 
 def _judged(name: str, kind: Type = "number") -> Column:
@@ -187,6 +187,24 @@ _NUMBERS = (
 )
 
 
+# The table for a terminal: what tells a kernel apart, its time, its verdict, what it reached.
+_SHORT = (
+    _IDENTITY[0],
+    _measured("name", "text"),
+    Column("launches", "integer", lambda row: len(row.group.launches) if row.group else 1),
+    _from("time_s"),
+    _number("share_percent", lambda row: None if row.share is None else 100 * row.share),
+    _text("bound", lambda row: str(row.result.verdict.bound)),
+    _judged("limiter", "text"),
+    _judged("limiter_percent"),
+    _judged("cause", "text"),
+    _from("saved_s"),
+    _measured("arithmetic_intensity", column="operations_per_dram_byte"),
+    *map(_measured, ("dram_bytes_per_s", "operations_per_s")),
+    _text("confidence", lambda row: str(row.result.verdict.confidence)),
+)
+
+
 # --- CSV --------------------------------------------------------------------------------------
 
 _FORMULA = ("=", "+", "-", "@")
@@ -225,10 +243,13 @@ _DTYPES: dict[Type, Any] = {
 }
 
 
-def to_frame(view: Analysis | Chosen, *, launches: bool = True) -> pd.DataFrame:
+def to_frame(
+    view: Analysis | Chosen, *, launches: bool = True, short: bool = False
+) -> pd.DataFrame:
     """``view`` as a data frame: a row a launch in file order, or a row a kernel.
 
-    Columns are those of the CSV, SI units in their names; not measured is NA.
+    Columns are those of the CSV, SI units in their names; not measured is NA. ``short`` leaves
+    those of the table that ``analyze`` prints, with what they count in their names.
 
     Raises:
         UsageError: pandas is not installed.
@@ -251,7 +272,8 @@ def to_frame(view: Analysis | Chosen, *, launches: bool = True) -> pd.DataFrame:
         found = [absent if cell is None else cell for cell in cells]
         return pd.array(found, dtype=_DTYPES[column.type])
 
-    return pd.DataFrame({column.name: values(column) for column in columns(launches=launches)})
+    wanted = _SHORT if short else columns(launches=launches)
+    return pd.DataFrame({column.name: values(column) for column in wanted})
 
 
 def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> None:

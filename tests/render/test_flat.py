@@ -127,6 +127,29 @@ def test_kernels_and_choices():
     assert frame["launches"][0] == 1
 
 
+def test_the_short_frame_has_the_numbers_of_the_table():
+    one = result(measurement("k"), verdict(gain=2.0, cause="bank_conflicts"))
+    frame = to_frame(analysis(one), launches=False, short=True)
+    (row,) = frame.to_dict("records")
+
+    assert len(frame.columns) == 14
+    assert (row["name"], row["launches"], row["share_percent"]) == ("k", 1, 100.0)
+    assert (row["time_s"], row["saved_s"]) == (1e-3, 0.5e-3)  # half of it, as the gain is 2
+    assert (row["bound"], row["limiter"], row["limiter_percent"]) == ("bandwidth", "dram", 90.0)
+    assert row["operations_per_dram_byte"] == pytest.approx(75e6 / 0.9e9)
+    assert list(to_frame(analysis(one, one), short=True)["time_s"]) == [1e-3, 1e-3]
+
+
+def test_what_was_not_measured_is_missing_from_the_short_frame():
+    bare = result(measurement("k", duration_s=None, dram_bytes=None, operations={}))
+    (row,) = to_frame(analysis(bare), short=True).to_dict("records")
+
+    assert all(
+        pd.isna(row[name])
+        for name in ("time_s", "saved_s", "operations_per_dram_byte", "dram_bytes_per_s")
+    )
+
+
 def test_types_do_not_depend_on_what_was_measured():
     bare = measurement(grid=None, block=None, process=None, waves=None, operations={})
 
