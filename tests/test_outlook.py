@@ -50,6 +50,18 @@ def test_library_kernels_near_their_ceiling_come_first_and_the_rest_is_to_win() 
     )
 
 
+@pytest.mark.parametrize(
+    ("unit", "at"),
+    [
+        ("dram", "90 % of DRAM's peak"),
+        ("l1", "90 % of L1/shared's peak"),
+        ("issue", "90 % of the issue slots' peak"),
+    ],
+)
+def test_a_unit_s_peak(unit: str, at: str) -> None:
+    assert at in said(analysis(near("mine", 1e-3, 90.0, unit)))
+
+
 def test_kernels_of_several_units_near_their_ceilings() -> None:
     text = said(analysis(near("a", 5e-3), near("b", 5e-3, 93.0, "fma")))
 

@@ -34,7 +34,8 @@ def _near_ceilings(f: Mapping[str, Any]) -> str:
         at = f"near their ceilings ({', '.join(map(unit_name, units[:3]))})"
     else:
         span = percent(f["low"]) if low == high else f"{low} to {percent(f['high'])}"
-        at = f"at {span} of the {unit_name(units[0])}'s peak".replace("the DRAM", "DRAM")
+        name = the_unit(units[0])
+        at = f"at {span} of {name}'{'' if name.endswith('s') else 's'} peak"  # the issue slots'
     said = f"{_part(f['share'])} of the time is in {what} {at}: little left there"
     them = "it" if f["kernels"] == 1 else "them"
     return f"{said}, but to give {them} less work ({less})." if f["library"] else f"{said}."

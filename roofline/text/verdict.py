@@ -165,7 +165,9 @@ def _ceilings(result: Result) -> str:
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
-    text = f"headroom: up to {at(v.floor_s)} until {the_unit(v.nearest or 'its limit')} is full"
+    name = the_unit(v.nearest or "its limit")
+    full = "are full" if name.endswith("s") else "is full"  # the issue slots
+    text = f"headroom: up to {at(v.floor_s)} until {name} {full}"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         following = unit(v.next_limiter) or "the next limit"

@@ -231,6 +231,10 @@ def test_waves_read_well(value, text):
             ),
         ),
         (
+            {"nearest": "issue", "floor_s": 0.9e-3},
+            "headroom: up to 1.11x (1.00 ms -> 900 µs) until the issue slots are full",
+        ),
+        (
             {"bound": Bound.LATENCY, "limiter": None, "floor_s": 0.4e-3},
             "if latency were hidden: up to 2.50x (1.00 ms -> 400 µs), then DRAM",
         ),
@@ -248,6 +252,6 @@ def test_waves_read_well(value, text):
     ],
 )
 def test_bounds_are_said_as_headroom(values, sentence):
-    told = result(measurement(duration_s=1e-3), verdict(nearest="dram", **values))
+    told = result(measurement(duration_s=1e-3), verdict(**{"nearest": "dram"} | values))
 
     assert said.bounds(told) == sentence
