@@ -231,7 +231,7 @@ def test_waves_read_well(value, text):
             ),
         ),
         (
-            {"nearest": "issue", "floor_s": 0.9e-3},
+            {"nearest": "issue", "floor_s": 0.9e-3, "next_floor_s": None},
             "headroom: up to 1.11x (1.00 ms -> 900 µs) until the issue slots are full",
         ),
         (
