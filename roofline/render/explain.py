@@ -342,13 +342,6 @@ def _stalls(m: Measurement) -> Iterator[RenderableType]:
         yield indented(table)
 
 
-def _theirs(result: Result, details: Details) -> str:
-    """NVIDIA's first word where ours is silent."""
-    silent = result.verdict.bound in (Bound.LATENCY, Bound.UNKNOWN) and not result.verdict.causes
-    first = next(instructions.rules(details.rules), "") if silent else ""
-    return first and f"No cause is proven here. NVIDIA's rules say: {first}"
-
-
 def _instructions(details: Details) -> Iterator[RenderableType]:
     """The instructions with most samples: share, what they wait for, code, place in the source."""
     yield from lines(*instructions.blame(details))

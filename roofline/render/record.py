@@ -151,11 +151,6 @@ def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Itera
     }
 
 
-def _stated_in(head: dict[str, Any]) -> Iterator[str]:
-    if "closes" in head:
-        yield f"stated {head['stated']}, in entry {head['closes']}"
-
-
 def _correctness(comparison: Comparison) -> Iterator[str]:
     done = comparison.correctness
     if done is None:
