@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from roofline.compare.model import Comparison, GateResult, GateStatus, KernelPair, Side, note
 from roofline.errors import UsageError
@@ -30,6 +31,7 @@ _QUANTITIES = {
     "occupancy": "occupancy_percent",
     "waves": "waves",
 }
+_LOSSES = ("regression", "program")  # what may get slower by at most a share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +69,18 @@ def parse_gate(text: str) -> Gate:
         wanted = value
     else:
         number = _NUMBER.fullmatch(value)
-        losses = ("regression", "program")
-        gateable = what in UNITS or what in losses or what in _QUANTITIES
-        if not gateable or number is None or (operator == "=") != (what in losses):
-            raise _unknown(text)
+        gateable = what in UNITS or what in _LOSSES or what in _QUANTITIES
+        if not gateable or number is None or (operator == "=") != (what in _LOSSES):
+            raise _unknown(text, what)
         scales = _SCALES.get(_unit(what), {"": 1.0})
         if number[2] not in scales:
+            units = f"one of {', '.join(u or '(none)' for u in scales)}"
+            if number[2]:
+                raise UsageError(f"--fail-on {text!r}: {number[2]} does not fit {what}", hint=units)
+            unit = "us" if "us" in scales else "MB"
             raise UsageError(
-                f"--fail-on {text!r}: {number[2] or 'no unit'} does not fit {what}",
-                hint=f"one of {', '.join(u or '(none)' for u in scales)}",
+                f"--fail-on {text!r}: {what} needs a unit: {what}{operator}{value}{unit}",
+                hint=units,
             )
         wanted = float(number[1]) * scales[number[2]]
         if not math.isfinite(wanted) or (operator == "<" and not wanted):
@@ -88,10 +93,14 @@ def _unit(what: str) -> str:
     return QUANTITIES[_QUANTITIES[what]].unit if what in _QUANTITIES else "%"
 
 
-def _unknown(text: str) -> UsageError:
-    names = ", ".join((*_QUANTITIES, *UNITS))
+def _unknown(text: str, what: str = "") -> UsageError:
+    known = (*_QUANTITIES, *UNITS)
+    names = ", ".join(known)
+    words = (*_LOSSES, "gone", "bound", "limiter", *known)
+    near = [] if what in words else get_close_matches(what, words, n=1)
     return UsageError(
         f"--fail-on {text!r} is not understood",
+        why=f"did you mean {near[0]}?" if near else None,
         hint=f"{FORMS}; quantities: {names}; the condition says what fails",
     )
 
