@@ -64,6 +64,7 @@ class Chosen:
     total_groups: int
     total_kernels: int
     total_s: float | None
+    devices: tuple[DeviceClocks, ...] = ()
     filters: tuple[str, ...] = ()
 
     @property
@@ -180,6 +181,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
         total_groups=len(analysis.groups),
         total_kernels=len({kernel_of(g.result.measurement) for g in analysis.groups}),
         total_s=total_s,
+        devices=devices(results),
         filters=_filters(choice) if len(kept) < len(results) else (),
     )
 

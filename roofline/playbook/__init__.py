@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -15,7 +16,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
 
-from roofline.errors import InputError
+from roofline.errors import InputError, RooflineWarning
 from roofline.model import Cause
 from roofline.playbook.condition import Evidence, amount, holds, names
 
@@ -96,11 +97,12 @@ def plays() -> Mapping[str, Play]:
     """All entries by table and key: "unit.dram", "cause.tail_effect", "stall.wait".
 
     Raises:
-        InputError: a file of the user's folder is no entry.
+        InputError: a file of the user's folder is no entry, or ``ROOFLINE_ADVICE`` names no folder
+            that can be read. One that nobody has named is left out, with a ``RooflineWarning``.
 
     """
     own = os.environ.get(FOLDER)
-    return _plays(Path(own) if own else _settings())
+    return _plays(Path(own), named=True) if own else _plays(_settings(), named=False)
 
 
 @cache
@@ -124,9 +126,18 @@ def builtin() -> Mapping[str, Play]:
 
 
 @cache
-def _plays(folder: Path) -> Mapping[str, Play]:
+def _plays(folder: Path, *, named: bool) -> Mapping[str, Play]:
     known = dict(builtin())
-    for path in sorted(folder.glob("*.toml")):
+    try:
+        files = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
+    except OSError as error:
+        if named:
+            raise _refused(folder, str(error.strerror)) from error
+        if not isinstance(error, FileNotFoundError):
+            why = f"your own advice in {folder} is left out: {error.strerror}"
+            warnings.warn(why, RooflineWarning, stacklevel=2)
+        return known
+    for path in files:
         known |= _entries(path, _tables(path), known)
     return known
 

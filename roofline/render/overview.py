@@ -19,7 +19,7 @@ _LISTED = 4  # more results than that are counted, not listed
 
 def head(part: Chosen) -> Iterator[str]:
     """What was read: the GPUs with their clocks, how many launches, what of it is shown."""
-    used, sources = devices(part.analysis.results), part.analysis.sources
+    used, sources = part.devices, part.analysis.sources
     where = plural(len(sources), "file")
     if len(sources) == 1:
         where = names.printable(names.last_part(sources[0].path))
@@ -36,7 +36,6 @@ def head(part: Chosen) -> Iterator[str]:
     alone = used[0] if len(used) == 1 else None
     if alone is None:
         yield f"{plural(len(used), 'kind')} of GPU, {read}, {spent}, in {where}"
-        yield from (device(one, counted=True) for one in used)
     else:
         yield f"{_model(alone)}, {read}, {spent} ({_all_clocks(alone)}), in {where}"
     if part.many_files and len(sources) == 2:
@@ -44,6 +43,8 @@ def head(part: Chosen) -> Iterator[str]:
         yield f"Before and after? roofline compare {before} {after} says what changed."
     if shown := scope(part):
         yield shown
+    if alone is None:
+        yield from (device(one, counted=True) for one in devices(part.analysis.results))
 
 
 def under_profiler(part: Chosen) -> str:

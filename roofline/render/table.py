@@ -69,9 +69,9 @@ def _parts(
 ) -> Iterator[RenderableType]:
     yield from map(console.prose, overview.head(part))
     yield Text()
-    for sentence in overview.answers(part):
-        yield console.prose(sentence, style="bold")
-    yield Text()
+    if sentences := list(overview.answers(part)):
+        yield from (console.prose(sentence, style="bold") for sentence in sentences)
+        yield Text()
     if not shown:
         yield Text("Nothing matches.")
         return

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.errors import InputError
+from roofline import playbook
+from roofline.errors import InputError, RooflineWarning
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
 from roofline.playbook import FOLDER, FORMATS, builtin, figures, meanings, play, plays
 from roofline.playbook.condition import names
@@ -465,10 +466,22 @@ def test_a_file_that_is_no_entry_is_refused_with_its_place(folder, text, why):
     assert why in str(refused.value)
 
 
-def test_without_a_folder_there_is_what_is_built_in(monkeypatch, tmp_path):
-    monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
+def test_a_folder_that_nobody_named_stops_nobody(monkeypatch, tmp_path):
+    monkeypatch.delenv(FOLDER, raising=False)
+    monkeypatch.setattr(playbook, "_settings", lambda: tmp_path / "none")
 
     assert plays() == builtin()
+    (tmp_path / "none").touch()
+    playbook._plays.cache_clear()
+    with pytest.warns(RooflineWarning, match="your own advice in .*none is left out: Not a dir"):
+        assert plays() == builtin()
+
+
+def test_a_named_folder_that_cannot_be_read_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
+
+    with pytest.raises(InputError, match="cannot read the advice of none: No such file"):
+        plays()
 
 
 @pytest.mark.parametrize("written", ["", *FORMATS, ".0f", ",.0f", ".3g", "of block"])

@@ -148,6 +148,18 @@ def test_the_head_says_what_was_read():
     assert "share = share of the profiled time, not of a step" in text
 
 
+def test_the_head_counts_the_gpus_of_all_that_was_read():
+    other = result(measurement("k", device=Device(name="Other GPU"), duration_s=1e-6))
+    text = table.render(choose(analysis(gemm(), other), Choice(top=1)), width=120)
+
+    assert text.startswith("2 kinds of GPU, 2 launches of 2 kernels, ")
+    assert "\nShown: 1 launch of 1 kernel (--top 1)" in text
+    assert "\nNVIDIA Toy at SM 1.00 GHz, DRAM 1.00 GHz: 1 launch\n" in text.replace(
+        " (cc 8.0, 100 SMs)", ""
+    )
+    assert "Other GPU" not in text
+
+
 def test_what_could_be_saved_is_a_bound_with_why_and_what_to_try():
     text = " ".join(table.render(analysis(gemm()), width=140).split())
 
