@@ -14,17 +14,19 @@ function fixed(v, places) { // halves to the even digit, as Python has it
   return m - low === 0.5 && low % 2 === 0 ? (Math.sign(v) * low / 10 ** places).toFixed(places) : v.toFixed(places);
 }
 const powerOf = v => { const e = Math.floor(Math.log10(Math.abs(v)) + 1e-12), d = fixed(Math.abs(v) / 10 ** e, 2); return d >= 10 ? e + 1 : e; };
+const power = v => v.toExponential(2).replace(/e([+-])(\d)$/, 'e$10$2');
 function si(v, unit = '') {
   if (!known(v)) return '-';
   if (!v) return `0 ${unit}`.trim();
   const e = powerOf(v), step = Math.min(Math.max(Math.floor(e / 3) * 3, -9), 15);
+  if (e - step < -4 || e - step > 6) return `${power(v)} ${unit}`.trim();
   return `${fixed(v / 10 ** step, Math.max(2 - (e - step), 0))} ${PREFIX[step]}${unit}`.trim();
 }
 function plain(v) {
   if (!known(v)) return '-';
   if (!v) return '0';
   const e = powerOf(v);
-  return e < -4 || e > 6 ? v.toExponential(2).replace(/e([+-])(\d)$/, 'e$10$2') : fixed(v, Math.max(2 - e, 0));
+  return e < -4 || e > 6 ? power(v) : fixed(v, Math.max(2 - e, 0));
 }
 function percent(v, places = 0) {
   if (!known(v)) return '-';
@@ -34,7 +36,7 @@ function percent(v, places = 0) {
   return `${text} %`;
 }
 const time = v => si(v, 's'), times = v => known(v) ? (v < 10 ? fixed(v, 2) : plain(v)) + 'x' : '-';
-const exact = v => v.toLocaleString('en-US', { maximumFractionDigits: 2 });
+const exact = v => Math.abs(v) >= 1e18 ? power(v) : v.toLocaleString('en-US', { maximumFractionDigits: 2 });
 const amount = (v, unit) => unit === '%' ? percent(v) : ['s', 'B', 'B/s', 'Hz', 'FLOP/s'].includes(unit) ? si(v, unit)
   : unit === 'operations' ? si(v, 'OP') : Number.isInteger(v) && !unit.includes('/') ? exact(v) : plain(v);
 

@@ -43,13 +43,15 @@ def scaled(value: float, *, digits: int = 3) -> tuple[str, str]:
     """``value`` as digits and SI prefix: 1.2345e10 gives ("12.3", "G").
 
     The prefix is chosen after rounding: 999.6 is ("1.00", "k"), never "1000". Outside n to P the
-    outermost prefix is kept.
+    outermost prefix is kept, and far outside powers of ten take its place: ("1.00e-280", "").
     """
     if value == 0:
         return "0", ""
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     power = int(exponent)
     step = min(max(power // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    if not -4 <= power - step <= 6:
+        return f"{value:.{digits - 1}e}", ""
     places = max(digits - 1 - (power - step), 0)
     return f"{float(mantissa) * 10.0 ** (power - step):.{places}f}", _PREFIXES[step]
 

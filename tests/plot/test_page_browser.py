@@ -118,6 +118,17 @@ def many() -> Any:
     )  # fmt: skip
 
 
+def test_values_of_any_size_are_shown_in_short(opened: Open):
+    sizes = (1e300, 1e-280)
+    view = analysis(*(kernel(f"k_{v:g}", operations={"fp32": v}) for v in sizes))
+    at = opened(page(view))
+    rates = at.locator("#rows tr td:nth-child(8)").all_inner_texts()
+
+    told = {numbers.rate(r.measurement.operations_per_s) for r in view.results}
+    assert set(rates) == told
+    assert max(map(len, rates)) < 20
+
+
 def test_the_table_says_what_the_values_are(opened: Open):
     view = mixed()
     shown = opened(page(view))
