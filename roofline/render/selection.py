@@ -261,11 +261,11 @@ def _answer(device: TimelineDevice, first: First, use: Use) -> str:
 
 def bounds(use: Use) -> str:
     """What removing the gaps buys, kernels that buy as much, and what free kernels would buy."""
-    text = f"Removing the gaps buys up to {speedup(use.without_gaps_at_most)}"
+    text = f"Removing the gaps buys {_up_to(use.without_gaps_at_most)}"
     even = use.break_even()
     if use.idle_s and even is not None:
         text += f"; kernels would need {speedup(even)} to buy as much"
-    text += f". Kernels that cost nothing buy up to {speedup(use.without_kernels_at_most)}"
+    text += f". Kernels that cost nothing buy {_up_to(use.without_kernels_at_most)}"
     if use.communication_s:
         text += f", without communication {speedup(use.without_compute_at_most)}"
     return f"{text}."
@@ -354,9 +354,9 @@ def hypotheses(device: TimelineDevice) -> Iterator[str]:
     """For each large class of idle time what may be the reason, its test, and a remedy."""
     for cause in device.idle:
         if cause.share >= _WORTH and cause.hypothesis:
-            gain = speedup(cause.without_at_most)
+            gain = _up_to(cause.without_at_most)
             yield (
-                f"{cause.title} (up to {gain}): perhaps {cause.hypothesis}. Check: {cause.check}. "
+                f"{cause.title} ({gain}): perhaps {cause.hypothesis}. Check: {cause.check}. "
                 f"Try: {cause.remedy}."
             )
 
@@ -503,6 +503,12 @@ def speedup(bound: float | None) -> str:
     if bound is None:
         return "no limit"
     return f"{bound:.2f}x" if bound < _HUGE else f"over {_HUGE}x"
+
+
+def _up_to(bound: float | None) -> str:
+    """A bound within a sentence; "up to over 10x" would be none."""
+    huge = bound is None or bound >= _HUGE
+    return f"over {_HUGE}x" if huge else f"up to {speedup(bound)}"
 
 
 def _per_step(share: KernelShare, device: TimelineDevice) -> tuple[str, str]:
