@@ -72,7 +72,7 @@ def _alike(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
-    """The largest saving that a bound promises, where work can go before all others."""
+    """The largest saving that a bound promises, of what is not best left alone."""
     open_ = [g for g in groups if g.result.verdict.action is not Action.LEAVE]
     promised = [(saved, g) for g in open_ if (saved := gain_s(g.result))]
     large = [(saved, g) for saved, g in promised if saved >= _SMALL * total_s]

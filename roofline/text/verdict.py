@@ -274,7 +274,7 @@ def avoid(result: Result) -> tuple[str, ...]:
         kinds = ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes"))
         busiest = [(next((u for u in units if u.family is f), None), what) for f, what in kinds]
         far = tuple(
-            f"fewer {what}: {the_unit(use.unit)}, the busiest, is at {percent(use.percent)}"
+            f"fewer {what}: the busiest, {the_unit(use.unit)}, is at {percent(use.percent)}"
             for use, what in busiest
             if use and use.percent < _FAR  # only what is really far from a limit
         )

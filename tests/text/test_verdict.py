@@ -193,7 +193,7 @@ def test_what_the_classic_roofline_would_say(code, facts, text):
 def test_a_waiting_kernel_is_not_told_off_a_unit_that_is_half_busy():
     found = judged(unit("l2", 55.0), unit("dram", 30.0), unit("issue", 10.0))
 
-    assert said.avoid(found) == ("fewer operations: the issue slots, the busiest, is at 10 %",)
+    assert said.avoid(found) == ("fewer operations: the busiest, the issue slots, is at 10 %",)
 
 
 @pytest.mark.parametrize(
