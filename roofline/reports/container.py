@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import re
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,18 +30,19 @@ _OTHERS = {
     ),
     b"version https://git-lfs": ("it is a Git LFS pointer, not the file itself", "git lfs pull"),
     b"PK\x03\x04": ("it is a ZIP archive", "unpack it first"),
-    b"\x1f\x8b": ("it is compressed with gzip", "roofline select FILE for a timeline, else gunzip"),
+    b"\x1f\x8b": ("it is compressed with gzip", "gunzip it first"),
     b"<!DOCTYPE": ("it is a web page", "download the raw file"),
     b"<html": ("it is a web page", "download the raw file"),
-    b"==PROF==": ("it is what ncu printed, not its report", "capture with ncu -o NAME"),
-    b'"ID","Process ID"': ("it is a CSV page of ncu", "the .ncu-rep that it came from"),
     b"{": ("it is JSON", "roofline select FILE for a timeline"),
+    b"[": ("it is JSON", "roofline select FILE for a timeline"),
     b"\x7fELF": ("it is a program", "roofline profile PROGRAM"),
     b"": (
         "it does not begin as a report of Nsight Compute does",
         "the file that ncu -o wrote, whatever this one is called",
     ),
 }
+# How ncu's pages begin, as text and as CSV.
+_PRINTED = re.compile(rb"""\[\d+\] .+@|==(PROF|ERROR|WARNING)==|"?ID"?[,;]"?Process ID""")
 _HINTS = {
     "cut": "copy it again, or capture again and let ncu end by itself",
     "junk": "copy it again: something was appended to it, or it is damaged",
@@ -90,6 +94,23 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         yield file
 
 
+def _recognized(begin: bytes) -> tuple[str, str]:
+    """What a file is that begins with these bytes and is no report, and what to do with it."""
+    if begin.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            inside = zlib.decompressobj(31).decompress(begin, len(begin))
+            if inside.lstrip()[:1] in (b"{", b"["):
+                return "it is JSON in gzip, as a timeline is", "roofline select FILE"
+            if inside.startswith(MAGIC):
+                return "it is a report compressed with gzip", "gunzip it first"
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        begin = begin[: len(begin) & ~1].decode("utf-16", "replace").encode("utf-8", "replace")
+    begin = begin.removeprefix(codecs.BOM_UTF8).lstrip()
+    if _PRINTED.match(begin):
+        return "it is ncu's text, not its report", "export the report with ncu -o NAME"
+    return next(told for known, told in _OTHERS.items() if begin.startswith(known))
+
+
 class Walk:
     """One way through an open report from its start, which holds a block at a time.
 
@@ -99,7 +120,7 @@ class Walk:
 
     def __init__(self, file: io.BufferedReader) -> None:
         file.seek(0)
-        begin = file.read(64)
+        begin = file.read(_WORD << 10)
         file.seek(0)
         if not begin:
             raise ContainerError("empty", "the file is empty")
@@ -110,8 +131,7 @@ class Walk:
         self._size = unpacked_limit(size) if self.compressed else size
         self._at = 0
         if not self._file.peek(len(MAGIC)).startswith(MAGIC):
-            known = next(known for known in _OTHERS if begin.lstrip().startswith(known))
-            raise ContainerError("magic", *_OTHERS[known])
+            raise ContainerError("magic", *_recognized(begin))
         self.head = self._read(len(MAGIC), "the file header")
         header = self._sized("the file header")
         self.head += sized(header)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -23,6 +24,38 @@ def problem(path: Path) -> str | None:
 @pytest.mark.parametrize("name", strange.BROKEN)
 def test_each_kind_of_broken_file_is_told_apart(name: str, tmp_path: Path):
     assert problem(strange.write(tmp_path, name)) == strange.BROKEN[name].code
+
+
+NCU = ("ncu's text", "export the report with ncu -o NAME")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b'{"traceEvents": []}'), ("a timeline", "roofline select FILE")),
+        (gzip.compress(b" " + os.urandom(20000)), ("compressed with gzip", "gunzip it first")),
+        (gzip.compress(strange.report(strange.launch())), ("a report compressed", "gunzip")),
+        (b"\x1f\x8b and nothing that unpacks", ("compressed with gzip", "gunzip it first")),
+        (b"[1, 2]", ("it is JSON", "roofline select FILE")),
+        (b"==PROF== Connected to process 1\n", NCU),
+        (b"\xef\xbb\xbf==WARNING== No kernels\n", NCU),
+        (b"[4711] my app@127.0.0.1\n  kernel (1, 1, 1)", NCU),
+        (b'"ID","Process ID","Process Name"\n', NCU),
+        (b'\xef\xbb\xbf"ID","Process ID"\n', NCU),
+        ('\ufeff"ID","Process ID"\r\n'.encode("utf-16-le"), NCU),  # what PowerShell's > writes
+        (b"\xef\xbb\xbf\r\nID;Process ID;Process Name\n", NCU),
+    ],
+)
+def test_a_file_of_another_kind_is_named(content: bytes, told: tuple[str, str], tmp_path: Path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    with pytest.raises(ContainerError) as caught:
+        strange.summary(path)
+
+    assert caught.value.code == "magic"
+    assert told[0] in str(caught.value)
+    assert told[1] in caught.value.hint
 
 
 @pytest.mark.parametrize("name", strange.WHOLE)
