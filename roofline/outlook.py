@@ -50,6 +50,8 @@ def _longest(groups: Sequence[Group], total_s: float) -> Note:
         "unit": v.nearest,
         "percent": v.limiter_percent,
     }
+    if v.cause == "above_peak":
+        return Note(code="longest_above_peak", facts=facts | v.doubts[0].facts)
     known = {Bound.LATENCY: "waits", Bound.UNKNOWN: "not_judged"}
     return Note(code=f"longest_{known.get(v.bound, 'limited')}", facts=facts)
 

@@ -47,6 +47,7 @@ def test_what_no_gpu_does_decides_nothing() -> None:
 
     assert verdict.bound is Bound.UNKNOWN
     assert verdict.doubts[0].code == "above_peak"
+    assert verdict.doubts[0].facts["times_peak"] == pytest.approx(1e13 / H100.dram_bytes_per_s)
     assert verdict.ceiling_percent == pytest.approx(100 * 1e13 / H100.dram_bytes_per_s)
 
 

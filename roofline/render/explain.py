@@ -114,6 +114,7 @@ def _headline(v: Verdict) -> Text:
         text = f": no unit is near its peak, the busiest is {name} at {at}"
     elif v.bound is Bound.UNKNOWN:
         text = ": not enough was measured to say what limits it"
+        text = ": the figures cannot be true" if v.cause == "above_peak" else text
     else:
         text = f": {name} limits it, {at} busy"
     text += ", co-limited" if v.co_limited else ""

@@ -249,6 +249,7 @@ def tried(lines: Sequence[Ranked]) -> list[list[Ranked]]:
         if row.saved_s is not None:
             return row.saved_s >= max(0.01 * (row.time_s or 0.0), 0.1 * most)
         open_ = row.result.verdict.action is not Action.LEAVE
+        open_ = open_ and bool(said.step(row.result))
         return open_ and (row.share is None or row.share >= _LARGE)
 
     told: dict[tuple[str, str], list[Ranked]] = {}

@@ -7,7 +7,8 @@ from typing import Any
 
 from roofline.kernel_names import short
 from roofline.model import Result
-from roofline.text.numbers import duration, percent
+from roofline.text.names import operation, operation_unit
+from roofline.text.numbers import duration, exact, percent, si, size
 from roofline.units import UNITS, the_unit, unit_name
 
 _NAME = 40  # letters of a kernel's name in a sentence
@@ -48,6 +49,19 @@ def _longest(f: Mapping[str, Any]) -> str:
     return f"{name} takes {percent(100 * f['share'])} of the time and"
 
 
+def above_peak(f: Mapping[str, Any]) -> str:
+    """Which stated figure no GPU reaches, by how much, and what to look at."""
+    key, times = f["precision"], f["times_peak"]
+    amount = size(f["amount"]) if key is None else si(f["amount"], operation_unit(key))
+    peak = "DRAM" if key is None else operation(key)
+    check = "bytes (those that caches served are not DRAM's)" if key is None else "dtype, flops"
+    many = exact(round(times, 0 if times > 100 else 2))
+    return (
+        f"{amount} in {duration(f['duration_s'])} is {many} times the {peak} peak of {f['gpu']}: "
+        f"check {check} and time"
+    )
+
+
 def _saving(f: Mapping[str, Any]) -> str:
     saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
     return (
@@ -71,6 +85,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"{percent(f['percent'])}."
     ),
     "longest_not_judged": lambda f: f"{_longest(f)} cannot be judged: too little was measured.",
+    "longest_above_peak": lambda f: f"{_longest(f)} cannot be judged. {above_peak(f)}.",
     "saving": lambda f: f"{_saving(f)}.",
     "saving_by_callers": lambda f: f"{_saving(f)}, by what calls it: it is a library's kernel.",
     "no_saving": "Nothing promises 1 % or more of the time.",

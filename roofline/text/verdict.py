@@ -10,6 +10,7 @@ from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import Sentence, sentence
 from roofline.text.numbers import duration, exact, percent, plural, ratio, waves
+from roofline.text.outlook import above_peak
 from roofline.units import PARTS, the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
@@ -44,10 +45,7 @@ DOUBTS: Mapping[str, Sentence] = {
     "datasheet_peaks": (
         "the clocks at which it ran are not known: the peak is the datasheet's, at boost"
     ),
-    "above_peak": lambda f: (
-        f"the figures take {percent(f['at'])} of the peak of {the_unit(f['stated'])}: check type, "
-        "amounts and time; bytes that caches served are not DRAM's"
-    ),
+    "above_peak": above_peak,
     "computed": "the utilisation is computed, not counted",
     "counters_unreadable": "some counters could not be read",
     "shared_gpu": "other programs could use the GPU at the same time (MPS)",

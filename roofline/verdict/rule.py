@@ -60,11 +60,9 @@ def judge(
     )
     # Whatever runs does something: all zeros are no measurement.
     busiest = max((use.percent for use in uses), default=0.0)
-    beyond = () if measurement.kind is not Kind.FIGURES else computed(measurement, peaks)
-    if most := next((use for use in beyond if use.percent > 100.0 + ROUNDING), None):
-        facts = {"stated": most.unit, "at": most.percent}
+    if measurement.kind is Kind.FIGURES and (beyond := _above_peak(measurement, peaks)):
         return replace(
-            verdict, cause="not_measured", doubts=(Note(code="above_peak", facts=facts),)
+            verdict, limiter_percent=None, nearest=None, cause="above_peak", doubts=(beyond,)
         )
     if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
         why = (_why_unknown(measurement, top),)
@@ -122,6 +120,22 @@ def judge(
         action_reason=action_reason,
         evidence=evidence,
     )
+
+
+def _above_peak(measurement: Measurement, peaks: PeakSet) -> Note | None:
+    """The stated figure that is furthest above its peak, where one is."""
+    most = max(computed(measurement, peaks), key=lambda use: use.percent, default=None)
+    if most is None or most.percent <= 100.0 + ROUNDING:
+        return None
+    precision = next(iter(measurement.operations), None) if most.unit != "dram" else None
+    facts = {
+        "precision": precision,
+        "amount": measurement.operations.get(precision or "", measurement.dram_bytes),
+        "duration_s": measurement.duration_s,
+        "times_peak": most.percent / 100.0,
+        "gpu": measurement.device.name,
+    }
+    return Note(code="above_peak", facts=facts)
 
 
 def _why_unknown(measurement: Measurement, top: UnitUse | None) -> Note:
