@@ -38,7 +38,6 @@ from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
 BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
-_LOOKED_AT = 3  # pairs whose samples are read by instruction
 
 
 def parse_map(text: str) -> tuple[str, str]:
@@ -234,7 +233,8 @@ def _compare_steps(options: CompareOptions) -> int:
         (options.plot, "--plot"),
         (options.junit, "--junit"),
         (options.record, "--record"),
-        (options.time_before, "--time-before"),
+        (options.time_before or options.time_after, "--time-before, --time-after"),
+        (comparing.allow, "--allow"),
         ((*comparing.maps, *comparing.expect, *comparing.because), "--map, --expect, --because"),
         (comparing.timeline, "--timeline"),
     ):

@@ -106,10 +106,14 @@ def test_json_follows_its_schema(sides: tuple[Path, Path]):
     assert document["before"] == "a.json"
 
 
-def test_what_is_for_reports_is_refused(sides: tuple[Path, Path]):
-    found = run(*sides, "--fail-on", "regression=5%")
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--fail-on", "regression=5%"), ("--time-after", "times.json"), ("--allow", "gpu")],
+)
+def test_what_is_for_reports_is_refused(sides: tuple[Path, Path], option: str, value: str):
+    found = run(*sides, option, value)
     assert found.exit_code == 2
-    assert "--fail-on is for reports" in found.stderr
+    assert f"{option} is for reports" in found.stderr
 
 
 def test_a_timeline_and_a_report(sides: tuple[Path, Path], tmp_path: Path):
