@@ -42,7 +42,11 @@ def parse_steps(text: str) -> Keep:
     match = _STEPS.fullmatch(text)
     if match is None:
         raise UsageError(f"--keep {text!r} is not inner, all, a number or a range like 2-5")
-    return int(match[1]), int(match[2] or match[1])
+    first, last = int(match[1]), int(match[2] or match[1])
+    if first > last:
+        why = f"step {first} comes after step {last}"
+        raise UsageError(f"--keep {text} is no range", why=why, hint=f"--keep {last}-{first}")
+    return first, last
 
 
 def parse_percentile(text: str) -> float:

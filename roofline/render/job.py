@@ -35,6 +35,8 @@ def lines(job: Job) -> Iterator[str]:
         )
     how = "process group" if job.matched_by == "name" else "order and time of end"
     lost = f"; {plural(job.unmatched, 'launch')} without a counterpart" if job.unmatched else ""
+    if job.unmatched > sum(c.count * len(c.ranks) for c in job.collectives):
+        lost += " (most of them: perhaps these are not ranks of one job)"
     clock = "" if job.one_clock else "; the files' clocks differ, so all are taken to end together"
     yield f"matched by {how}{lost}{clock}"
 

@@ -23,6 +23,7 @@ from roofline.timeline.model import First
 SCHEMA = "roofline.step-change/1"
 DESCRIPTION = "What changed between the steps of two timelines."
 _TITLES = ("-before", "-after", "-change")
+_ALIKE = 0.5  # of the kernel time, below which the two look like different programs
 _FIGURES = 40  # columns that times take
 
 
@@ -39,6 +40,7 @@ class StepChangeDocument:
     speedup: float
     spread: Annotated[Number, about("half of longest minus shortest step over the median")]
     within_spread: bool
+    alike: Annotated[float, about("part of the kernel time in kernels that both have, 0 to 1")]
     before_first: Annotated[First | None, about("what to look at first")]
     after_first: First | None
     parts: Annotated[list[PartChange], about("those without a cause add up to the step")]
@@ -90,6 +92,9 @@ def head(change: StepChange) -> Iterator[str]:
     if change.within_spread:
         answer = f"no change beyond the spread of the steps ({word} by a factor of "
         answer += f"{max(factor, 1 / factor):.3f})"
+    if change.alike < _ALIKE:
+        share = f"{numbers.share(change.alike)} of the kernel time"
+        yield f"These look like different programs: {share} is in kernels of both."
     yield f"Step {before} -> {after}: {answer}"
     files = " -> ".join(names.printable(side.file) for side in (change.before, change.after))
     known = "one step counts on a side, so its spread is not known"

@@ -68,6 +68,14 @@ class StepChange:
         return self.before_s / self.after_s
 
     @property
+    def alike(self) -> float:
+        """The part of the kernel time of both sides that is in kernels which both have, 0 to 1."""
+        whole = sum((k.before_s or 0.0) + (k.after_s or 0.0) for k in self.kernels)
+        paired = [(k.before_s, k.after_s) for k in self.kernels]
+        both = sum(b + a for b, a in paired if b is not None and a is not None)
+        return both / whole if whole else 1.0
+
+    @property
     def within_spread(self) -> bool:
         """Whether steps of one side differ as much as the two sides."""
         return self.spread is not None and abs(1 - self.after_s / self.before_s) <= self.spread

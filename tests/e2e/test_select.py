@@ -95,6 +95,7 @@ def test_a_window_in_units(timeline: Path):
         (("--step", "x", "--start", "0"), "exclude each other"),
         (("--communication", "("), "not a regular expression"),
         (("--keep", "9"), "no step is left"),
+        (("--keep", "4-2"), "--keep 2-4"),
         (("--top", "0"), "0 is not in the range"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
+from roofline.render.step_change import head
 from roofline.timeline import load_timeline, select
 from roofline.timeline.change import StepChange, step_change
 from roofline.timeline.model import First
@@ -62,6 +63,17 @@ def test_kernels_that_came_and_went(sides: tuple[Path, Path]):
     assert found["gemm"] == pytest.approx((400e-6, 300e-6))
     assert found["relu"] == (pytest.approx(100e-6), None)
     assert found["norm"] == (None, pytest.approx(10e-6))
+
+
+def test_different_programs_are_said_to_be(tmp_path: Path):
+    before = recorded(tmp_path, "a.json", 1000, ("gemm", 10, 300), ("relu", 400, 100))
+    after = recorded(tmp_path, "b.json", 1000, ("norm", 10, 500), ("relu", 600, 100))
+    found = change((before, after))
+
+    assert found.alike == pytest.approx(0.2)  # relu's 200 of 1,000 us on both sides
+    assert next(head(found)) == (
+        "These look like different programs: 20.0 % of the kernel time is in kernels of both."
+    )
 
 
 def test_a_change_of_grid_is_no_other_kernel(tmp_path: Path):
