@@ -92,6 +92,8 @@ class Comparing:
 
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
         """The comparison that they ask for, and which instructions' samples moved."""
+        if self.step is not None:
+            raise UsageError("--step is for timelines", why="BEFORE and AFTER are reports")
         return compare(
             before,
             after,

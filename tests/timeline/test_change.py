@@ -140,3 +140,10 @@ def test_a_side_without_a_step(sides: tuple[Path, Path], tmp_path: Path):
     found = run(cut, sides[1])
     assert found.exit_code == 3
     assert "cut.json cannot be compared" in found.stderr
+
+
+def test_a_step_of_reports_is_refused():
+    report = "sample_reports/h100_copy.ncu-rep"
+    found = run(report, report, "--step", "x")
+    assert found.exit_code == 2
+    assert "--step is for timelines" in found.stderr
