@@ -12,10 +12,8 @@ from pathlib import Path
 
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text
-from roofline.model import PRECISIONS, TENSOR_PRECISIONS, Device, Kind, Measurement, Note
+from roofline.model import PRECISIONS, TENSOR_PRECISIONS, Device, Kind, Measurement
 from roofline.specs import Registry
-from roofline.specs.lookup import loose
-from roofline.specs.spec import Spec
 from roofline.text import names, numbers
 
 FIGURES = "figures as stated"
@@ -74,7 +72,7 @@ def key_of(dtype: str) -> str:
 
 def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
     """The figures as a measurement on that GPU; a ``UsageError`` where it has no such type."""
-    (spec, notes), key = _gpu(point.gpu, registry), key_of(point.dtype)
+    (spec, notes), key = registry.meant(point.gpu), key_of(point.dtype)
     rates = spec.peaks().operations_per_s
     if point.flops and rates and key not in rates:
         known = (name for name, of in DTYPES.items() if of in rates)
@@ -98,20 +96,6 @@ def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
         provenance=dict.fromkeys(("duration", "dram_bytes", f"operations.{key}"), "stated"),
         notes=notes,
     )
-
-
-def _gpu(text: str, registry: Registry) -> tuple[Spec, tuple[Note, ...]]:
-    """The entry that is meant: of "h100", which is several, the first, and a note that says so."""
-    model = loose(text).replace(" ", "-")
-    several = [key for key in registry.specs if key.startswith(f"{model}-")]
-    try:
-        return registry.named(text), ()
-    except UsageError:
-        if not several or not re.search(r"\d", model):
-            raise
-    spec, *others = (registry.specs[key] for key in several)
-    facts = {"text": text, "spec": spec.name, "others": ", ".join(one.key for one in others)}
-    return spec, (Note(code="gpu_taken", facts=facts),) if others else ()
 
 
 def point_of(given: Mapping[str, str | None], where: str = "") -> Point:

@@ -283,7 +283,7 @@ def _known_chip(name: str) -> str:
         return name.upper()
     older = name.upper() in CHIP_OF_CAPABILITY.values()
     with suppress(UsageError):  # no GPU of this name either
-        chip = chip_of(load().named(name).compute_capability)
+        chip = chip_of(load().meant(name)[0].compute_capability)
         if chip is not None:
             return chip
     raise UsageError(

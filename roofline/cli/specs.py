@@ -124,12 +124,15 @@ def show_command(options: ShowOptions) -> None:
       roofline specs show "NVIDIA H100 80GB HBM3" --json
 
     NAME is a key of the list or a name as the driver prints it; "NVIDIA" and "GeForce" may be
-    left out, and case does not matter. Parameters and rates come with their sources, derived
-    peaks, ridge points and published figures.
+    left out, and case does not matter. Of a model with several, as h100, it is the first.
+    Parameters and rates come with their sources, derived peaks, ridge points and published figures.
     """
     options.output.check(FORMATS)
     registry = load(options.specs)
-    _show([registry.named(options.name)], registry, options.output, whole=True)
+    spec, notes = registry.meant(options.name)
+    for note in notes:
+        say(note_text(note))
+    _show([spec], registry, options.output, whole=True)
 
 
 def _show(chosen: list[Spec], registry: Registry, output: Output, *, whole: bool) -> None:

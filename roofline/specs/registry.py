@@ -11,8 +11,8 @@ from pathlib import Path
 
 from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, unreadable
-from roofline.model import Device
-from roofline.specs.lookup import Found, find, matching, mig_slice, near, pattern
+from roofline.model import Device, Note
+from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near, pattern
 from roofline.specs.spec import Architecture, Citation, Spec
 
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
@@ -78,6 +78,19 @@ class Registry:
         first = f"'{guesses[0]}'" if " " in guesses[0] else guesses[0]
         hint = f"roofline specs show {first}"
         raise UsageError(f"no GPU is called {text!r}", why=why, hint=hint)
+
+    def meant(self, text: str) -> tuple[Spec, tuple[Note, ...]]:
+        """As ``named``; of a model that is several, "h100", the first, and a note that says so."""
+        model = loose(text).replace(" ", "-")
+        several = [key for key in self.specs if key.startswith(f"{model}-")]
+        try:
+            return self.named(text), ()
+        except UsageError:
+            if not several or not re.search(r"\d", model):
+                raise
+        spec, *others = (self.specs[key] for key in several)
+        facts = {"text": text, "spec": spec.name, "others": ", ".join(one.key for one in others)}
+        return spec, (Note(code="gpu_taken", facts=facts),) if others else ()
 
     def _mentioning(self, device: Device) -> tuple[Spec, ...]:
         """The entries of every file that has the device's name or PCI id in its text."""

@@ -302,3 +302,13 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert result.exit_code == 0
     assert f"roofline specs {name}" in result.stdout
     assert "Examples:" in result.stdout
+
+
+def test_a_model_of_several_gpus_is_the_one_that_verdict_takes() -> None:
+    shown = run("show", "h100", "--json")
+    told = ["verdict", "--gpu", "h100", "--bytes", "1GB", "--time", "1ms", "--json"]
+    judged = json.loads(CliRunner().invoke(cli, told).stdout)
+
+    assert "h100 is taken for NVIDIA H100 80GB HBM3" in shown.stderr
+    (spec,) = json.loads(shown.stdout)["gpus"]
+    assert judged["launches"][0]["device"]["name"] in spec["names"]
