@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, prod
@@ -18,6 +19,7 @@ from roofline.text import names, numbers
 
 FIGURES = "figures as stated"
 COLUMNS = ("name", "gpu", "dtype", "flops", "bytes", "time", "mnk")
+_EXAMPLES = {"gpu": "h100", "flops": "1e11", "bytes": "3GB", "time": "3.1ms"}
 # What people call a type -> the operation key; half precision is meant on the tensor cores.
 DTYPES = {
     **{key.removeprefix("tensor_"): key for key in TENSOR_PRECISIONS},
@@ -106,13 +108,19 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
     """
     told = {key: value.strip() for key, value in given.items() if value and value.strip()}
     if missing := [what for what in ("gpu", "time") if what not in told]:
-        raise UsageError(f"{where}{missing[0]} is missing", hint="--gpu h100 --time 3.1ms")
+        amounts = () if told.keys() & {"flops", "bytes", "mnk"} else ("flops", "bytes")
+        full = told | {what: _EXAMPLES[what] for what in (*missing, *amounts)}
+        command = " ".join(f"--{key} {shlex.quote(full[key])}" for key in COLUMNS if key in full)
+        hint = f"a column of it, or --{missing[0]}" if where else f"roofline verdict {command}"
+        verb = "are" if len(missing) > 1 else "is"
+        raise UsageError(f"{where}{' and '.join(missing)} {verb} missing", hint=hint)
     found: dict[str, float] = {}
     dtype = told.get("dtype", "fp32")
     if text := told.get("mnk"):
         sizes = [int(size) for size in re.findall(r"\d+", text)]
         if not re.fullmatch(r"\d+([x,*]\d+){2,3}", text) or not all(sizes):
-            raise UsageError(f"{where}mnk is {text!r}", hint="MxNxK, as 4096x4096x8192")
+            why = "it takes three sizes above 0, or a batch and three"
+            raise UsageError(f"{where}mnk is {text!r}", why=why, hint="MxNxK, as 4096x4096x8192")
         m, n, k = sizes[-3:]
         batch = prod(sizes[:-3])
         width = int((re.findall(r"\d+", key_of(dtype)) or ["32"])[0])
@@ -123,8 +131,10 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
         if key in told:
             value = numbers.read(told[key], unit)
             if value is None:
-                forms = {"s": "3.1ms", "B": "3GB", "FLOP": "2.1e12"}
-                raise UsageError(f"{where}{key} is {told[key]!r}", hint=f"as {forms[unit]}")
+                positive = numbers.read(told[key].removeprefix("-"), unit)
+                why = "it is below 0" if positive else "it is no finite amount"
+                hint = f"as {_EXAMPLES[key]}"
+                raise UsageError(f"{where}{key} is {told[key]!r}", why=why, hint=hint)
             found[key] = value
     return Point(
         told.get("name", "kernel"),

@@ -43,7 +43,27 @@ def test_rows_of_a_file_are_kernels(tmp_path: Path) -> None:
 def test_what_is_missing_is_said() -> None:
     done = run("--flops", "1T", "--time", "1ms")
 
-    assert (done.exit_code, "gpu is missing" in done.stderr) == (2, True)
+    said = "gpu is missing\n  try: roofline verdict --gpu h100 --flops 1T --time 1ms\n"
+    assert (done.exit_code, done.stderr) == (2, f"roofline: {said}")
+    hint = run("--gpu", "h100", "--flops", "1e12").stderr
+    assert hint.endswith("try: roofline verdict --gpu h100 --flops 1e12 --time 3.1ms\n")
+    nothing = run().stderr
+    assert "gpu and time are missing" in nothing
+    # What is proposed runs.
+    words = nothing.split("roofline verdict ")[1].split()
+    proposed = run(*words)
+    assert (proposed.exit_code, "cannot be judged" in proposed.stdout) == (0, False)
+
+
+def test_why_an_amount_is_none_is_said(tmp_path: Path) -> None:
+    for words, why in (
+        (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
+        (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it is no finite amount"),
+        (("--mnk", "4096x4096", "--time", "1ms"), "it takes three sizes above 0"),
+        (("--mnk", "4096x0x8", "--time", "1ms"), "it takes three sizes above 0"),
+    ):
+        done = run("--gpu", "h100", *words)
+        assert (done.exit_code, why in done.stderr) == (2, True), done.stderr
 
 
 def test_figures_that_no_gpu_reaches_are_one_sentence_without_advice() -> None:
