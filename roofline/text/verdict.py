@@ -316,15 +316,16 @@ def _held_back(v: Verdict) -> bool:
 def _entries(v: Verdict) -> list[Play]:
     """The entries that speak of a verdict, the most important first.
 
-    Causes inside a unit come before the unit's own entry, what keeps it from more after that.
+    Causes inside a unit, and those that the saving rests on, come before the unit's own entry; what
+    else keeps it from more comes after that.
     """
     if v.advice is not None and v.advice.startswith("caller."):
         return [play(v.advice)]  # what helps its author helps nobody here
     entries = {entry_of(one): one for one in v.causes}
     own = [] if v.advice is None or v.advice in entries or _held_back(v) else [v.advice]
-    inside = [key for key, one in entries.items() if _inside(v, one)]
+    before = [key for key, one in entries.items() if _inside(v, one) or one.promise == v.gain_by]
     return [
-        play(key) for key in (*inside, *own, *(key for key in entries if key not in inside))
+        play(key) for key in (*before, *own, *(key for key in entries if key not in before))
     ] or [play(None)]
 
 

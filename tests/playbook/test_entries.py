@@ -294,7 +294,7 @@ def test_in_the_band_the_second_sentence_says_what_keeps_it_from_more():
 
     assert said.claim(found).startswith("Limited by DRAM: busy 70 % of the elapsed time")
     assert "What keeps it from more: a tail: 1.5 waves need the time of 2" in said.claim(found)
-    assert said.hint(found).endswith("move fewer bytes")
+    assert said.hint(found).endswith("even out the last wave")  # on which the saving rests
 
 
 def test_above_the_band_no_waiting_is_named():
@@ -311,6 +311,14 @@ def test_the_launch_bound_to_write_is_said():
         "few warps: 134 registers leave 8 warps an SM; 128 allow 16: __launch_bounds__(256, 2)"
     )
     assert found.verdict.gain == 2.0
+
+
+def test_what_the_saving_rests_on_is_tried_before_what_would_relieve_the_unit():
+    _, values = PROVEN["too_many_registers"]
+    found = judged((("dram", 70.0),), **values)
+
+    assert (found.verdict.limiter, found.verdict.gain_by) == ("dram", "occupancy")
+    assert said.try_first(found)[0].startswith("the launch bound that is named")
 
 
 @pytest.mark.parametrize("name", ["void cutlass::Kernel<gemm>(Params)", "nvjet_tst_128x256"])
