@@ -61,6 +61,12 @@ class Regex(click.ParamType[re.Pattern[str]]):
         return compiled(value, option=names[0] if names else "")
 
 
+class Whole(click.IntRange):
+    """A whole number within a range; the name is what a message calls it."""
+
+    name = "whole number"
+
+
 class Number(click.FloatRange):
     """A finite number within a range."""
 
@@ -113,13 +119,13 @@ class File(click.Path):
 
 # By the name of a value in help.
 TYPES: dict[str, click.ParamType[Any]] = {
-    "COUNT": click.IntRange(min=0),
-    "INDEX": click.IntRange(min=0),
+    "COUNT": Whole(min=0),
+    "INDEX": Whole(min=0),
     "DIR": File(),
     "FILE": File(),
     "FILE.html": File(),
     "FILE.md": File(),
-    "N": click.IntRange(min=1),
+    "N": Whole(min=1),
     "PERCENT": Number(0, 100),
     "POINTS": Number(0, 100),
     "RE": Regex(),
@@ -333,7 +339,7 @@ class Jobs:
     jobs: int | None = expert(
         "-j --jobs N",
         "Processes that read reports at the same time.  [default: one per CPU, at most 8]",
-        type=click.IntRange(1, 1024),
+        type=Whole(1, 1024),
     )
 
 

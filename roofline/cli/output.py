@@ -21,6 +21,7 @@ from roofline.files import refuse_overwrite, whole_file
 from roofline.foreign import shown
 
 _ENDINGS = {f".{form}": form for form in FORMATS} | {".md": "markdown"}
+_OF_TABLES = frozenset({"", ".txt", ".text", ".log", ".out"})
 PICTURES = frozenset({".png", ".svg", ".pdf", ".html"})
 _NOT_TEXT = PICTURES | {".gif", ".htm", ".jpeg", ".jpg", ".ncu-rep", ".webp", ".xls", ".xlsx"}
 PLAIN_WIDTH = 120  # where there is no terminal to ask
@@ -84,6 +85,14 @@ class Output:
             drawn = plots and self.file.suffix.lower() in PICTURES
             hint = f"--plot {self.file}" if drawn else f"-o {self.file.with_suffix('.json')}"
             raise UsageError(f"cannot write this answer to {self.file}: it is text", hint=hint)
+        if self.file is not None and not (self.as_json or self.asked_format):
+            ending = self.file.suffix.lower()
+            if ending not in _OF_TABLES and ending not in _ENDINGS:
+                raise UsageError(
+                    f"cannot tell the format of {self.file}",
+                    why=f"no format ends in {ending}",
+                    hint=f"--format table, or an ending: {', '.join(_ENDINGS)}, .txt",
+                )
         if self.as_json and self.asked_format not in (None, "json"):
             raise UsageError(f"--json and --format {self.asked_format} exclude each other")
         if self.format not in formats:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from roofline.api import chosen
 from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports, most_details
@@ -59,7 +57,7 @@ class PlotOptions:
         "--instructions N",
         "HTML only: the hot instructions of the N kernels with most time, read again from the "
         "report.",
-        type=click.IntRange(0, 100),
+        type=opt.Whole(0, 100),
         default=0,
     )
     no_datasheet: bool = opt.written(

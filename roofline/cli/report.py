@@ -34,7 +34,7 @@ class ReportOptions:
 
     reports: tuple[Path, ...] = opt.argument("REPORT [AFTER]", **REPORTS)
     top: int = opt.amount(
-        "--top N", "Kernels in the table, at most 10.", type=click.IntRange(1, 10), default=10
+        "--top N", "Kernels in the table, at most 10.", type=opt.Whole(1, 10), default=10
     )
     comparing: Comparing = opt.shared(Comparing)
     baseline: Path | None = opt.judged("--baseline DIR", BASELINE)

@@ -189,10 +189,15 @@ def test_memory_that_one_file_takes_costs_only_that_file(monkeypatch, tmp_path: 
         (["bogus"], "roofline: No such command 'bogus'\n  try: "),
         (["analyze"], "roofline: Missing argument 'REPORT...'\n  try: "),
         (["specs", "show"], "roofline: Missing argument 'NAME'\n  try: "),
+        (["analyze", SAMPLE, "--top", "nan"], "'nan' is not a valid whole number\n  try: "),
+        (
+            ["analyze", SAMPLE, "-o", "no.xyz"],
+            "the format of no.xyz: no format ends in .xyz\n  try",
+        ),
         (["analyze", ""], "roofline: Invalid value for 'REPORT...': the name is empty\n"),
     ],
 )
-def test_wrong_usage_is_told_as_everything_else(words: list[str], said: str):
+def test_wrong_usage_is_told_as_everything_else(words: list[Any], said: str):
     done = run(*words)
 
     assert done.exit_code == 2

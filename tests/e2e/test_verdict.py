@@ -55,7 +55,7 @@ def test_what_is_missing_is_said() -> None:
     assert (proposed.exit_code, "cannot be judged" in proposed.stdout) == (0, False)
 
 
-def test_why_an_amount_is_none_is_said(tmp_path: Path) -> None:
+def test_why_an_amount_is_none_is_said() -> None:
     for words, why in (
         (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
         (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it is no finite amount"),
