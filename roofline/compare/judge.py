@@ -343,7 +343,8 @@ def _notes(pair_: KernelPair) -> Iterable[Note]:
 
 
 def _rank(pair_: KernelPair) -> tuple[bool, float]:
-    """What changed first, by time won or lost."""
+    """What changed first, by time won or lost; then the rest, by time."""
     if pair_.timing is None or pair_.before.total_s is None:
         return pair_.changed, 0.0
-    return pair_.changed, abs(pair_.before.total_s * (1 - 1 / pair_.timing.speedup))
+    moved = abs(1 - 1 / pair_.timing.speedup) if pair_.changed else 1.0
+    return pair_.changed, pair_.before.total_s * moved

@@ -433,3 +433,10 @@ def test_a_pair_gets_the_gain_of_its_share() -> None:
     assert step is not None
     assert (step.share_low, step.share) == (0.2, 0.3)
     assert (step.gain_low, step.gain) == pytest.approx((1 / 0.9, 1 / 0.85))
+
+
+def test_what_changed_comes_first_and_the_rest_by_time() -> None:
+    before = capture(launch("a", us=10), launch("b", us=900), launch("c", us=300))
+    after = capture(launch("a", us=10.001), launch("b", us=900), launch("c", us=150))
+
+    assert [pair.before.measured.name for pair in compare(before, after).pairs] == ["c", "b", "a"]
