@@ -274,6 +274,7 @@ def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) 
         f"{program} failed with {how} in {where}",
         why="; ".join(last) or None,
         details=[before] if walls else (),
+        hint="run it by itself, and mend what it says",
     )
 
 

@@ -216,6 +216,7 @@ def test_the_run_that_failed_is_numbered_and_those_before_it_are_told() -> None:
     assert str(failed.value).splitlines() == [
         "app failed with exit code 7 in run 3 of 5",
         "  the runs before it took 1.50 s, 250 ms",
+        "  try: run it by itself, and mend what it says",
     ]
 
 

@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 import re
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -66,7 +67,8 @@ class ContainerError(ValueError):
     def of(self, path: Path, *, partly: bool = False) -> InputError:
         """The error of the file at ``path``, of which some may have been read."""
         what = f"cannot read all of {path}" if partly else f"cannot read {path}"
-        return InputError(what, why=str(self), hint=self.hint)
+        hint = self.hint.replace("FILE", shlex.quote(str(path)))
+        return InputError(what, why=str(self), hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,7 @@ class Walk:
         begin = file.read(_WORD << 10)
         file.seek(0)
         if not begin:
-            raise ContainerError("empty", "the file is empty")
+            raise ContainerError("empty", "it is empty")
         self.compressed = begin.startswith(ZSTD_MAGIC)
         self._file = io.BufferedReader(_Unpacked(file), _PIECE) if self.compressed else file
         self._path, size = Path(file.name), os.fstat(file.fileno()).st_size

@@ -135,7 +135,7 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         if collecting:
             gc.enable()
     if found.dispatched or _is_amd(found.names, scan.metadata):
-        raise InputError(f"{path.name} cannot be used", **AMD)
+        raise InputError(f"cannot use {path}", **AMD)
     if not found.seen["kernels"]:
         why, hint = _why_no_kernels(scan, found)
         raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)

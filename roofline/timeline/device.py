@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from roofline.errors import UsageError
 from roofline.timeline.events import (
     Events,
     Identity,
@@ -265,8 +266,11 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
     if ranges:
         windows = leave_out(step_windows(events, ranges, kind == COMPUTE), criteria.keep)
     else:
-        asked = (criteria.start, criteria.end)
-        start, end = (None if t is None else t + timeline.origin for t in asked)
+        start, end = criteria.start, criteria.end
+        if start is not None and end is not None and end <= start:
+            why = f"--end {end / 1e9:g}s is not after --start {start / 1e9:g}s"
+            raise UsageError("the window is empty", why=why, hint="a later --end")
+        start, end = (None if t is None else t + timeline.origin for t in (start, end))
         windows = [whole_window(events, start, end)]
     return DeviceEvents(
         timeline=timeline,

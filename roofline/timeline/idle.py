@@ -101,7 +101,7 @@ def _read(
         rows = msgspec.toml.decode(text, type=dict[str, _Row])
     except (msgspec.MsgspecError, ValueError) as error:
         raise InputError(
-            f"{file} cannot be read",
+            f"cannot read {file}",
             why=f"{error}",
             hint='tables as [my_class] with names = ["regular expression"], title, hypothesis, '
             "check and remedy",

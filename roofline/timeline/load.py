@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
@@ -26,7 +27,8 @@ _PROTON = "it is a Triton Proton summary, which has no timeline"
 
 # What a file begins with (or holds near its beginning) -> what it is and what to do instead.
 _REFUSALS = (
-    (rb"\ANVR\x00", "it is an Nsight Compute report, not a timeline", "roofline analyze {name}"),
+    (rb"\ANVR\x00", "it is an Nsight Compute report, not a timeline",
+     f"roofline analyze {{path}}; a timeline is {_ACCEPTED}"),
     (rb"\A\x89HDF", "it is an HDF5 export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\A(PAR1|ARROW1)", "it is a table export", "nsys export --type sqlite REPORT.nsys-rep"),
     (rb"\APK\x03\x04", "it is an archive", "unpack it and select from the trace in it"),
@@ -54,7 +56,8 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
             for file in sorted(path.rglob(f"*{ending}")):
                 by_stem.setdefault(file.with_name(file.name.removesuffix(ending)), file)
         if not by_stem:
-            raise InputError(f"no timelines in {path}", why=f"no {', '.join(ENDINGS)} file in it")
+            why = f"no {', '.join(ENDINGS)} file in it"
+            raise InputError(f"no timelines in {path}", why=why, hint=f"name the file: {_ACCEPTED}")
         found |= dict.fromkeys(sorted(by_stem.values()))
     return list(found)
 
@@ -111,17 +114,15 @@ def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Ti
         return read_sqlite(path, step=step)
     for pattern, why, hint in _REFUSALS:
         if re.search(pattern, head):
-            hint = hint.format(name=path.name)
-            raise InputError(f"{path.name} cannot be used", why=why, hint=hint)
+            hint = hint.format(path=shlex.quote(str(path)))
+            raise InputError(f"cannot use {path}", why=why, hint=hint)
     if looks_like_csv(head.decode("utf-8", "replace")):
         if step is not None:
             raise no_such_step(path.name, step, ())
         return read_csv(path)
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return read_chrome(path, step=step, stream=stream)
-    raise InputError(
-        f"{path.name} cannot be read", why="it is no timeline that is known", hint=_ACCEPTED
-    )
+    raise InputError(f"cannot read {path}", why="it is no timeline that is known", hint=_ACCEPTED)
 
 
 def _head(path: Path) -> bytes:
@@ -132,7 +133,7 @@ def _head(path: Path) -> bytes:
     except OSError as error:
         raise unreadable(path, error) from error
     if not head:
-        raise InputError(f"{path.name} cannot be read", why="it is empty", hint=_ACCEPTED)
+        raise InputError(f"cannot read {path}", why="it is empty", hint=_ACCEPTED)
     if head[:2] != b"\x1f\x8b":
         return head
     try:

@@ -7,6 +7,7 @@ command line, which an export holds too, are never asked for.
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sqlite3
 import tempfile
@@ -99,10 +100,10 @@ _RECORD_AGAIN = (
 def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
     """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that."""
     program = nsys or shutil.which("nsys")
-    by_hand = f"nsys export --type sqlite {path.name}, where it was recorded"
+    by_hand = f"nsys export --type sqlite {shlex.quote(str(path))}, where it was recorded"
     if program is None:
         why = "there is no nsys on PATH to export it"
-        raise InputError(f"{path.name} cannot be read", why=why, hint=by_hand)
+        raise InputError(f"cannot read {path}", why=why, hint=by_hand)
     with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
         export = Path(folder) / "export.sqlite"
         argv = [program, "export", "--type", "sqlite", "--output", str(export), str(path)]
@@ -117,7 +118,7 @@ def read_report(path: Path, *, step: str | None = None, nsys: str | None = None)
         why = "it was recorded by a newer Nsight Systems than the one here"
     elif done.code == -9:
         why = f"nsys export was killed or took more than {TIMEOUT_S / 60:.0f} minutes"
-    raise InputError(f"{path.name} cannot be exported", why=why, hint=by_hand)
+    raise InputError(f"cannot export {path}", why=why, hint=by_hand)
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
@@ -149,7 +150,7 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
         elif time.monotonic() > deadline:
             why = f"its tables took more than {SQL_S / 60:.0f} minutes"
         raise InputError(
-            f"{name} cannot be read",
+            f"cannot read {name}",
             why=why,
             hint="nsys export --type sqlite REPORT.nsys-rep",
         ) from error
@@ -427,7 +428,7 @@ class _Export:
         share = graphs / (graphs + self._time(KERNELS))
         if share > _NEGLIGIBLE_SHARE:
             raise InputError(
-                f"{self.name} cannot be used",
+                f"cannot use {self.name}",
                 why=f"CUDA graphs, recorded as a whole, take {share:.0%} of the GPU's time: the "
                 "kernels in them are not known",
                 hint=_BY_NODE,
@@ -438,7 +439,7 @@ class _Export:
         """The error for an export without kernel records, with the likeliest reason."""
         if "StringIds" not in self.tables and not any(t.startswith("CUPTI_") for t in self.tables):
             return InputError(
-                f"{self.name} cannot be used",
+                f"cannot use {self.name}",
                 why="it is an SQLite file, but not an Nsight Systems export",
                 hint="nsys export --type sqlite REPORT.nsys-rep",
             )

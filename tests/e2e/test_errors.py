@@ -192,7 +192,7 @@ def test_memory_that_one_file_takes_costs_only_that_file(monkeypatch, tmp_path: 
         (["analyze", SAMPLE, "--top", "nan"], "'nan' is not a valid whole number\n  try: "),
         (
             ["analyze", SAMPLE, "-o", "no.xyz"],
-            "the format of no.xyz: no format ends in .xyz\n  try",
+            "format of no.xyz: no format ends in .xyz\n  try",
         ),
         (["analyze", ""], "roofline: Invalid value for 'REPORT...': the name is empty\n"),
     ],

@@ -187,7 +187,7 @@ def test_classes_of_idle_time_of_ones_own(timeline: Path, tmp_path: Path) -> Non
     own.write_text("[waits]\nnmaes = []\n")
     found = run(timeline, "--idle-causes", own)
     assert found.exit_code == 3
-    assert "own.toml cannot be read" in found.stderr
+    assert "cannot read own.toml" in found.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("--json",), ("-o", "a.txt"), ("--format", "markdown")])

@@ -29,8 +29,12 @@ from tests.timeline.made import KERNELS, Export, kernel, trace, write
 )
 def test_other_files_are_refused(tmp_path: Path, content: bytes, reason: str):
     with pytest.raises(InputError, match=reason) as refused:
-        load_timeline(write(tmp_path, content, "thing"))
+        load_timeline(write(tmp_path, content, "the thing"))
     assert refused.value.exit_code == 3
+    assert str(tmp_path / "the thing") in refused.value.what
+    assert (f"roofline analyze '{tmp_path}/the thing'; a" in str(refused.value)) == (
+        content[:3] == b"NVR"
+    )
 
 
 def test_a_missing_file(tmp_path: Path):

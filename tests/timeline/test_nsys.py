@@ -262,7 +262,7 @@ def test_a_damaged_database_is_refused(tmp_path: Path):
     content = made.done().read_bytes()
     path = tmp_path / "cut.sqlite"
     path.write_bytes(content[: len(content) // 3])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read"):
         load_timeline(path)
 
 

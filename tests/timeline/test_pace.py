@@ -242,7 +242,7 @@ def test_classes_of_ones_own_come_first_and_known_ones_get_more_names(tmp_path: 
     [
         ("[a]\nnames = 3\n", InputError, "names"),
         ("[a]\nnmaes = []\n", InputError, "nmaes"),
-        ("a = [", InputError, "own.toml cannot be read"),
+        ("a = [", InputError, "cannot read own.toml"),
         ('[a]\nnames = ["("]\n', UsageError, "regular expression"),
     ],
 )
