@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.display import Displayed, Shown
 from roofline.errors import InputError, UsageError
+from roofline.kernel_names import few
 from roofline.model import Analysis, Details, Rule
 from roofline.patterns import compiled
 from roofline.timeline.model import By, Criteria, Keep, Move
@@ -118,8 +119,8 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
     if choice.devices:
         devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
         raise UsageError(
-            f"no launch on {' or '.join(map(repr, choice.devices))}",
-            hint=f"--device with a part of one of these: {', '.join(devices)}",
+            f"no launch on {few([*map(repr, choice.devices)], joint=' or ')}",
+            hint=f"--device with a part of one of these: {few(devices)}",
         )
     raise UsageError("nothing is left after filtering", hint="a lower --min-share")
 

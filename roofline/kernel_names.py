@@ -7,11 +7,12 @@ no pattern tries a part of a name twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 from roofline.foreign import printable as printable
@@ -402,6 +403,12 @@ def middle(text: str, width: int) -> str:
 def cut(text: str, width: int) -> str:
     """``text`` with its end cut off so that it fits into ``width``."""
     return text if len(text) <= width else text[: width - 1] + ELLIPSIS
+
+
+def few(words: Collection[str], most: int = 4, joint: str = ", ") -> str:
+    """The first of many: "a, b, c, d and 9,996 more"."""
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return joint.join(islice(words, most)) + more
 
 
 def _forms(part: _Part, width: int) -> Iterator[str]:

@@ -143,6 +143,7 @@ ARROWS = {
     "api": (
         "display",
         "errors",
+        "kernel_names",
         "model",
         "patterns",
         "timeline",

@@ -388,7 +388,6 @@ def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[s
     noted = dict.fromkeys(note_text(n) for run in runs if run.wanted for n in run.wanted.notes)
     yield from (f"Note: {names.printable(line)}" for line in noted)
     if absent:
-        more = f" and {len(absent) - _MANY} more" if len(absent) > _MANY else ""
-        yield f"Not in the report: {', '.join(islice(absent, _MANY))}{more}"
+        yield f"Not in the report: {names.few(absent, _MANY)}"
     first = next(run.request for run in runs if run.captured)
     yield render.measured(first, ncu, analysis, logged)

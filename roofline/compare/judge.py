@@ -30,7 +30,7 @@ from roofline.compare.predictions import Expectation, bounds_held, expected, jud
 from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
-from roofline.text.names import last_part
+from roofline.text.names import few, last_part
 from roofline.wall_time import PairedRatio, ProgramTimes
 
 _Shares = Mapping[int, tuple[float, float]]
@@ -250,9 +250,7 @@ def _unpaired(analysis: Analysis, used: set[int]) -> tuple[Unpaired, ...]:
 
 
 def _names(unpaired: Sequence[Unpaired]) -> str:
-    names = list(dict.fromkeys(u.side.measured.name for u in unpaired))
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+    return few(dict.fromkeys(u.side.measured.name for u in unpaired), 5)
 
 
 # --- a pair -------------------------------------------------------------------------------------

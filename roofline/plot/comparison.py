@@ -77,9 +77,8 @@ def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> list[str]:
         lines.append(f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed}).")
     for what, unpaired in (("Only before", comparison.gone), ("Only after", comparison.new)):
         if unpaired:
-            few = ", ".join(names.short(_name(u.side), 30) for u in unpaired[:4])
-            more = f" and {len(unpaired) - 4} more" if len(unpaired) > 4 else ""
-            lines.append(f"{what}: {few}{more}.")
+            called = [names.short(_name(u.side), 30) for u in unpaired]
+            lines.append(f"{what}: {names.few(called)}.")
     return [*lines, "Times measured under ncu."]
 
 

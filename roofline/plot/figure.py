@@ -12,7 +12,7 @@ from roofline.plot.roofs import beyond
 from roofline.plot.save import Picture
 from roofline.plot.scene import CHARTS, Mark, Options, Place, Scene, compose
 from roofline.plot.style import HEADING_PX, KINDS, PAD, SMALL_PX, TITLE_PX
-from roofline.text import numbers
+from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.view import Chosen
 
@@ -117,8 +117,7 @@ def _devices(scene: Scene) -> str:
     if len(scene.panels) == 1:
         return scene.panels[0].device
     listed = [panel.name for panel in scene.panels]
-    more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
-    return f"{len(listed)} GPUs: {', '.join(listed[:4])}{more}"
+    return f"{len(listed)} GPUs: {names.few(listed)}"
 
 
 def _draw_legend(canvas: Canvas, scene: Scene) -> None:

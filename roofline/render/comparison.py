@@ -363,10 +363,9 @@ def unpaired(comparison: Comparison) -> Iterator[str]:
     """The kernels that only one side has."""
     for what, kernels in (("gone", comparison.gone), ("new", comparison.new)):
         sides = sorted((k.side for k in kernels), key=lambda side: -(side.total_s or 0.0))
-        shown = [f"{names.short(s.measured.name)} ({duration(s.total_s)})" for s in sides[:10]]
+        shown = [f"{names.short(s.measured.name)} ({duration(s.total_s)})" for s in sides]
         if shown:
-            more = f" and {len(kernels) - 10} more" if len(kernels) > 10 else ""
-            yield f"{what}: {', '.join(shown)}{more}"
+            yield f"{what}: {names.few(shown, 10)}"
 
 
 def extras(comparison: Comparison) -> Iterator[str]:

@@ -119,6 +119,4 @@ def _shares(found: list[KernelShare], *, wall: bool) -> str:
 
 
 def _groups(groups: tuple[Group, ...]) -> str:
-    listed = dict.fromkeys(names.printable(g.result.measurement.name) for g in groups)
-    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
-    return ", ".join([*listed][:3]) + more
+    return names.few(dict.fromkeys(names.printable(g.result.measurement.name) for g in groups), 3)

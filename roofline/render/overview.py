@@ -118,7 +118,7 @@ def scope(part: Chosen) -> str:
         return ""
     return (
         f"Shown: {plural(len(part.analysis.results), 'launch')} of "
-        f"{plural(len(part.analysis.groups), 'kernel')} ({' '.join(part.filters)}); "
+        f"{plural(len(part.analysis.groups), 'kernel')} ({names.few(part.filters, joint=' ')}); "
         "shares are still of all that was profiled"
     )
 

@@ -384,8 +384,7 @@ def _steps(selection: Selection, use: Use) -> str:
         text += f"; judged: step {device.judged.number}"
     left_out = [f"{s.number} ({LEFT_OUT[s.left_out]})" for s in device.steps if s.left_out]
     if left_out:
-        more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
-        text += f", left out: {', '.join(left_out[:3])}{more}"
+        text += f", left out: {names.few(left_out, 3)}"
     return text + ("; all launch the same kernels" if device.steady else "")
 
 

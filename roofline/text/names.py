@@ -9,6 +9,7 @@ from roofline import units
 # Renderers say names.short and so on.
 from roofline.kernel_names import ELLIPSIS as ELLIPSIS
 from roofline.kernel_names import cut as cut
+from roofline.kernel_names import few as few
 from roofline.kernel_names import library
 from roofline.kernel_names import middle as middle
 from roofline.kernel_names import printable as printable

@@ -41,7 +41,6 @@ def _events_are(number: int) -> str:
     return "1 event is" if number == 1 else f"{number} events are"
 
 
-_NAMED = 3  # counters named in a sentence
 _SEVERAL = "a {} of several kernels: no launch geometry, no counts from instructions"
 
 
@@ -56,12 +55,10 @@ def _dram_clock_low(facts: Mapping[str, Any]) -> str:
 
 def _counters_nan(facts: Mapping[str, Any]) -> str:
     listed = facts["names"]
-    few, more = ", ".join(listed[:_NAMED]), len(listed) - _NAMED
-    few += f" and {more} more" if more > 0 else ""
     who = "1 counter holds" if len(listed) == 1 else f"{len(listed)} counters hold"
     failed = "profiling of this launch failed"
     why = failed if facts["failed"] else "this ncu, driver and GPU do not fit"
-    return f"{who} no number (NaN): {few}; {why}"
+    return f"{who} no number (NaN): {names.few(listed, 3)}; {why}"
 
 
 Sentence = str | Callable[[Mapping[str, Any]], str]

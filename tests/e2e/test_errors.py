@@ -205,6 +205,17 @@ def test_wrong_usage_is_told_as_everything_else(words: list[Any], said: str):
     assert "Usage:" not in done.stderr
 
 
+def test_of_many_options_the_first_are_repeated():
+    many = [word for i in range(10_000) for word in ("--kernel", f"x{i}")]
+    done = run("analyze", SAMPLE, "--kernel", "build", *many)
+    assert "--kernel build --kernel x0 --kernel x1 --kernel x2 and 9,997 more" in " ".join(
+        done.stdout.split()
+    )
+    many = [word for i in range(10_000) for word in ("--device", f"7{i}")]
+    done = run("analyze", SAMPLE, *many)
+    assert "no launch on '70' or '71' or '72' or '73' and 9,996 more\n" in done.stderr
+
+
 def test_memory_that_runs_out_is_one_message(monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise MemoryError
