@@ -159,14 +159,14 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "{then:the_unit}",
     "bound_with_more_warps": "at most {most:times} with the warps that came",
     "count_not_measured": "the {counted} were not measured on both sides",
-    "count_did_not_fall": "the {counted} did not fall: {before:plain} to {after:plain}",
-    "count_fell": "{counted} {before:plain} to {after:plain}, reached {speedup:times} of "
+    "count_did_not_fall": "the {counted} did not fall: {before:count} to {after:count}",
+    "count_fell": "{counted} {before:count} to {after:count}, reached {speedup:times} of "
     "{most:times} predicted",
-    "count_fell_beyond": "{counted} {before:plain} to {after:plain}, but reached {speedup:times}, "
+    "count_fell_beyond": "{counted} {before:count} to {after:count}, but reached {speedup:times}, "
     "beyond that bound",
-    "count_fell_beyond_with_less_work": "{counted} {before:plain} to {after:plain}, and other work "
+    "count_fell_beyond_with_less_work": "{counted} {before:count} to {after:count}, and other work "
     "fell, too: reached {speedup:times}",
-    "count_fell_not_neared": "{counted} {before:plain} to {after:plain}, but only {speedup:times} "
+    "count_fell_not_neared": "{counted} {before:count} to {after:count}, but only {speedup:times} "
     "of {most:times} was reached",
     "warps_beyond": "occupancy {before:percent} to {after:percent}, but reached {speedup:times}, "
     "beyond that bound",

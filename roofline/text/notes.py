@@ -15,8 +15,8 @@ _AS: dict[str, Callable[[Any], str]] = {
     **{
         name: getattr(numbers, name)
         for name in (
-            *("duration", "size", "bandwidth", "rate", "clock", "plain", "exact", "percent"),
-            *("share", "ratio", "times", "waves"),
+            *("duration", "size", "bandwidth", "rate", "clock", "plain", "count", "exact"),
+            *("percent", "share", "ratio", "times", "waves"),
         )
     },
     **{name: getattr(names, name) for name in ("operation", "quantity", "the_unit", "words")},

@@ -108,6 +108,11 @@ def exact(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
+def count(value: float | None) -> str:
+    """A count in full, without the fraction that a mean leaves: "65,011,712"; a ratio: "2.41"."""
+    return plain(value) if not _known(value) or abs(value) < 1000 else exact(round(value))
+
+
 def percent(value: float | None, *, places: int = 0) -> str:
     """A percentage: "78 %". What is not 0 or 100 is never shown as 0 or 100; over 100 is shown."""
     if not _known(value):

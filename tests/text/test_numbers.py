@@ -94,6 +94,12 @@ def test_plain_has_no_prefix(value, text):
     assert numbers.plain(value) == text
 
 
+def test_a_count_is_in_full_and_a_ratio_in_three_digits():
+    assert numbers.count(65011712.0) == "65,011,712"
+    assert numbers.count(21670570.7) == "21,670,571"  # a mean of launches
+    assert (numbers.count(2.4142), numbers.count(0.0), numbers.count(None)) == ("2.41", "0", "-")
+
+
 def test_exact_has_every_digit():
     assert numbers.exact(48232449.0) == "48,232,449"
     assert numbers.exact(0.25) == "0.25"
