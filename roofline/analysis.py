@@ -167,7 +167,8 @@ def details_of(
     file = next(s.file for s in analysis.sources if s.path == longest.source)
     launch = next(islice(launches(Path(file), reader), longest.index, None), None)
     if launch is None:
-        raise InputError(f"cannot read {file} again", why="it holds fewer results than before")
+        why = "it holds fewer results than before"
+        raise InputError(f"cannot read {file} again", why=why, hint="the same command again")
     return details(launch, source=source)
 
 

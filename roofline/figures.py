@@ -161,12 +161,14 @@ def read_points(path: Path, common: Mapping[str, str | None]) -> tuple[Point, ..
     points = []
     for row in rows:
         if None in row:
-            raise InputError(f"{path}: line {rows.line_num} has more cells than the first line")
+            what = f"{path}: line {rows.line_num} has more cells than the first line"
+            raise InputError(what, hint=hint)
         own = {(key or "").strip().lower(): value for key, value in row.items() if value.strip()}
         try:
             points.append(point_of({**common, **own}, f"line {rows.line_num}: "))
         except UsageError as error:
-            raise InputError(f"{path}: {error}") from error
+            what = f"{path}: {error.what}"
+            raise InputError(what, why=error.why, hint=error.hint) from error
     if not points:
         raise InputError(f"{path} holds no rows", hint=hint)
     return tuple(points)

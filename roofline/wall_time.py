@@ -290,11 +290,12 @@ def find_figures(metric: Metric, text: str) -> list[float]:
         said = match[1] if pattern.groups and match[1] is not None else match[0]
         number = _NUMBER.search(said)
         if number is None:
-            why = f"--metric {pattern.pattern!r} found {said!r}, which is not a number"
-            raise UsageError(why)
+            what = f"--metric {pattern.pattern!r} found {said!r}, which is not a number"
+            raise UsageError(what, hint="put the number into ( )")
         values.append(float(number[0].replace(",", "").replace("_", "")))
     if not values:
-        raise UsageError(f"--metric {pattern.pattern!r} matches nothing that the program printed")
+        what = f"--metric {pattern.pattern!r} matches nothing that the program printed"
+        raise UsageError(what, hint="run the program by itself to see what it prints")
     return values
 
 

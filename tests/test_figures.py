@@ -121,8 +121,10 @@ def test_rows_of_a_file(tmp_path) -> None:
         ("flops,time\n1,2,3\n", "line 2 has more cells"),
     ):
         file.write_text(text)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=said) as refused:
             read_points(file, {"gpu": "h100"})
+        assert refused.value.hint
+        assert "\\n" not in str(refused.value)
 
 
 def test_a_name_of_several_gpus_is_said_to_be_one() -> None:

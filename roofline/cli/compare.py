@@ -93,7 +93,8 @@ class Comparing:
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
         """The comparison that they ask for, and which instructions' samples moved."""
         if self.step is not None:
-            raise UsageError("--step is for timelines", why="BEFORE and AFTER are reports")
+            why = "BEFORE and AFTER are reports"
+            raise UsageError("--step is for timelines", why=why, hint="leave it out")
         return compare(
             before,
             after,
@@ -241,7 +242,8 @@ def _compare_steps(options: CompareOptions) -> int:
         (comparing.timeline, "--timeline"),
     ):
         if asked:
-            raise UsageError(f"{name} is for reports", why="BEFORE and AFTER are timelines")
+            why = "BEFORE and AFTER are timelines"
+            raise UsageError(f"{name} is for reports", why=why, hint="leave it out")
     step = comparing.step
     change = step_change(*(select(load_timeline(path, step=step)) for path in options.reports))
     if output.format == "json":

@@ -236,6 +236,9 @@ class Command(click.Command):
         typed = list(args)
         try:
             rest = super().parse_args(ctx, args)
+        except click.BadOptionUsage as error:
+            error.ctx = error.ctx or ctx  # so that a hint names the command
+            raise
         except click.NoSuchOption as error:
             has = {name for param in self.params for name in param.opts}
             for new in RENAMED.get(error.option_name, ()):

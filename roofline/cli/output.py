@@ -94,7 +94,8 @@ class Output:
                     hint=f"--format table, or an ending: {', '.join(_ENDINGS)}, .txt",
                 )
         if self.as_json and self.asked_format not in (None, "json"):
-            raise UsageError(f"--json and --format {self.asked_format} exclude each other")
+            what = f"--json and --format {self.asked_format} exclude each other"
+            raise UsageError(what, hint="one of them")
         if self.format not in formats:
             *others, last = formats
             raise UsageError(

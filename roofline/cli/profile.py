@@ -305,11 +305,12 @@ def command(options: ProfileOptions) -> int:
 def _check(options: ProfileOptions) -> None:
     """Refuse at once what does not go together."""
     if not options.program[0]:
-        raise UsageError("the program's name is empty")
+        raise UsageError("the program's name is empty", hint="roofline profile python bench.py")
     if options.kernel and options.kernel_name:
         raise UsageError("--kernel and --kernel-name exclude each other", hint="one of them")
     if options.chip is not None and not options.dry_run:
-        raise UsageError("--chip needs --dry-run", why="a run takes the GPU of this machine")
+        why = "a run takes the GPU of this machine"
+        raise UsageError("--chip needs --dry-run", why=why, hint="add --dry-run, or leave it out")
     timeline_chooses = options.showing.timeline is not None
     if options.first is not None and options.launch_count is not None:
         raise UsageError("--first and --launch-count exclude each other", hint="one of them")

@@ -31,7 +31,8 @@ def parse_time(text: str) -> int:
     """Nanoseconds of 1.2s, 350ms, 90us; a bare number is seconds."""
     match = _TIME.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text!r} is not a time", hint="1.2s, 350ms or 90us")
+        why = "it is below 0" if _TIME.fullmatch(text.removeprefix("-")) else None
+        raise UsageError(f"{text!r} is not a time", why=why, hint="1.2s, 350ms or 90us")
     return min(round(Fraction(match[1]) * _UNITS_NS[match[2] or ""]), 1 << 62)
 
 
@@ -41,7 +42,8 @@ def parse_steps(text: str) -> Keep:
         return cast(Keep, text)
     match = _STEPS.fullmatch(text)
     if match is None:
-        raise UsageError(f"--keep {text!r} is not inner, all, a number or a range like 2-5")
+        what = f"--keep {text!r} is not inner, all, a number or a range"
+        raise UsageError(what, hint="--keep 2-5")
     first, last = int(match[1]), int(match[2] or match[1])
     if first > last:
         why = f"step {first} comes after step {last}"
@@ -232,5 +234,5 @@ def draw(selection: Selection, path: Path, *, force: bool) -> None:
 
     if not selection.selected.lanes:
         why = "a summary, or a trace that ends in the middle, has no step"
-        raise InputError(f"{selection.file} cannot be drawn", why=why)
+        raise InputError(f"cannot draw {selection.file}", why=why, hint="leave out --plot")
     save(picture(selection), path, force=force)

@@ -72,9 +72,8 @@ def command(options: TimeOptions) -> None:
     try:
         against = shlex.split(options.against or "")
     except ValueError as error:
-        raise UsageError(
-            f"--against {options.against!r} cannot be split", why=str(error)
-        ) from error
+        what = f"--against {options.against!r} cannot be split"
+        raise UsageError(what, why=str(error), hint="close what is quoted") from error
     machine = look()  # before the runs, so that what it loads is not timed
     with progress("runs", verb="Timing") as tell, _watched(bool(machine.gpus)) as samples:
         times = wall_time.time_program(

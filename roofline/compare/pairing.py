@@ -9,7 +9,7 @@ from typing import cast
 
 from roofline.compare.model import PairKind, note
 from roofline.errors import UsageError
-from roofline.kernel_names import build_name, similarity
+from roofline.kernel_names import build_name, few, similarity
 from roofline.model import Analysis, Group, Measurement, Note
 from roofline.patterns import select
 
@@ -154,10 +154,9 @@ class _Pairing:
 def _named(kernels: Sequence[_Kernel], pattern: str, side: str) -> set[int]:
     found = select(pattern, [(k.measured.name, k.measured.demangled) for k in kernels])
     if not found:
-        names = ", ".join(dict.fromkeys(k.measured.name for k in kernels))
-        raise UsageError(
-            f"--map: {side} has no kernel {pattern!r}", why=f"it has {names}"[:600] or None
-        )
+        names = few(dict.fromkeys(k.measured.name for k in kernels))
+        what = f"--map: {side} has no kernel {pattern!r}"
+        raise UsageError(what, hint=f"a part of one of these: {names}")
     return {kernels[i].position for i in found}
 
 

@@ -124,7 +124,8 @@ def run_check(command: str, *, timeout_s: float = TIMEOUT_S) -> tuple[Correctnes
     try:
         argv = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"--check {command!r} cannot be split", why=str(error)) from error
+        what = f"--check {command!r} cannot be split"
+        raise UsageError(what, why=str(error), hint="close what is quoted") from error
     if not argv:
         raise UsageError("--check is empty", hint="--check 'pytest -q tests/test_gemm.py'")
     began = time.monotonic()

@@ -184,7 +184,8 @@ def open_torch(index: int = 0) -> tuple[Any, Device, str]:
         )
     count = torch.cuda.device_count()
     if not 0 <= index < count:
-        raise UsageError(f"there is no GPU {index}", why=f"PyTorch sees {count}")
+        hint = f"--device with an index below {count}"
+        raise UsageError(f"there is no GPU {index}", why=f"PyTorch sees {count}", hint=hint)
     torch.cuda.set_device(index)
     properties = torch.cuda.get_device_properties(index)
     device = Device(

@@ -189,6 +189,12 @@ def test_memory_that_one_file_takes_costs_only_that_file(monkeypatch, tmp_path: 
         (["bogus"], "roofline: No such command 'bogus'\n  try: "),
         (["analyze"], "roofline: Missing argument 'REPORT...'\n  try: "),
         (["specs", "show"], "roofline: Missing argument 'NAME'\n  try: "),
+        (["analyze", "--top"], "Option '--top' requires an argument\n  try: "),
+        (["select", SAMPLE, "--start=-1s"], "'-1s' is not a time: it is below 0\n  try: "),
+        (
+            ["select", SAMPLE, "--keep", "some"],
+            "inner, all, a number or a range\n  try: --keep 2-5",
+        ),
         (["analyze", SAMPLE, "--top", "nan"], "'nan' is not a valid whole number\n  try: "),
         (
             ["analyze", SAMPLE, "-o", "no.xyz"],
