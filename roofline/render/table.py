@@ -90,7 +90,7 @@ def _parts(
     if not launches:
         rank = told[0][0].rank if told else 1
         yield Text(f"Evidence: --explain {rank}   picture: --plot roofline.png", style="dim")
-    if any(line.row.result.verdict.confidence is Confidence.LOW for line in lines):
+    if any(reached(line.row).endswith("?") for line in lines):
         yield Text("? after the per cent: confidence low, --explain says why", style="dim")
     yield Text(overview.under_profiler(part), style="dim")
     for footnote in overview.footnotes(part, [row.result for row in shown]):
