@@ -10,7 +10,7 @@ from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports, most_details
 from roofline.cli.errors import say
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging, Number, Size, Target
-from roofline.errors import InputError
+from roofline.errors import InputError, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,5 +101,5 @@ def command(options: PlotOptions) -> int:
         both, dpi = options.theme is None, options.dpi
         details = most_details(part, options.instructions, options.judging.reader)
         write(part, target, drawing, dpi=dpi, force=force, both_themes=both, details=details)
-        say(f"Wrote {target}", prefix="")
+        say(f"Wrote {one_line(str(target))}", prefix="")
     return InputError.exit_code if failures else 0

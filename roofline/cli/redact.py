@@ -8,6 +8,7 @@ from pathlib import Path
 from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import File, Target
+from roofline.errors import one_line
 from roofline.text.numbers import plural
 
 
@@ -56,7 +57,8 @@ def command(options: RedactOptions) -> None:
     left_out = sorted(what for what, count in done.left_out.items() if count)
     if done.paths:
         left_out.append(f"paths in {done.paths} texts, down to their last part")
-    say(f"{target.path}: {plural(done.results, 'result')} with all metrics\nLeft out:", prefix="")
+    said = f"{one_line(str(target.path))}: {plural(done.results, 'result')} with all metrics"
+    say(f"{said}\nLeft out:", prefix="")
     for what in left_out or ["nothing: no personal data was found"]:
         say(f"  {what}", prefix="")
     say("The copy keeps kernel names and NVTX ranges: read them before you share.", prefix="")

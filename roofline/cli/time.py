@@ -16,7 +16,7 @@ from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import PROGRAM
 from roofline.cli.output import Output, answer_in, progress
-from roofline.errors import UsageError
+from roofline.errors import UsageError, one_line
 from roofline.process import run_quietly
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def command(options: TimeOptions) -> None:
     table = wall_time.table(times)
     output.write(wall_time.to_json(times) if output.format == "json" else table)
     if output.file is not None:
-        say(f"{table}Wrote {output.file}", prefix="")
+        say(f"{table}Wrote {one_line(str(output.file))}", prefix="")
 
 
 @contextmanager

@@ -292,6 +292,21 @@ def test_names_of_files(tmp_path: Path):
         assert written.replace("\n", "").isprintable()
 
 
+def test_a_line_end_in_a_name_stays_on_its_line(reports: tuple[Path, Path], tmp_path: Path):
+    broken = tmp_path / "a\nb"
+    for words in (
+        ["plot", reports[0], "-o", f"{broken}.svg"],
+        ["redact", reports[0], "-o", f"{broken}.ncu-rep"],
+        ["time", "--repeats", 1, "--warmup", 0, "-o", f"{broken}.json", "--", "true"],
+        ["analyze", f"{broken}.ncu-rep"],
+    ):
+        done = run(*words)
+        said = done.stdout + done.stderr
+        assert done.exit_code == 0
+        assert "a\\nb." in said or "a b." in said
+        assert "a\nb" not in said
+
+
 def test_documents_of_ours_that_somebody_changed(reports: tuple[Path, Path], tmp_path: Path):
     """Baselines, timings and ceilings."""
     folder, times = tmp_path / "base", tmp_path / "t.json"
