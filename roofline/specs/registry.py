@@ -82,7 +82,8 @@ class Registry:
     def meant(self, text: str) -> tuple[Spec, tuple[Note, ...]]:
         """As ``named``; of a model that is several, "h100", the first, and a note that says so."""
         model = loose(text).replace(" ", "-")
-        several = [key for key in self.specs if key.startswith(f"{model}-")]
+        several = [spec.key for spec in matching(text, tuple(self.specs.values()))]
+        several = several or [key for key in self.specs if key.startswith(f"{model}-")]
         try:
             return self.named(text), ()
         except UsageError:

@@ -293,6 +293,18 @@ def test_a_name_of_several_gpus_is_answered_with_their_keys() -> None:
         REGISTRY.named("GeForce RTX 3080")
 
 
+def test_of_several_gpus_the_first_is_meant_and_the_others_of_that_name_are_said() -> None:
+    for typed, key, others in (
+        ("rtx 3080", "rtx-3080-10gb", "rtx-3080-12gb"),
+        ("h100", "h100-sxm5-80gb", "h100-pcie-80gb, h100-nvl-94gb"),
+    ):
+        spec, (note,) = REGISTRY.meant(typed)
+        assert (spec.key, note.facts["others"]) == (key, others)
+    assert REGISTRY.meant("l4") == (REGISTRY.named("l4"), ())
+    with pytest.raises(UsageError, match="no GPU is called"):
+        REGISTRY.meant("geforce")
+
+
 def test_nonsense_is_answered_without_suggestions() -> None:
     with pytest.raises(UsageError, match="no GPU is called") as caught:
         REGISTRY.named("~~~~")
