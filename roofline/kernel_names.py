@@ -282,10 +282,17 @@ def _extent(text: str, closing: dict[int, int]) -> tuple[int, int, str | None]:
         elif sign == "[" and text[at - 1 : at] == " ":  # [clone .x], [with T = int]
             end = at
             break
-        elif sign == "(" and at in closing and _TRAILER.match(text, closing[at] + 1):
+        elif (
+            sign == "("
+            # "prefill (batch 8)" is somebody's own name.
+            and (text[at - 1 : at] != " " or "<" in text[:at])
+            and at in closing
+            and _TRAILER.match(text, closing[at] + 1)
+        ):
             end, parameters = at, text[at + 1 : closing[at]]
             break
-    if not text[:end].strip():
+    # A return type stands before parameters or template arguments: "decode step" is a name.
+    if not text[:end].strip() or (parameters is None and "<" not in text):
         return 0, len(text), None
     while end and text[end - 1] == " ":
         end -= 1

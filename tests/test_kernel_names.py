@@ -90,6 +90,8 @@ KOKKOS = "f<g(C)::[lambda(const Kokkos::Impl::CudaTeamMember &) (instance 2)]>()
         ("void f<int>(int) [clone .kd]", (), "f", ("int",), "int"),
         ("void f(T) [with T = A<int>]", (), "f", None, "T"),
         ("f<int> (int)", (), "f", ("int",), "int"),
+        ("decode step 3", (), "decode step 3", None, None),
+        ("prefill (batch 8)", (), "prefill (batch 8)", None, None),
         ("void f<int, A<float", (), "f", ("int", "A<float"), None),  # cut off
         ("void f<int>(float *, in", (), "f", ("int",), "float *, in"),
         (KOKKOS, (), "f", ("g(C)::" + KOKKOS[8:-3],), ""),

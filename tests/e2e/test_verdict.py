@@ -40,6 +40,15 @@ def test_rows_of_a_file_are_kernels(tmp_path: Path) -> None:
     ]
 
 
+def test_a_name_in_words_is_shown_in_full(tmp_path: Path) -> None:
+    file = tmp_path / "phases.csv"
+    file.write_text("name,flops,bytes,time\ndecode step,1T,1GB,4s\nprefill step,2T,1GB,20s\n")
+    screen = run(file, "--gpu", "a100-sxm4-80gb").stdout
+
+    assert "1  prefill step" in screen
+    assert "2  decode step" in screen
+
+
 def test_what_is_missing_is_said() -> None:
     done = run("--flops", "1T", "--time", "1ms")
 
