@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+import sysconfig
 import threading
 from collections import Counter
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
 
 # A shell that starts the tests in the background has them ignore interrupts, and so would what they
 # start: tests that interrupt a command need the usual meaning.
@@ -29,6 +37,47 @@ def kept_ceilings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration folder of the test's own; where its ceilings are kept."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
     return tmp_path / "configuration" / "roofline" / "achieved"
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist of this tree, and the wheel that is built from the sdist; without the network."""
+    for needed in ("build", "hatchling"):
+        if not find_spec(needed):
+            pytest.skip(f"{needed} is not installed")
+    folder = tmp_path_factory.mktemp("dist")
+    argv = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    env = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sdist, wheel
+
+
+@pytest.fixture(scope="session")
+def wheel(distributions: tuple[Path, Path]) -> Path:
+    return distributions[1]
+
+
+@pytest.fixture(scope="session")
+def environment() -> Callable[[Path], Path]:
+    """A function that makes a virtual environment with all that roofline needs, but not roofline.
+
+    What the tests run with stands for what pip would fetch, so that no network is needed.
+    """
+
+    def make(venv: Path) -> Path:
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        needed = venv / "needed"
+        needed.mkdir()
+        for there in Path(sysconfig.get_path("purelib")).iterdir():
+            if "roofline" not in there.name and there.suffix != ".pth":
+                (needed / there.name).symlink_to(there)
+        (site,) = venv.glob("lib/python*/site-packages")
+        (site / "needed.pth").write_text(f"{needed}\n")
+        return venv
+
+    return make
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
