@@ -66,3 +66,32 @@ def test_the_transposes_move_the_same_bytes_and_no_operations():
     assert fast.measurement.dram_bytes == pytest.approx(534e6, rel=0.01)
     assert slow.measurement.duration_s == pytest.approx(1420.8e-6, rel=1e-3)
     assert fast.measurement.duration_s == pytest.approx(997.6e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "gain", "by", "then"),
+    [
+        ("transposeCoalesced", 1.62, "waste", "dram"),
+        ("addConstDouble3", 1.13, "headroom", None),
+        ("sobelDouble", 10.0, "waste", "issue"),  # of 19.7 that came
+    ],
+)
+def test_the_bounds_that_the_other_version_confirms(name, gain, by, then):
+    verdict = only(name).verdict
+
+    assert verdict.gain == pytest.approx(gain, abs=0.005)
+    assert (verdict.gain_by, verdict.waste_limiter) == (by, then)
+
+
+def test_the_conflicts_of_the_transpose_are_32_way():
+    found = only("transposeCoalesced")
+
+    # 65,011,712 / 2,097,152 loads + 1; its stores have none
+    assert found.verdict.evidence["conflict_ways"] == 32.0
+    assert "bank conflicts: 32-way, 65,011,712 of 70,654,144" in said.hint(found)
+
+
+def test_sobel_in_double_is_told_to_be_double_before_its_divisions():
+    codes = [cause.code for cause in only("sobelDouble").verdict.causes]
+
+    assert codes == ["slow_fp64", "fp64_division", "fp64_not_fused"]

@@ -82,15 +82,18 @@ def bounds(result: Result) -> str:
 
     "without 65,011,712 bank conflicts: up to 1.62x (880 µs), then DRAM; headroom: up to ...".
     """
-    parts = (_without_waste(result), _promises(result), _ceilings(result))
-    return "; ".join(part for part in parts if part)
+    parts = (_ranked(result), _without_waste(result), _promises(result), _ceilings(result))
+    return "; ".join(dict.fromkeys(part for part in parts if part))
 
 
 def gain(result: Result) -> str:
-    """The part of ``bounds`` that kernels are ranked by."""
+    """The part of ``bounds`` that kernels are ranked by, which comes first there."""
+    return _ranked(result) or "not known: no counter predicts what hiding latency saves"
+
+
+def _ranked(result: Result) -> str:
     by = {"waste": _without_waste, "occupancy": _promises, "idle": _promises}
-    said = by.get(result.verdict.gain_by or "", _ceilings)(result)
-    return said or "not known: no counter predicts what hiding latency saves"
+    return by.get(result.verdict.gain_by or "", _ceilings)(result)
 
 
 def _without_waste(result: Result) -> str:

@@ -8,6 +8,7 @@ from math import inf
 from roofline.model import Bound, Cause, Measurement, UnitUse
 from roofline.playbook import Play, amount, entry_of, plays
 from roofline.playbook.condition import Evidence
+from roofline.units import queue_of_fp64
 
 # A cause that gives less is not named, and no number above the second is a promise.
 MATTERS, PROMISED = 1.1, 10.0
@@ -65,7 +66,9 @@ def _gain(play: Play, uses: Sequence[UnitUse], evidence: Evidence) -> float | No
         # Of a kernel that waits for something else it is a bound all the same.
         return None if not floor else 1 / floor
     gain = amount(play.gain, evidence) if play.gain else None
-    return None if gain is None else max(1.0, min(gain, evidence.get("most", gain)))
+    # Less work inside of a unit helps however full it is.
+    most = inf if play.promise == "plain" else evidence.get("most", inf)
+    return None if gain is None else max(1.0, min(gain, most))
 
 
 def waste_floor(
@@ -114,7 +117,8 @@ def _floor_without(
     left = []
     for use in uses:
         part = min(use.percent, 100.0) / 100
-        for removed in (entry.removes[use.unit] for entry in entries if use.unit in entry.removes):
+        unit = "fp64" if evidence.get("few_fp64") and queue_of_fp64(use) else use.unit
+        for removed in (entry.removes[unit] for entry in entries if unit in entry.removes):
             part *= 1 - min(1.0, max(0.0, amount(removed, evidence) or 0.0))
         left.append((part, use.unit))
     return max(left, key=lambda one: one[0])

@@ -92,8 +92,12 @@ def _shared(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
     """Bank conflicts; the table of theory only where nothing counted them."""
     wavefronts, conflicts = known.get("shared_wavefronts"), known.get("shared_conflicts")
     requests, cycles = known.get("shared_requests"), known.get("elapsed_cycles")
+    loads = known.get("shared_load_conflicts"), known.get("shared_load_requests")
     share = _part(conflicts, wavefronts)
-    ways = None if conflicts is None or not requests else 1 + conflicts / requests
+    ops = [(conflicts, requests)]
+    if None not in (conflicts, requests, *loads):  # the worse of both, which need not be alike
+        ops = [loads, (conflicts - loads[0], requests - loads[1])]  # type: ignore[operator]
+    repeats = [part for op in ops if (part := _part(*op)) is not None]
     if conflicts is None and "shared_table_ideal" in known:
         ideal, table = known["shared_table_ideal"], known.get("shared_table_wavefronts")
         share = None if not table else 1 - ideal / table
@@ -105,7 +109,7 @@ def _shared(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
         shared = 0.0
     return {
         "conflict_share": share,
-        "conflict_ways": ways,
+        "conflict_ways": 1 + max(repeats) if repeats else None,
         "shared_share": None if shared is None else min(shared, 1.0),
     }
 

@@ -11,7 +11,7 @@ from roofline.playbook import FOLDER, FORMATS, builtin, figures, meanings, play,
 from roofline.playbook.condition import names
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
-from roofline.units import UNITS
+from roofline.units import ELAPSED, UNITS
 from roofline.verdict import rule
 from roofline.verdict.evidence import evidence_of
 from tests.makers import TOY_DEVICE, TOY_PEAKS, measurement, unit, with_rest
@@ -63,6 +63,14 @@ PROVEN = {
     "fp32_division": (
         (("issue", 85.0),),
         {"counts": {"instructions": 1e9, "fp32_divisions": 1e7}},
+    ),
+    "fp64_not_fused": (
+        (("fp64", 85.2),),
+        {"counts": {"fp64_separate": 655_360.0, "fp64_fused": 884_736.0}},
+    ),
+    "fp32_not_fused": (
+        (("fma", 92.0),),
+        {"counts": {"fp32_separate": 6e8, "fp32_fused": 2e8}},
     ),
     "conversions": (
         (("xu", 85.0),),
@@ -239,6 +247,41 @@ def test_no_coalescing_is_advised_where_traffic_is_local():
     assert "launch_bounds" in said.try_first(found)[0]
     assert "oalesce" not in advice(found)
     assert "bank conflicts: there are none" not in said.avoid(found)
+
+
+def test_the_ways_of_conflicts_are_those_of_loads_or_of_stores():
+    units, values = PROVEN["bank_conflicts"]
+    # As many stores without a conflict: the loads are 32-way all the same.
+    counts = values["counts"] | {"shared_requests": 4_194_304.0}
+    loads = {"shared_load_conflicts": 65_011_712.0, "shared_load_requests": 2_097_152.0}
+
+    found = judged(units, **values | {"counts": counts | loads})
+
+    assert "bank conflicts: 32-way" in said.hint(found)
+
+
+def test_work_inside_of_a_unit_is_named_however_full_that_is():
+    counts = {"fp64_separate": 6e8, "fp64_fused": 1e8}
+    (found,) = judged((("fp64", 98.0),), counts=counts).verdict.causes
+
+    assert (found.code, found.promise) == ("fp64_not_fused", "plain")
+    assert found.gain == pytest.approx(7 / 4)  # 6 in 3, if all of them come in pairs
+
+
+def test_uncoalesced_it_is_where_nothing_is_shared():
+    ratios = {"wavefronts_percent": 80.0, "requests_percent": 8.0}
+    found = judged((("l1", 80.0),), ratios=ratios, shared_memory_bytes=0.0)
+
+    assert "uncoalesced: 10.0 L1 wavefronts" in said.hint(found)
+    assert "conflicts" not in said.hint(found).partition(": fewer")[0]
+
+
+def test_the_queue_of_fp64_goes_with_fp64():
+    queue = replace(unit("lsu", 40.0), metric="sm__mio_pq_write_cycles_active" + ELAPSED)
+    m = measurement(units=(unit("fp64", 84.0), queue, unit("dram", 20.0)), device=GEFORCE)
+    v = rule.judge(m, PeakSet(report=TOY_PEAKS))
+
+    assert (v.gain, v.waste_limiter) == (pytest.approx(5.0), "dram")
 
 
 def test_bank_conflicts_are_silent_at_none():
