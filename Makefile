@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test quick lint types unit mutants fuzz samples clean
+.PHONY: help demo test quick lint types unit mutants fuzz samples dist release clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -51,6 +51,14 @@ mutants: $(VENV)/.developer  ## change counters, verdict and fold a line at a ti
 samples: $(VENV)/.developer  ## write the sample reports again
 	$(BIN)/python -m sample_reports.generate
 	$(BIN)/python -m sample_reports.timeline
+
+dist: $(VENV)/.developer  ## build sdist and wheel into dist/, and check what is published of them
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+
+release: test dist  ## all that docs/release.md lets a machine check
+	@! grep -n 'https://roofline\.example' pyproject.toml || { echo 'put the real addresses into pyproject.toml'; exit 1; }
 
 clean:  ## remove what make made
 	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

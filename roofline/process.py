@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import selectors
@@ -137,6 +136,8 @@ def run_inside(
 
     ``tool`` makes the command of the descriptors that lead to where ours do: stdout and stderr.
     """
+    import fcntl  # which Windows lacks
+
     ours = [fcntl.fcntl(number, fcntl.F_DUPFD, 3) for number in (1 + stdout_to_stderr, 2)]
     try:
         argv = tuple(tool(*ours))
