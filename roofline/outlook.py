@@ -8,10 +8,9 @@ from typing import Any
 
 from roofline.kernel_names import family, library
 from roofline.model import Action, Bound, Group, Note
-from roofline.view import Chosen, gain_s
+from roofline.view import SMALL, Chosen, gain_s, promise
 
-# Shares of the time: of what is most of it, and under which a kernel or a saving is too small.
-_MOST, _SMALL = 0.5, 0.01
+_MOST = 0.5  # of the time
 
 
 def outlook(part: Chosen) -> tuple[Note, ...]:
@@ -74,15 +73,21 @@ def _alike(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
-    """The largest saving that a bound promises, of what is not best left alone."""
+    """The largest saving, proven before promised by a ceiling, of what is not best left alone."""
     open_ = [g for g in groups if g.result.verdict.action is not Action.LEAVE]
     promised = [(saved, g) for g in open_ if (saved := gain_s(g.result))]
-    large = [(saved, g) for saved, g in promised if saved >= _SMALL * total_s]
+    large = [(saved, g) for saved, g in promised if saved >= SMALL * total_s]
     if large:
-        saved, best = max(large, key=lambda one: one[0])
-        facts = {"kernel": _name(best), "saved_s": saved, "share": saved / total_s}
+        saved, best = min(large, key=lambda one: promise(one[1].result, one[1].share))
+        facts = {
+            "kernel": _name(best),
+            "saved_s": saved,
+            "share": saved / total_s,
+            "only": len(groups) == 1,
+            "most": saved == max(saving for saving, _ in large),
+        }
         of = "saving_by_callers" if best.result.verdict.action is Action.CALLER else "saving"
-        yield Note(code=of, facts=facts | {"only": len(groups) == 1})
+        yield Note(code=of, facts=facts)
     elif promised:
         yield Note(code="no_saving")
     elif any(g.result.verdict.bound is Bound.LATENCY for g in open_):

@@ -26,8 +26,12 @@ def kernel(
     measured = measurement(name, demangled=name, duration_s=seconds)
     bound = v.get("bound", Bound.BANDWIDTH)
     far = bound is Bound.UNKNOWN or (bound is Bound.LATENCY and percent < 33)
-    given = {"floor_s": seconds * percent / 100, "gain": None if far else 100 / percent}
-    judged = verdict(nearest=unit, limiter=unit, limiter_percent=percent, **given, **v)
+    given = {
+        "floor_s": seconds * percent / 100,
+        "gain": None if far else 100 / percent,
+        "gain_by": None if far else "headroom",
+    }
+    judged = verdict(nearest=unit, limiter=unit, limiter_percent=percent, **given | v)
     return result(measured, judged)
 
 
@@ -83,6 +87,13 @@ def test_the_longest_of_several_and_the_largest_saving() -> None:
         "long takes 60 % of the time and is limited by DRAM, 80 % busy. "
         "Largest saving left: short, up to 1.56 ms (16 %)."
     )
+
+
+def test_a_proven_saving_comes_before_the_room_under_a_ceiling() -> None:
+    proven = kernel("short", 4e-3, 80.0, "l1", gain=1.25, gain_by="waste")
+    text = said(analysis(kernel("long", 6e-3, 62.0), proven))
+
+    assert text.endswith("Largest saving that counters prove: short, up to 800 µs (8 %).")
 
 
 def test_a_library_s_kernel_is_for_its_callers() -> None:

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from roofline import analyze
 from roofline.errors import UsageError
 from roofline.model import Action, Device, Group
 from roofline.view import SORT_KEYS, Choice, choose, chosen, gain_s, matching
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, verdict
+from tests.shared import REPORTS
 
 
 def three():
@@ -168,6 +170,35 @@ def test_by_gain_what_saves_most_comes_first_and_what_is_left_alone_last():
         pytest.approx(1e-3),
         None,
     ]
+
+
+def test_by_gain_what_is_proven_comes_before_the_room_under_a_ceiling():
+    room = result(measurement("room", duration_s=6e-3), verdict(gain=2.0, gain_by="headroom"))
+    waste = result(measurement("waste", duration_s=1e-3), verdict(gain=2.0, gain_by="waste"))
+    # 0.5 % of the time: too little to come first
+    tiny = result(measurement("tiny", duration_s=7e-5), verdict(gain=2.0, gain_by="waste"))
+    rest = result(measurement("rest", duration_s=0.0), verdict(gain=1.0, gain_by="headroom"))
+
+    ranked = choose(analysis(tiny, room, rest, waste), Choice(sort="gain"))
+
+    assert names(ranked) == ["waste", "room", "tiny", "rest"]
+
+
+@pytest.mark.skipif(not REPORTS, reason="no public reports at hand")
+def test_by_gain_the_kernel_that_its_author_made_faster_comes_first():
+    before, after = (
+        analyze(next(path for path in REPORTS if path.stem.endswith(version)))
+        for version in ("MW_Baseline", "MW_DivToMult")
+    )
+    came = {
+        g.result.measurement.name: g.total_s - after[g.result.measurement.name].total_s
+        for g in before.groups
+    }
+
+    first = choose(before, Choice(sort="gain")).analysis.groups[0].result
+
+    assert first.measurement.name == max(came, key=came.get) == "compute_tendencies_x_279_gpu"
+    assert first.verdict.gain == pytest.approx(1.86, abs=0.005)  # 1.78 came
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -13,7 +13,7 @@ from roofline.render import overview
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import BOUND_STYLES, NARROWEST, hanging
-from roofline.view import Chosen, Row, chosen
+from roofline.view import Chosen, Row, chosen, promise
 
 ROWS = 20  # shown where the caller does not say how many
 TRIED = 3  # rows that get why, try and gain
@@ -234,8 +234,7 @@ def _times(row: Row) -> str:
 
 
 def _saved(line: Ranked) -> str:
-    saved = line.row.saved_s
-    return numbers.duration(saved)
+    return numbers.duration(line.row.saved_s)
 
 
 # --- below the table --------------------------------------------------------------------------
@@ -253,7 +252,7 @@ def tried(lines: Sequence[Ranked]) -> list[list[Ranked]]:
         return open_ and (row.share is None or row.share >= _LARGE)
 
     told: dict[tuple[str, str], list[Ranked]] = {}
-    for line in sorted(lines, key=lambda line: -(line.row.saved_s or 0.0)):
+    for line in sorted(lines, key=lambda line: promise(line.row.result, line.row.share)):
         if worth(line.row):
             told.setdefault((line.row.name, said.step(line.row.result)), []).append(line)
     return list(told.values())[:TRIED]

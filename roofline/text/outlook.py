@@ -64,9 +64,9 @@ def above_peak(f: Mapping[str, Any]) -> str:
 
 def _saving(f: Mapping[str, Any]) -> str:
     saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
-    return (
-        f"Largest saving left: {saved if f['only'] else short(f['kernel'], _NAME) + ', ' + saved}"
-    )
+    where = saved if f["only"] else f"{short(f['kernel'], _NAME)}, {saved}"
+    # A ceiling of another kernel may promise more, and seldom keeps it.
+    return f"Largest saving {'left' if f['most'] else 'that counters prove'}: {where}"
 
 
 SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
