@@ -12,6 +12,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,16 @@ from roofline.files import too_large, unpacked_limit
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
-from roofline.timeline.chrome_scan import Args, Event, Scan
+from roofline.timeline.chrome_scan import (
+    CallArgs,
+    CollectiveArgs,
+    Event,
+    JaxArgs,
+    OperatorArgs,
+    Scan,
+    WorkArgs,
+    arguments,
+)
 from roofline.timeline.events import (
     DAY_NS,
     LONG_NS,
@@ -34,6 +44,8 @@ from roofline.timeline.events import (
     Events,
     Integers,
     Interner,
+    LaunchSource,
+    Mask,
     Message,
     Range,
     Timeline,
@@ -51,20 +63,19 @@ PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
 
 # Categories in the spelling of today and of 2021.
-_WORK = {
-    Work.KERNEL: ("kernel", "Kernel"),
-    Work.COPY: ("gpu_memcpy", "Memcpy"),
-    Work.SET: ("gpu_memset", "Memset"),
+_WORK = {"kernel": Work.KERNEL, "Kernel": Work.KERNEL} | {
+    "gpu_memcpy": Work.COPY,
+    "Memcpy": Work.COPY,
+    "gpu_memset": Work.SET,
+    "Memset": Work.SET,
 }
-_CALLS = ("cuda_runtime", "cuda_driver", "Runtime")
-_OPERATORS = ("cpu_op", "Operator")
-_RANGES = ("user_annotation", *_OPERATORS)
-_SCOPES: Mapping[str, From] = {
+_HOST = dict.fromkeys(("cuda_runtime", "cuda_driver", "Runtime"), "call") | {
     "cpu_op": "op",
     "Operator": "op",
     "python_function": "module",
     "user_annotation": "nvtx",
 }
+_READ = ("op", "module")  # unless a trace is read in small pieces
 # Operators that launch nothing: most of a trace.
 _SHAPING = frozenset(
     f"aten::{name}"
@@ -82,7 +93,6 @@ _HIP = re.compile(r"hip[A-Z]")
 _GPU = re.compile(r"/device:GPU:(\d+)")
 _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 _DIGITS = re.compile(r"\d+")
-_PYTHON = "python_function"
 _LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
 _LARGEST = (1 << 63) - 1
 # Bytes of an element, by what PyTorch calls its type.
@@ -115,12 +125,7 @@ AMD = {
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
     """Read a ``.json`` or ``.json.gz`` trace as ``load_timeline`` says."""
-    found = _Collected(
-        is_step=_Matches(compiled(step or STEP, option="--step")),
-        operators=not stream,
-        any_step=step is None,
-        is_framework=_Matches(known_classes().any_name),
-    )
+    found = _Collected(kinds=_Kinds(step, stream=stream))
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     # Millions of short-lived values make no cycles, and looking for some takes half the time.
@@ -134,25 +139,26 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     finally:
         if collecting:
             gc.enable()
-    if found.dispatched or _is_amd(found.names, scan.metadata):
+    calls = [str(name) for what, name, *_ in found.names if what == "call"]
+    if found.dispatched or _is_amd(calls, scan.metadata):
         raise InputError(f"cannot use {path}", **AMD)
     if not found.seen["kernels"]:
-        why, hint = _why_no_kernels(scan, found)
+        why, hint = _why_no_kernels(scan, found.seen, calls)
         raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)
-    if step is not None and not found.ranges and not scan.truncated:
-        raise no_such_step(path.name, step, found.is_step)
-    return _timeline(path.name, found, scan)
+    timeline = _timeline(path.name, found, scan)
+    if step is not None and not timeline.ranges and not scan.truncated:
+        raise no_such_step(path.name, step, [n for what, n in found.kinds if what != "call"])
+    return timeline
 
 
-def _is_amd(calls: Iterable[Any], metadata: Mapping[str, Any]) -> bool:
+def _is_amd(calls: Iterable[str], metadata: Mapping[str, Any]) -> bool:
     named = any("AMD" in str(d.get("name", "")) for d in _properties(metadata))
-    hip = any(_HIP.match(str(name)) for name in calls)
+    hip = any(map(_HIP.match, calls))
     return named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
-def _why_no_kernels(scan: Scan, found: _Collected) -> tuple[str, str]:
+def _why_no_kernels(scan: Scan, seen: Counter[str], calls: Iterable[str]) -> tuple[str, str]:
     """The likeliest reason, and what to record instead."""
-    seen = found.seen
     if not scan.found:
         return (
             "it is JSON without a list of trace events",
@@ -167,8 +173,8 @@ def _why_no_kernels(scan: Scan, found: _Collected) -> tuple[str, str]:
         )
     if seen["jax"]:
         return _JAX_WHY, _RECORD_JAX
-    if any(seen.get(c) for c in (*_CALLS, *_WORK[Work.COPY], *_WORK[Work.SET])):
-        if not any("Launch" in str(name) for name in found.names):
+    if any(seen.get(c) for c in (*_HOST, *_WORK) if _HOST.get(c) in (None, "call")):
+        if not any("Launch" in name for name in calls):
             return NO_LAUNCH, RECORD_LAUNCHES
         return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
     return "only the CPU was recorded", _RECORD_CUDA
@@ -197,16 +203,16 @@ class _PackedTrace(gzip.GzipFile):
 
 
 class _Growing:
-    """Growing columns of one kind of event: start and duration in us, then integers.
+    """Growing columns of one kind of event: start and duration in us, then integers as ``rest``.
 
     ``untimed`` counts the events that ``arrays`` left out: their times cannot be.
     """
 
     untimed = 0
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, rest: str) -> None:
         self.start, self.duration = array("d"), array("d")
-        self.rest = [array("q") for _ in range(width)]
+        self.rest = [array(code) for code in rest]
 
     def extend(self, events: Sequence[Event], *rest: list[int]) -> None:
         self.start.fromlist([e.ts for e in events])  # twice as fast as to extend
@@ -220,7 +226,7 @@ class _Growing:
         What grew is given away, since millions of events need much memory.
         """
         begin, lasted = np.frombuffer(self.start), np.frombuffer(self.duration)
-        rest = [np.frombuffer(c, dtype=np.int64) for c in self.rest]
+        rest = [np.frombuffer(c, dtype=c.typecode) for c in self.rest]
         self.start = self.duration = array("d")
         self.rest = []
         timed = (abs(begin) <= _LATEST_US) & (lasted >= 0) & (lasted <= _LATEST_US)
@@ -231,15 +237,32 @@ class _Growing:
         return [start, start + np.rint(lasted * 1000).astype(np.int64), *rest]
 
 
-class _Matches(dict[Any, bool]):
-    """Whether a name matches, found out once for each name: ``matches[name]``."""
+class _Kinds(dict[tuple[str, Any], tuple[bool, ...]]):
+    """What a name is, found out once for each: ``kinds[what, name]``.
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+    A step; a CUDA call; what fills gaps where it is long; what tells where a launch came from.
+    """
+
+    def __init__(self, step: str | None, *, stream: bool) -> None:
         super().__init__()
-        self.pattern = pattern
+        self.step = compiled(step or STEP, option="--step")
+        self.any_step, self.stream = step is None, stream
+        self.framework = known_classes().any_name
 
-    def __missing__(self, key: Any) -> bool:
-        self[key] = found = isinstance(key, str) and self.pattern.search(key) is not None
+    def __missing__(self, key: tuple[str, Any]) -> tuple[bool, ...]:
+        what, text = key[0], str(key[1])
+        step = what == "step" and self.any_step
+        step |= what in ("op", "nvtx", "step") and self.step.search(text) is not None
+        fills = tells = not step and (what == "nvtx" or (what in _READ and not self.stream))
+        if what == "module":  # every call of the user's own files, too
+            fills &= self.framework.search(text) is not None
+            tells &= _IS_MODULE.search(text) is not None
+        self[key] = found = (
+            step,
+            what == "call",
+            fills,
+            tells and not self.stream and not (what == "op" and text in _SHAPING),
+        )
         return found
 
 
@@ -247,14 +270,12 @@ class _Matches(dict[Any, bool]):
 class _Collected:
     """What matters of the pieces so far.
 
-    ``seen`` counts events by category, and kernels; ``any_step`` takes the steps that JAX marks as
-    such whatever their name.
+    ``seen`` counts events by category, and kernels. ``host`` is of CUDA calls, operators, modules,
+    ranges and steps: thread, place in ``names``, correlation. A name is what it names, its text
+    and, of an operator that computes, the arguments. JAX has ``jax_devices``, by process.
     """
 
-    is_step: _Matches
-    operators: bool
-    any_step: bool
-    is_framework: _Matches
+    kinds: _Kinds
     dispatched: bool = False
     seen: Counter[str] = field(default_factory=Counter)
     first_us: float = float("inf")
@@ -263,14 +284,10 @@ class _Collected:
     names: Interner = field(default_factory=Interner)
     devices: Interner = field(default_factory=Interner)
     streams: Interner = field(default_factory=Interner)
-    gpu: _Growing = field(default_factory=lambda: _Growing(4))
-    calls: _Growing = field(default_factory=lambda: _Growing(3))
-    ranges: list[tuple[str, Event]] = field(default_factory=list)
+    gpu: _Growing = field(default_factory=lambda: _Growing("iiqii"))
+    host: _Growing = field(default_factory=lambda: _Growing("iiq"))
+    messages: list[Message] = field(default_factory=list)
     jax_devices: dict[Any, int] = field(default_factory=dict)
-    collectives: list[Event] = field(default_factory=list)
-    is_module: _Matches = field(default_factory=lambda: _Matches(_IS_MODULE))
-    scopes: _Growing = field(default_factory=lambda: _Growing(2))
-    scope_names: Interner = field(default_factory=Interner)
 
     def take(self, piece: Sequence[Event]) -> None:
         """Sort the events of one piece into columns."""
@@ -278,62 +295,114 @@ class _Collected:
         for event in piece:
             if event.ph == "X":
                 found[event.cat].append(event)
-            elif event.name == "process_name":
-                self._process(event)
+            elif event.name == "process_name":  # JAX calls processes by the device
+                name = str(arguments([event], JaxArgs)[0].name)
+                if gpu := _GPU.match(name):
+                    self.jax_devices[event.pid] = int(gpu[1])
+                self.seen["jax"] += name.startswith(("/device:", "/host:"))
         for category, events in found.items():
             self.seen[category] += len(events)
             self.first_us = min([self.first_us, *[e.ts for e in events if e.ts > 0]])
-        for work, categories in _WORK.items():
-            self._gpu([e for c in categories for e in found.get(c, ())], work)
-        for category in _CALLS:
-            events = found.get(category, [])
-            self._calls(events, [_integer(e.args.correlation) for e in events])
-        is_step = self.is_step
-        for category in _RANGES:
-            events = found.get(category, [])
-            self.ranges += [(str(e.name), e) for e in events if is_step[e.name] and _timed(e)]
-        for category in (*_RANGES, _PYTHON) if self.operators else _RANGES[:1]:
-            events = [e for e in found.get(category, ()) if e.dur * 1000 >= LONG_NS]
-            events = [e for e in events if not is_step[e.name]]
-            if category == _PYTHON:  # names of the user's own files, and every call of them
-                events = [e for e in events if self.is_framework[e.name]]
-            self._calls(events, [UNKNOWN] * len(events))
-        self._scopes(found)
-        self._uncategorised(found.get("", ()))
+            if work := _WORK.get(category):
+                self._gpu(events, arguments(events, WorkArgs), work)
+            elif what := _HOST.get(category):
+                self._host(events, what)
+            elif not category:
+                self._jax(events)
 
-    def _process(self, event: Event) -> None:
-        """The name of a process: JAX calls them by the device."""
-        if gpu := _GPU.match(name := str(event.args.name)):
-            self.jax_devices[event.pid] = int(gpu[1])
-        self.seen["jax"] += name.startswith(("/device:", "/host:"))
-
-    def _scopes(self, found: Mapping[str, Sequence[Event]]) -> None:
-        """Operators (with their shapes where those tell the work), modules, ranges of the user."""
-        names, threads = self.scope_names, self.threads
-        for category, by in _SCOPES.items() if self.operators else ():
-            events = found.get(category, ())
-            if by == "op":
-                events = [e for e in events if e.name not in _SHAPING]
-            elif by == "module":
-                events = [e for e in events if self.is_module[e.name]]
-            else:
-                events = [e for e in events if not self.is_step[e.name]]
-            which = [
-                names[
-                    *(by, e.name, bytes(a.shapes), bytes(a.types)),
-                    b"" if e.name in BY_SHAPES else bytes(a.values),
-                ]
-                if e.name in FORMULAS and (a := e.args).shapes
-                else names[by, e.name]
-                for e in events
+    def _host(self, events: list[Event], what: str) -> None:
+        kinds = self.kinds
+        if what == "call":
+            self._calls(events, what, [a.correlation for a in arguments(events, CallArgs)])
+            return
+        kept = []
+        for event in events:
+            step, _, fills, tells = kinds[what, event.name]
+            if step or tells or (fills and event.dur * 1000 >= LONG_NS):
+                kept.append(event)
+        if what == "op" and (computing := [e for e in kept if e.name in FORMULAS]):
+            kept = [e for e in kept if e.name not in FORMULAS]
+            told = zip(computing, arguments(computing, OperatorArgs), strict=True)
+            texts = [
+                (bytes(a.shapes), bytes(a.types), b"" if e.name in BY_SHAPES else bytes(a.values))
+                for e, a in told
             ]
-            self.scopes.extend(events, [threads[e.pid, e.tid] for e in events], which)
+            self._calls(computing, what, texts=texts)
+        self._calls(kept, what)
+
+    def _calls(
+        self,
+        events: Sequence[Event],
+        what: str,
+        correlations: list[int] | None = None,
+        texts: Iterable[tuple[bytes, ...]] = repeat(()),
+    ) -> None:
+        threads, names = self.threads, self.names
+        self.host.extend(
+            events,
+            [threads[e.pid, e.tid] for e in events],
+            [names[what, e.name, more] for e, more in zip(events, texts, strict=False)],
+            correlations or [UNKNOWN] * len(events),
+        )
+
+    def _gpu(self, events: Sequence[Event], args: Sequence[WorkArgs], work: Work) -> None:
+        if work is Work.KERNEL:
+            self.seen["kernels"] += len(events)
+        pairs = [*zip(events, args, strict=True)]
+        self.dispatched |= any(a.kind == "Dispatch Kernel" for a in args)
+        identities, devices, streams = self.identities, self.devices, self.streams
+        self.gpu.extend(
+            events,
+            [devices[e.pid if a.device is None else a.device] for e, a in pairs],
+            [identities[work, e.name, a.grid, a.block, a.collective is not None] for e, a in pairs],
+            [a.correlation for a in args],
+            [streams[e.pid, e.tid] for e in events],
+            [UNKNOWN if a.group is None else self._message(e, a) for e, a in pairs],
+        )
+
+    def _message(self, event: Event, known: WorkArgs) -> int:
+        """The place of what the arguments of a kernel say of the collective that it is."""
+        (args,) = arguments([event], CollectiveArgs)
+        elements, width = max(args.sent, args.received), _ELEMENT_BYTES.get(str(args.dtype))
+        ranks = bytes(args.ranks).decode("utf-8", "replace").strip('"{}')
+        message = Message(
+            group=printable(f"{known.group} {ranks}".strip()),  # groups apart may share a name
+            name=printable(str(known.collective)),
+            sequence=args.sequence if args.sequence >= 0 else None,
+            size=None if width is None or elements < 0 else float(elements * width),
+            members=args.members if args.members > 0 else None,
+        )
+        self.messages.append(message)
+        return len(self.messages) - 1
+
+    def _jax(self, events: Sequence[Event]) -> None:
+        """JAX gives no categories: the arguments tell."""
+        found: defaultdict[str, list[tuple[Event, WorkArgs]]] = defaultdict(list)
+        for event, told in zip(events, arguments(events, JaxArgs), strict=True):
+            args = WorkArgs(correlation=_integer(told.correlation_id))
+            if told.kernel_details is not None:
+                for size in _DETAILS.finditer(str(told.kernel_details)):
+                    setattr(args, size[1], (int(size[2]), int(size[3]), int(size[4])))
+                event.name = told.name or event.name
+                found[Work.KERNEL].append((event, args))
+            elif told.memcpy_details is not None:
+                found[Work.COPY].append((event, args))
+            elif told.step_num is not None:
+                event.name = f"{event.name} {told.step_num}"
+                found["step"].append((event, args))
+            elif told.correlation_id is not None:
+                found["call"].append((event, args))
+        self.seen["cuda_runtime"] += len(found["call"])
+        for what, pairs in found.items():
+            own, known = [e for e, _ in pairs], [a for _, a in pairs]
+            if isinstance(what, Work):
+                self._gpu(own, known, what)
+            else:
+                self._calls(own, what, [a.correlation for a in known])
 
     def begin_at_zero(self) -> None:
         """Shift all times where some are below 0, as -1 is a launch that is not known."""
-        timed = [*(e for _, e in self.ranges), *self.collectives]
-        columns = [np.frombuffer(c.start) for c in (self.gpu, self.calls, self.scopes) if c.start]
-        columns.append(np.array([e.ts for e in timed]))
+        columns = [np.frombuffer(c.start) for c in (self.gpu, self.host) if c.start]
         below = [c[(c < 0) & (c >= -DAY_NS / 1000)] for c in columns]
         first = min(float(c.min(initial=0)) for c in below)
         least = float(np.floor(first))  # whole, so that fractions stay
@@ -341,61 +410,6 @@ class _Collected:
             self.first_us = first - least
             for column in columns:
                 column -= least  # in place
-            for e in {id(e): e for e in timed}.values():
-                e.ts -= least
-
-    def _gpu(self, events: Sequence[Event], work: Work) -> None:
-        if work is Work.KERNEL:
-            self.seen["kernels"] += len(events)
-        self.dispatched |= any(e.args.kind == "Dispatch Kernel" for e in events)
-        pairs = [(e, e.args) for e in events]
-        identities, devices, streams = self.identities, self.devices, self.streams
-        self.gpu.extend(
-            events,
-            [devices[e.pid if a.device is None else a.device] for e, a in pairs],
-            [identities[work, e.name, a.grid, a.block, a.collective is not None] for e, a in pairs],
-            [_integer(a.correlation) for _, a in pairs],
-            [streams[e.pid, e.tid] for e in events],
-        )
-        self.collectives += [e for e, a in pairs if a.group is not None and _timed(e)]
-
-    def _calls(self, events: Sequence[Event], correlations: list[int]) -> None:
-        threads, names = self.threads, self.names
-        of_thread = [threads[e.pid, e.tid] for e in events]
-        self.calls.extend(events, of_thread, [names[e.name] for e in events], correlations)
-
-    def _uncategorised(self, events: Sequence[Event]) -> None:
-        """JAX gives no categories: the arguments tell."""
-        kernels = [e for e in events if e.args.kernel_details is not None]
-        copies = [e for e in events if e.args.memcpy_details is not None]
-        self.seen["kernels"] += len(kernels)
-        self._jax_gpu(kernels, [(Work.KERNEL, e.args.name or e.name) for e in kernels])
-        self._jax_gpu(copies, [(Work.COPY, e.name) for e in copies])
-        steps = [e for e in events if e.args.step_num is not None and _timed(e)]
-        named = [(f"{e.name} {e.args.step_num}", e) for e in steps]
-        self.ranges += [(n, e) for n, e in named if self.any_step or self.is_step[n]]
-        on_gpu = {id(e) for e in (*kernels, *copies)}
-        calls = [e for e in events if e.args.correlation_id is not None and id(e) not in on_gpu]
-        self.seen["cuda_runtime"] += len(calls)
-        self._calls(calls, [_integer(e.args.correlation_id) for e in calls])
-
-    def _jax_gpu(self, events: Sequence[Event], work: Sequence[tuple[Work, Any]]) -> None:
-        sizes = [
-            {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in _DETAILS.finditer(text)}
-            for text in (str(e.args.kernel_details or "") for e in events)
-        ]
-        pairs = zip(work, sizes, strict=True)
-        self.gpu.extend(
-            events,
-            [self.devices[e.pid] for e in events],
-            [self.identities[*w, s.get("grid"), s.get("block"), False] for w, s in pairs],
-            [_integer(e.args.correlation_id) for e in events],
-            [self.streams[e.pid, e.tid] for e in events],
-        )
-
-
-def _timed(event: Event) -> bool:
-    return abs(event.ts) <= _LATEST_US and 0 <= event.dur <= _LATEST_US
 
 
 def _nanoseconds(microseconds: Any) -> Integers:
@@ -407,60 +421,38 @@ def _nanoseconds(microseconds: Any) -> Integers:
 
 def _integer(value: Any) -> int:
     """``value`` as a number: 7, "7" and "stream 7" are 7; -1 where there is none."""
-    if type(value) is not int:
-        digits = None if value is None else _DIGITS.search(str(value))
-        value = int(digits[0]) if digits else UNKNOWN
-    return value if -_LARGEST <= value <= _LARGEST else UNKNOWN
+    digits = None if value is None else _DIGITS.search(str(value))
+    number = int(digits[0]) if digits else UNKNOWN
+    return number if number <= _LARGEST else UNKNOWN
 
 
 # --- columns to a timeline
 
 
-def _joined(found: _Collected, owner: Integers) -> tuple[Events, Calls, int]:
-    """What ran and the host's calls, joined; and how many events have times that cannot be.
-
-    ``owner`` is the process of each thread.
-    """
-    columns = found.gpu.arrays()
-    timed = possible(*columns[:2])
-    if not timed.all():
-        columns = [c[timed] for c in columns]
-    start, end, device, which, correlation, stream = columns
-    *columns, keys = found.calls.arrays()
-    order = np.argsort(columns[0], kind="stable")
-    calls = Calls.of(*columns, order=order)
-    del columns
-    launch, launched, thread = calls.launches(correlation, keys[order])
-    process = np.where(thread >= 0, owner[thread], UNKNOWN)
-    numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
-    device = np.array(numbers, dtype=np.int64)[device]
-    events = Events.of(start, end, device, which, launch, launched, thread, process, stream)
-    return events, calls, found.gpu.untimed + int((~timed).sum())
-
-
 def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     """Columns in ns, launches joined to what they launched."""
-    threads = [found.threads[e.pid, e.tid] for _, e in found.ranges]
+    found.begin_at_zero()
+    kinds = np.array([found.kinds[key[:2]] for key in found.names], dtype=np.bool_).reshape(-1, 4)
+    texts = [printable(str(text)) for _, text, _ in found.names]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)
-    found.begin_at_zero()
-    events, calls, untimed = _joined(found, owner)
+    *columns, correlation = found.host.arrays()
+    begun, done, name = (columns[i] for i in (0, 1, 3))
+    step, call, fills, tells = (own[name] for own in kinds.T)
+    calls, keys = _chosen(call | (fills & (done - begun >= LONG_NS)), columns, correlation)
+    scopes, _ = _chosen(tells, columns, correlation)
+    steps = [c[step].tolist() for c in columns]
+    del columns, correlation, begun, done, name  # millions of rows
+    events, messages, untimed = _events(found, calls, keys, owner)
+    sources: tuple[LaunchSource, ...] = ()
+    if len(scopes.start):
+        source, sources = with_sources(events, scopes, [_scope(*key) for key in found.names])
+        events = replace(events, source=source)
     first = 0.0 if np.isinf(found.first_us) else found.first_us
-    origin, *begins = _nanoseconds(np.array([first, *(e.ts for _, e in found.ranges)])).tolist()
+    origin = int(_nanoseconds(np.array(first)))
     if len(events) and events.start[0] - origin > DAY_NS:  # the first time of all cannot be
         origin = int(events.start[0])
-    began = _nanoseconds(np.array([e.ts for e in found.collectives])).tolist()
-    ran_on = [
-        _integer(e.pid if e.args.device is None else e.args.device) for e in found.collectives
-    ]
     own_rank = scan.metadata.get("distributedInfo")
-    scopes = Calls.of(*found.scopes.arrays())
-    if len(scopes.start):
-        kinds = [_scope(*key) for key in found.scope_names]
-        source, sources = with_sources(events, scopes, kinds)
-        events = replace(events, source=source)
-    else:
-        sources = ()
     damage = [Note(code="truncated")] if scan.truncated else []
     if scan.dropped:
         damage.append(Note(code="damaged", facts={"events": scan.dropped}))
@@ -473,16 +465,10 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         ),
         events=events,
         calls=calls,
-        call_names={number: printable(str(name)) for name, number in found.names.items()},
+        call_names={number: texts[number] for number in np.unique(calls.name).tolist()},
         ranges=tuple(
-            Range(
-                name=printable(name),
-                start=begin,
-                end=begin + round(event.dur * 1000),
-                process=int(owner[own]),
-                thread=own,
-            )
-            for (name, event), begin, own in zip(found.ranges, begins, threads, strict=True)
+            Range(name=texts[n], start=start, end=end, process=int(owner[own]), thread=own)
+            for start, end, own, n in zip(*steps, strict=True)
         ),
         devices=_devices(scan.metadata),
         origin=origin,
@@ -490,34 +476,46 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         truncated=scan.truncated,
         sources=sources,
         rank=own_rank.get("rank") if isinstance(own_rank, dict) else None,
-        messages={
-            (where, at): _message(e.args)
-            for where, at, e in zip(ran_on, began, found.collectives, strict=True)
-        },
+        messages=messages,
         notes=(*damage, *events.notes(untimed=untimed)),
     )
 
 
-def _message(args: Args) -> Message:
-    """What the arguments of a kernel say of the collective that it is."""
-    elements = max(_integer(args.sent), _integer(args.received))
-    width = _ELEMENT_BYTES.get(str(args.dtype))
-    members, sequence = _integer(args.members), _integer(args.sequence)
-    ranks = bytes(args.group_ranks).decode("utf-8", "replace").strip('"')
-    return Message(
-        group=printable(f"{args.group} {ranks}".strip()),  # groups apart may share a name
-        name=printable(str(args.collective)),
-        sequence=sequence if sequence >= 0 else None,
-        size=None if width is None or elements < 0 else float(elements * width),
-        members=members if members > 0 else None,
-    )
+def _chosen(which: Mask, columns: Sequence[Integers], keys: Integers) -> tuple[Calls, Integers]:
+    """Those rows in order of start, and their keys."""
+    own = np.flatnonzero(which)
+    own = own[np.argsort(columns[0][own], kind="stable")]
+    return Calls.of(*(c[own].astype(np.int64) for c in columns)), keys[own]
 
 
-def _scope(by: From, name: Any, *arguments: bytes) -> Scope:
+def _events(
+    found: _Collected, calls: Calls, keys: Integers, owner: Integers
+) -> tuple[Events, dict[tuple[int, int], Message], int]:
+    """What ran, joined to the ``calls`` of these ``keys``; how many have times that cannot be.
+
+    ``owner`` is the process of each thread.
+    """
+    columns = found.gpu.arrays()
+    timed = possible(*columns[:2])
+    if not timed.all():
+        columns = [c[timed] for c in columns]
+    start, end, device, which, correlation, stream, message = columns
+    numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
+    device = np.array(numbers, dtype=np.int64)[device]
+    launch, launched, thread = calls.launches(correlation, keys)
+    process = np.where(thread >= 0, owner[thread], UNKNOWN)
+    told = np.flatnonzero(message >= 0)
+    where = zip(*(c[told].tolist() for c in (device, start, message)), strict=True)
+    messages = {(number, at): found.messages[i] for number, at, i in where}
+    events = Events.of(start, end, device, which, launch, launched, thread, process, stream)
+    return events, messages, found.gpu.untimed + int((~timed).sum())
+
+
+def _scope(by: From, name: Any, texts: Sequence[bytes]) -> Scope:
     text = printable(str(name))
     if by == "module":
         text = _NUMBER.sub("", text.removeprefix(_MODULE))
-    return Scope(by=by, name=text, operation=operation(text, *arguments) if arguments else None)
+    return Scope(by=by, name=text, operation=operation(text, *texts) if texts else None)
 
 
 def _dim3(value: Sequence[int] | None) -> Dim3 | None:

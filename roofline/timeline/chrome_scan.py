@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from io import BufferedIOBase
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -27,38 +29,12 @@ _PATIENCE = 1 << 16  # bytes: an event this long is read whole before it counts 
 _NESTING = 6  # objects of a list inside one event that salvage puts together again
 _STRAY_BACKSLASH = re.compile(rb'\\(?!["\\/bfnrtu])')
 
-Sizes = tuple[int, ...]
 Scalar = str | int | float | bool | None  # never a list or an object: these values become keys
+Whole = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Sizes = tuple[int, ...]
+UNKNOWN = -1
 NO_TIME = float("nan")
-_NOTHING = msgspec.Raw(b"")
-# Kept as text, and parsed where they are needed.
-_AS_TEXT = ("Input Dims", "Input type", "Concrete Inputs", "Process Group Ranks")
-
-
-class Args(msgspec.Struct, frozen=True, gc=False):
-    """What is read of an event's arguments, and nothing else; ``None`` where it has none such."""
-
-    correlation: Scalar = None
-    device: Scalar = None
-    grid: Sizes | None = None
-    block: Sizes | None = None
-    collective: Scalar = msgspec.field(default=None, name="Collective name")
-    group: Scalar = msgspec.field(default=None, name="Process Group Name")
-    group_ranks: msgspec.Raw = msgspec.field(default=_NOTHING, name="Process Group Ranks")
-    members: Scalar = msgspec.field(default=None, name="Group size")
-    sent: Scalar = msgspec.field(default=None, name="In msg nelems")
-    received: Scalar = msgspec.field(default=None, name="Out msg nelems")
-    sequence: Scalar = msgspec.field(default=None, name="Seq")
-    dtype: Scalar = None
-    shapes: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input Dims")
-    types: msgspec.Raw = msgspec.field(default=_NOTHING, name="Input type")
-    values: msgspec.Raw = msgspec.field(default=_NOTHING, name="Concrete Inputs")
-    kind: Scalar = None
-    name: Scalar = None
-    kernel_details: Scalar = None
-    memcpy_details: Scalar = None
-    correlation_id: Scalar = None
-    step_num: Scalar = None
+_NONE = msgspec.Raw(b"{}")
 
 
 class Event(msgspec.Struct, gc=False):
@@ -71,25 +47,88 @@ class Event(msgspec.Struct, gc=False):
     dur: float = NO_TIME
     pid: Scalar = None
     tid: Scalar = None
-    args: Args = Args()
+    args: msgspec.Raw = _NONE
 
 
-_ARGS = {f.encode_name: f.name for f in msgspec.structs.fields(Args)}
-_decoder = msgspec.json.Decoder(list[Event])
+# Arguments of events: what is read of them, and nothing else.
+
+
+class CallArgs(msgspec.Struct, gc=False):
+    """Of a CUDA call."""
+
+    correlation: Whole = UNKNOWN
+
+
+class WorkArgs(msgspec.Struct, gc=False):
+    """Of what ran on a GPU."""
+
+    correlation: Whole = UNKNOWN
+    device: Scalar = None
+    grid: Sizes | None = None
+    block: Sizes | None = None
+    kind: Scalar = None
+    collective: Scalar = msgspec.field(default=None, name="Collective name")
+    group: Scalar = msgspec.field(default=None, name="Process Group Name")
+
+
+class CollectiveArgs(msgspec.Struct, gc=False):
+    """Of a kernel that is a collective."""
+
+    ranks: msgspec.Raw = msgspec.field(default=_NONE, name="Process Group Ranks")
+    members: Whole = msgspec.field(default=UNKNOWN, name="Group size")
+    sent: Whole = msgspec.field(default=UNKNOWN, name="In msg nelems")
+    received: Whole = msgspec.field(default=UNKNOWN, name="Out msg nelems")
+    sequence: Whole = msgspec.field(default=UNKNOWN, name="Seq")
+    dtype: Scalar = None
+
+
+class OperatorArgs(msgspec.Struct, gc=False):
+    """Of an operator: kept as text, and parsed where they are needed."""
+
+    shapes: msgspec.Raw = msgspec.field(default=_NONE, name="Input Dims")
+    types: msgspec.Raw = msgspec.field(default=_NONE, name="Input type")
+    values: msgspec.Raw = msgspec.field(default=_NONE, name="Concrete Inputs")
+
+
+class JaxArgs(msgspec.Struct, gc=False):
+    """Of any event of JAX."""
+
+    name: Scalar = None
+    kernel_details: Scalar = None
+    memcpy_details: Scalar = None
+    correlation_id: Scalar = None
+    step_num: Scalar = None
+
+
+_Args = TypeVar("_Args", bound=msgspec.Struct)
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+@cache
+def _decoder(what: type[_Args]) -> msgspec.json.Decoder[list[_Args]]:
+    return msgspec.json.Decoder(list[what])  # type: ignore[valid-type]
 
 
 def decode(piece: bytes) -> list[Event] | None:
     """The events of ``[piece]``, ``None`` where it is not JSON."""
     try:
-        return _decoder.decode(b"[%b]" % piece)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decoder(Event).decode(b"[%b]" % piece)
+    except _UNREADABLE:
         return decode_leniently(piece)
 
 
 def decode_leniently(piece: bytes) -> list[Event] | None:
     """The same, slowly: with values of other types than the format has."""
     found = _json(b"[%b]" % piece)
-    return None if found is None else [_event(e) for e in found if isinstance(e, dict)]
+    return None if found is None else [_fit(e, Event) for e in found if isinstance(e, dict)]
+
+
+def arguments(events: Sequence[Event], what: type[_Args]) -> list[_Args]:
+    """The arguments of each event."""
+    try:
+        return _decoder(what).decode(b"[%b]" % b",".join([e.args for e in events]))
+    except _UNREADABLE:
+        return [_fit(_json(bytes(e.args)), what) for e in events]
 
 
 def _json(text: bytes) -> Any:
@@ -103,39 +142,18 @@ def _json(text: bytes) -> Any:
         return None
 
 
-def _event(raw: dict[str, Any]) -> Event:
-    get, args = raw.get, raw.get("args")
-    known = args.items() if isinstance(args, dict) else ()
-    return Event(
-        ph=str(get("ph", "")),
-        cat=str(get("cat") or ""),
-        name=_scalar(get("name", "")),
-        ts=_number(get("ts")),
-        dur=_number(get("dur")),
-        pid=_scalar(get("pid")),
-        tid=_scalar(get("tid")),
-        args=Args(**{_ARGS[key]: _argument(key, value) for key, value in known if key in _ARGS}),
-    )
-
-
-def _argument(key: str, value: Any) -> Any:
-    if key in _AS_TEXT:
-        return msgspec.Raw(json.dumps(value).encode())
-    if key not in ("grid", "block"):
-        return _scalar(value)
-    whole = isinstance(value, list) and all(isinstance(v, int) for v in value)
-    return tuple(value) if whole else None
-
-
-def _scalar(value: Any) -> Scalar:
-    return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return NO_TIME
+def _fit(raw: Any, what: type[_Args]) -> _Args:
+    """What fits of the keys of ``raw``; the others are as if they were missing."""
+    found = what()
+    for known in msgspec.structs.fields(what) if isinstance(raw, dict) else ():
+        with suppress(KeyError, msgspec.ValidationError, OverflowError):
+            value = raw[known.encode_name]
+            if known.type is msgspec.Raw:
+                value = msgspec.Raw(json.dumps(value).encode())
+            else:
+                value = msgspec.convert(value, known.type, strict=False)
+            setattr(found, known.name, value)
+    return found
 
 
 @dataclass(slots=True)
@@ -225,11 +243,8 @@ class Scan:
         if not self._buffer.strip():
             self.truncated = True
             return []
-        if (ended := self._up_to_end()) is not None:
+        if (ended := self._up_to_end(last=True)) is not None:
             return ended
-        if (damaged := self._damaged_end()) is not None:
-            last, rest = damaged
-            return self._finish(self._salvage(self._buffer[: last + 1]), rest)
         whole = self._buffer.rstrip().removesuffix(b",")
         cut_short, self.truncated = self.truncated, True
         for tried, (end, _) in enumerate(_cuts(whole + b",{")):
@@ -239,25 +254,22 @@ class Scan:
                 return events
         return self._salvage(self._buffer)
 
-    def _up_to_end(self) -> list[Event] | None:
-        """The events before the end of the list, where the buffer holds its end."""
+    def _up_to_end(self, *, last: bool = False) -> list[Event] | None:
+        """The events before the end of the list, where the buffer holds its end.
+
+        In the ``last`` buffer that is also where what follows is a proper end of file.
+        """
         if self._buffer.lstrip()[:1] == b"]":
             return self._finish([], self._buffer.index(b"]") + 1)
         ends = [m.span() for m in _END.finditer(self._buffer)]
         for start, end in [*ends[:_TRIES], *ends[-_TRIES:]][::-1]:
             if (events := decode(self._buffer[: start + 1])) is not None:
                 return self._finish(events, end)
-        return None
-
-    def _damaged_end(self) -> tuple[int, int] | None:
-        """Where a list with unreadable events ends: what follows it is a proper end of file."""
-        ends = [m.span() for m in _END.finditer(self._buffer)]
-        for start, end in ends[: -_TRIES - 1 : -1]:
+        for start, end in ends[: -_TRIES - 1 : -1] if last else ():
             tail = self._buffer[end:].strip()
-            if self._bare and not tail:
-                return start, end
-            if not self._bare and _json(b"{" + tail.removeprefix(b",")) is not None:
-                return start, end
+            rest = b"}" if self._bare and not tail else tail.removeprefix(b",")
+            if _json(b"{" + rest) is not None:
+                return self._finish(self._salvage(self._buffer[: start + 1]), end)
         return None
 
     def _finish(self, events: list[Event], end: int) -> list[Event]:

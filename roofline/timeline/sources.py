@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -47,11 +47,10 @@ def with_sources(
     ``scopes.name`` is an index into ``kinds``. Of each kind of scope the innermost counts. The work
     of a call counts once, for the longest kernel that it launched.
     """
-    which = np.array([("op", "module", "nvtx").index(k.by) for k in kinds], dtype=np.int64)
-    works = np.array([k.operation is not None for k in kinds], dtype=np.bool_)
     found = []
-    for mask in (*(which[scopes.name] == i for i in range(3)), works[scopes.name]):
-        own = np.flatnonzero(mask)
+    fits = [[k.by == by for k in kinds] for by in get_args(From)]
+    for which in (*fits, [k.operation is not None for k in kinds]):
+        own = np.flatnonzero(np.array(which)[scopes.name])
         if len(own):
             place = _innermost(scopes.start[own], scopes.end[own], scopes.thread[own], events)
             found.append(np.where(place >= 0, own[place], UNKNOWN))
