@@ -45,7 +45,7 @@ def load_baseline(path: Path) -> Analysis:
 
     try:
         found = cleaned(msgspec.json.decode(read_text(path)))
-        return msgspec.convert(found, Baseline, str_keys=True).analysis
+        return without_personal(msgspec.convert(found, Baseline, str_keys=True).analysis)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{path} is not a baseline that this version reads",
@@ -71,7 +71,7 @@ def without_personal(analysis: Analysis) -> Analysis:
     """``analysis`` with paths cut to their last part, and without process ids and NVTX texts."""
     return replace(
         analysis,
-        sources=tuple(replace(s, path=last_part(s.path)) for s in analysis.sources),
+        sources=tuple(replace(s, path=last_part(s.path), file="") for s in analysis.sources),
         results=tuple(_clean(r) for r in analysis.results),
         groups=tuple(replace(g, result=_clean(g.result)) for g in analysis.groups),
     )

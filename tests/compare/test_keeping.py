@@ -82,9 +82,11 @@ def test_a_baseline_leaves_out_defaults_or_adds_fields(tmp_path: Path) -> None:
 
 
 def test_nothing_personal_is_in_a_baseline(tmp_path: Path) -> None:
-    save_baseline(
-        tmp_path / "gpu.json", capture(launch(**PERSONAL), path="/home/alice/run.ncu-rep")
-    )
+    side = capture(launch(**PERSONAL), path="/home/alice/run.ncu-rep")
+    (source,) = side.sources
+    side = replace(side, sources=(replace(source, file="/home/alice/run.ncu-rep"),))
+
+    save_baseline(tmp_path / "gpu.json", side)
 
     text = (tmp_path / "gpu.json").read_text()
     assert "run.ncu-rep" in text
