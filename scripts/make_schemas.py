@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from roofline.render import comparison_json as comparison
+from roofline.render import history, step_change
 from roofline.render import json as analysis
 from roofline.render import selection_json as selection
-from roofline.render import step_change
 
 FOLDER = Path(__file__).parents[1] / "roofline" / "schemas"
 # File name -> the document's type, its name, and what it is.
@@ -34,6 +34,7 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
         step_change.SCHEMA,
         step_change.DESCRIPTION,
     ),
+    "history-1.schema.json": (history.HistoryDocument, history.SCHEMA, history.DESCRIPTION),
     "comparison-1.schema.json": (
         comparison.document_type(),
         comparison.SCHEMA,

@@ -17,6 +17,7 @@ COMMANDS = {
     "plot": "Draw what limits the kernels of saved reports.",
     "compare": "Compare two captures: faster or slower, and why.",
     "predict": "Write down what a change should give, before it is made.",
+    "history": "Show what each change of a record gave, and when to stop.",
     "report": "Write a pull-request comment with plots.",
     "verdict": "Judge a kernel by three numbers: operations, bytes and time.",
     "select": "Pick the kernels of a trace that are worth profiling.",

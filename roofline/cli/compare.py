@@ -111,7 +111,7 @@ class Comparing:
 class CompareOptions:
     """``roofline compare``."""
 
-    reports: tuple[Path, ...] = opt.argument("BEFORE AFTER", nargs=-1, type=File())
+    reports: tuple[Path, ...] = opt.argument("BEFORE AFTER...", nargs=-1, type=File())
     top: int = opt.amount(
         "--top N", "Show the first N kernels; JSON and gates have all.", default=10
     )
@@ -163,17 +163,21 @@ def command(options: CompareOptions) -> int:
       roofline compare --baseline perf/ after.ncu-rep --fail-on 'gemm: time>120us'
       roofline compare before.json.gz after.json.gz
       roofline compare v1.ncu-rep v2.ncu-rep --record log.md --check 'pytest -q tests/test_gemm.py'
+      roofline compare v1.ncu-rep v2.ncu-rep v3.ncu-rep -o walk.svg
 
     BEFORE and AFTER are .ncu-rep files, folders, quoted glob patterns or baselines (.json); with
     --baseline only AFTER is given. Kernels are paired across renames. Times are compared at equal
     clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Two
-    timelines are compared by their steps. Exit code 1: a gate or the check failed. Exit code 3: a
-    file could not be read.
+    timelines are compared by their steps. More than two captures are a history, each compared with
+    the one before it: what each change gave, and whether to go on. Exit code 1: a gate or the check
+    failed. Exit code 3: a file could not be read.
     """
     from roofline.timeline.load import is_timeline
 
     options = _drawn(options)
     _check(options)
+    if len(options.reports) > 2:
+        return _compare_in_a_row(options)
     timelines = [path for path in options.reports if is_timeline(path)]
     if len(timelines) == 2:
         return _compare_steps(options)
@@ -202,13 +206,13 @@ def command(options: CompareOptions) -> int:
 def _with_open_entry(
     before: Analysis, after: Analysis, options: CompareOptions
 ) -> tuple[CompareOptions, Statement | None]:
-    """With the predictions that the record holds of this BEFORE, and the entry of them."""
-    files = [source.file for source in before.sources if source.file]
-    if options.record is None or not files:
+    """With the predictions that the record holds of this BEFORE, and what the entry will state."""
+    if options.record is None:
         return options, None
-    found = opened(options.record, digest_of(files))
+    digest, after_digest = digest_of(before), digest_of(after)
+    found = opened(options.record, digest)
     if found is None:
-        return options, None
+        return options, Statement(when="", digest=digest, after_digest=after_digest)
     times = [Path(source.file).stat().st_mtime for source in after.sources if source.file]
     if times and max(times) < datetime.fromisoformat(found.when).timestamp():
         say(f"warning: AFTER is older than the predictions of entry {found.closes}")
@@ -220,7 +224,9 @@ def _with_open_entry(
         expect=tuple(dict.fromkeys((*expect, *options.comparing.expect))),
         because=tuple(dict.fromkeys((*because, *options.comparing.because))),
     )
-    return replace(options, comparing=comparing), found
+    return replace(options, comparing=comparing), replace(
+        found, digest=digest, after_digest=after_digest
+    )
 
 
 def _compare_steps(options: CompareOptions) -> int:
@@ -229,22 +235,8 @@ def _compare_steps(options: CompareOptions) -> int:
     from roofline.timeline import load_timeline, select
     from roofline.timeline.change import step_change
 
-    comparing, output = options.comparing, options.output
-    for asked, name in (
-        (options.gates, "--fail-on"),
-        (options.check, "--check"),
-        (options.plot, "--plot"),
-        (options.junit, "--junit"),
-        (options.record, "--record"),
-        (options.time_before or options.time_after, "--time-before, --time-after"),
-        (comparing.allow, "--allow"),
-        ((*comparing.maps, *comparing.expect, *comparing.because), "--map, --expect, --because"),
-        (comparing.timeline, "--timeline"),
-    ):
-        if asked:
-            why = "BEFORE and AFTER are timelines"
-            raise UsageError(f"{name} is for reports", why=why, hint="leave it out")
-    step = comparing.step
+    _refuse(options, "reports", "BEFORE and AFTER are timelines", "leave it out")
+    step, output = options.comparing.step, options.output
     change = step_change(*(select(load_timeline(path, step=step)) for path in options.reports))
     if output.format == "json":
         output.write(render.json(change))
@@ -254,6 +246,50 @@ def _compare_steps(options: CompareOptions) -> int:
         width, color = output.width(), output.color
         output.write(render.render(change, width=width, color=color, limit=options.top))
     return 0
+
+
+def _compare_in_a_row(options: CompareOptions) -> int:
+    """Compare each of several captures with the one before it."""
+    from itertools import pairwise
+
+    from roofline.cli.history import write as write_history
+    from roofline.compare.history import followed, history
+    from roofline.render.record import head_of
+
+    *_, last_but_one, last = options.reports
+    why = f"{len(options.reports)} are named"
+    _refuse(options, "two captures", why, f"roofline compare {last_but_one} {last}, and it")
+    sides = [analyze_side(path, options.judging) for path in options.reports]
+    analyses = [analysis for analysis, _ in sides]
+    compared = [options.comparing.compare(*pair) for pair in pairwise(analyses)]
+    heads = [{"entry": n, **head_of(one)} for n, one in enumerate(compared, 2)]
+    write_history(history(heads), options.output)
+    if options.plot is not None:
+        from roofline.plot import Options, save, walk
+
+        names = [path.name for path in options.reports]
+        drawn = walk.picture(list(zip(names, followed(compared), strict=True)), Options())
+        save(drawn, options.plot, force=options.output.force)
+    return InputError.exit_code if any(missed for _, missed in sides) else 0
+
+
+def _refuse(options: CompareOptions, of: str, why: str, hint: str) -> None:
+    """Refuse options that are about one pair of captures, for other sides."""
+    comparing, timelines = options.comparing, of == "reports"
+    for asked, name in (
+        (options.gates, "--fail-on"),
+        (options.check, "--check"),
+        (options.plot if timelines else None, "--plot"),
+        (options.junit, "--junit"),
+        (options.record, "--record"),
+        (options.time_before or options.time_after, "--time-before, --time-after"),
+        (comparing.allow if timelines else None, "--allow"),
+        ((*(comparing.maps if timelines else ()), *comparing.expect, *comparing.because),
+         "--map, --expect, --because" if timelines else "--expect, --because"),
+        (comparing.timeline, "--timeline"),
+    ):  # fmt: skip
+        if asked:
+            raise UsageError(f"{name} is for {of}", why=why, hint=hint)
 
 
 def _drawn(options: CompareOptions) -> CompareOptions:
@@ -283,7 +319,8 @@ def _check(options: CompareOptions) -> None:
             "one timing has nothing to compare with", hint="--time-before F --time-after F"
         )
     if options.baseline is None:
-        check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
+        if len(options.reports) < 2:
+            check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
     else:
         check_count(options.reports, {1}, "compare takes AFTER alone, as BEFORE is the baseline")
 
@@ -344,16 +381,16 @@ def _answer(comparison: Comparison, options: CompareOptions, stated: Statement |
     if options.junit is not None:
         write_text(options.junit, ci.junit(comparison), force=force)
     if options.record is not None:
-        before = stated or Statement(when="")
+        assert stated is not None
         statement = replace(
-            before,
+            stated,
             when=now(),
-            problem=options.problem or before.problem,
-            hypothesis=options.hypothesis or before.hypothesis,
-            intervention=options.intervention or before.intervention,
+            problem=options.problem or stated.problem,
+            hypothesis=options.hypothesis or stated.hypothesis,
+            intervention=options.intervention or stated.intervention,
         )
         number = add_record(options.record, lambda n: entry(comparison, statement, n))
-        closed = f", which closes entry {stated.closes}" if stated else ""
+        closed = f", which closes entry {stated.closes}" if stated.closes else ""
         say(f"entry {number} of {options.record}{closed}")
     _for_github(comparison)
 

@@ -53,8 +53,8 @@ def command(options: PredictOptions) -> int:
         raise UsageError("nothing is predicted", hint="--expect gemm=1.3x..1.5x")
     check_record(options.record)
     before, failures = analyze_side(options.report, options.judging)
-    files = [source.file for source in before.sources if source.file]
-    if not files:
+    digest = digest_of(before)
+    if digest is None:
         raise UsageError("a prediction is about a capture", hint="an .ncu-rep file as BEFORE")
     measured = [group.result.measurement for group in before.groups]
     names = [(m.name, m.demangled) for m in measured]
@@ -75,7 +75,7 @@ def command(options: PredictOptions) -> int:
             *(f"--expect {item.text}" for item in options.expect),
             *(f"--because {item.text}" for item in options.because),
         ),
-        digest=digest_of(files),
+        digest=digest,
     )
     number = add_record(options.record, lambda n: open_entry(before, statement, n))
     say(f"entry {number} of {options.record}: open")

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from roofline.compare.model import Correctness
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, refuse_overwrite, write_text
+from roofline.model import Analysis
 from roofline.process import run_quietly
 from roofline.text.names import last_part
 
@@ -30,7 +31,8 @@ _ABSOLUTE = re.compile(r"(?:^|(?<==))(?:/|~|[A-Za-z]:[\\/]).+")
 class Statement:
     """What only the experimenter knows; ``when`` is a date and time in UTC (ISO 8601).
 
-    ``predictions`` are as typed, "--expect gemm=2x"; ``digest`` is that of BEFORE's files.
+    ``predictions`` are as typed, "--expect gemm=2x"; ``digest`` is that of BEFORE's files,
+    ``after_digest`` of AFTER's.
     ``closes`` is the number of the open entry that an entry judges, ``stated`` when that was made.
     """
 
@@ -40,6 +42,7 @@ class Statement:
     intervention: str | None = None
     predictions: tuple[str, ...] = ()
     digest: str | None = None
+    after_digest: str | None = None
     closes: int | None = None
     stated: str | None = None
 
@@ -86,13 +89,13 @@ def read_record(path: Path) -> tuple[dict[str, Any], ...]:
     return tuple(heads)
 
 
-def opened(path: Path, digest: str) -> Statement | None:
+def opened(path: Path, digest: str | None) -> Statement | None:
     """The last open entry of a record about a BEFORE of that digest; ``None`` without one."""
     heads = read_record(path) if path.is_file() else ()
     closed = {head.get("closes") for head in heads}
     for head in reversed(heads):
         is_open = head.get("status") == "open" and head["entry"] not in closed
-        if is_open and head.get("digest") == digest:
+        if is_open and digest is not None and head.get("digest") == digest:
             return Statement(
                 when=head["recorded"],
                 **{key: None if head[key] == NOT_STATED else head[key] for key in _STATED},
@@ -103,9 +106,12 @@ def opened(path: Path, digest: str) -> Statement | None:
     return None
 
 
-def digest_of(files: Iterable[str]) -> str:
-    """The SHA-256 of files together, whatever their names."""
-    each = sorted(hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files)
+def digest_of(analysis: Analysis) -> str | None:
+    """The SHA-256 of its files together, whatever their names; ``None`` for a baseline."""
+    files = [Path(source.file) for source in analysis.sources if source.file]
+    each = sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    if not each:
+        return None
     return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
 
 

@@ -63,7 +63,7 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
     single = len(scene.marks) == 1
     if single:
         canvas.block(_claim(scene.marks[0]), below=6)
-    _draw_legend(canvas, scene)
+    draw_legend(canvas, scene)
     drawn, unnamed = 0, False
     for view in scene.views:
         if view == "roofline":
@@ -120,7 +120,7 @@ def _devices(scene: Scene) -> str:
     return f"{len(listed)} GPUs: {names.few(listed)}"
 
 
-def _draw_legend(canvas: Canvas, scene: Scene) -> None:
+def draw_legend(canvas: Canvas, scene: Scene) -> None:
     """An entry for each verdict and kind of roof, in as many lines as they need."""
     marks, chart = scene.marks, "roofline" in scene.views and any(p.shown for p in scene.panels)
     shown: set[str] = {m.result.verdict.bound for m in marks}

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
+from roofline.compare.history import facts_of
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import NOT_STATED, SCHEMA, Statement
 from roofline.foreign import cleaned
@@ -23,9 +24,11 @@ KERNELS = 10
 
 def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
     """One entry: a YAML document, every value of it JSON, then a section a subject."""
-    stated = _stated(comparison, statement)
+    head: dict[str, Any] = dict(_stated(comparison, statement))
     closing = {"closes": statement.closes, "stated": statement.stated}
-    head = stated | (closing if statement.closes else {}) | _head(comparison)
+    head |= closing if statement.closes else {}
+    head |= {"digest": statement.digest, "after_digest": statement.after_digest}
+    head |= head_of(comparison)
     return _written(statement, number, head, _sections(comparison, head))
 
 
@@ -82,7 +85,8 @@ def _limited(pair: KernelPair) -> str:
     return f"{took}, " + (limit if limit == "unknown" else f"limited by {limit}")
 
 
-def _head(comparison: Comparison) -> dict[str, Any]:
+def head_of(comparison: Comparison) -> dict[str, Any]:
+    """What an entry, or a stage of a history, says of a comparison."""
     before, after, done = comparison.before, comparison.after, comparison.correctness
     return {
         "before": before.sources,
@@ -95,8 +99,23 @@ def _head(comparison: Comparison) -> dict[str, Any]:
         "before_s": comparison.before_paired_s,
         "after_s": comparison.after_paired_s,
         "correctness": None if done is None else {"command": done.command, "passed": done.passed},
+        "judged": list(_judged(comparison)),
+        "evidence": words.sentence(comparison.pairs[0]),
+        **facts_of(comparison),
         "kernels": [_kernel(p) for p in comparison.pairs[:KERNELS]],
     }
+
+
+def _judged(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """What the user expected, of kernels and of the step, and how it came out."""
+    for pair in comparison.pairs:
+        for q in pair.predictions:
+            if q.by == "user":
+                claim = {"claim": note_text(q.claim), "judgement": q.judgement}
+                yield claim | {"kernel": pair.after.measured.name}
+    for said_ in comparison.notes:
+        judgement = said_.facts.get("judgement", "not_testable")
+        yield {"claim": note_text(said_.facts["claim"]), "judgement": judgement, "kernel": None}
 
 
 def _kernel(pair: KernelPair) -> dict[str, Any]:
@@ -117,7 +136,7 @@ def _kernel(pair: KernelPair) -> dict[str, Any]:
     }
 
 
-def _sections(comparison: Comparison, stated: dict[str, str]) -> dict[str, Iterable[str]]:
+def _sections(comparison: Comparison, stated: dict[str, Any]) -> dict[str, Iterable[str]]:
     pairs = comparison.pairs[:KERNELS]
     program = comparison.program
     return {

@@ -69,6 +69,13 @@ def duration(value_s: float | None) -> str:
     return si(value_s, "s")
 
 
+def fall(before_s: float | None, after_s: float | None) -> str:
+    """From one duration to another: "2.73 -> 2.24 ms"."""
+    before, after = duration(before_s), duration(after_s)
+    number, _, prefix = before.partition(" ")
+    return f"{number if after.endswith(f' {prefix}') else before} -> {after}"
+
+
 def size(value_bytes: float | None) -> str:
     """Bytes, decimal prefixes as datasheets have them: "4.27 MB"."""
     return si(value_bytes, "B")

@@ -9,7 +9,7 @@ from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verd
 from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import Sentence, sentence
-from roofline.text.numbers import duration, exact, percent, plural, ratio, waves
+from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
 from roofline.text.outlook import above_peak
 from roofline.units import PARTS, the_unit
 
@@ -127,14 +127,7 @@ def up_to(gain: float) -> str:
 def _up_to(result: Result, floor_s: float) -> str:
     took_s = result.measurement.duration_s
     gain = took_s / floor_s if took_s and floor_s else inf
-    return up_to(gain) + (f" ({_fall(result, floor_s)})" if gain <= PROMISED else "")
-
-
-def _fall(result: Result, floor_s: float) -> str:
-    """From the duration to a bound: "2.73 -> 2.24 ms"."""
-    took, floor = duration(result.measurement.duration_s), duration(floor_s)
-    number, _, prefix = took.partition(" ")
-    return f"{number if floor.endswith(f' {prefix}') else took} -> {floor}"
+    return up_to(gain) + (f" ({fall(took_s, floor_s)})" if gain <= PROMISED else "")
 
 
 def _promises(result: Result) -> str:
@@ -153,7 +146,7 @@ def _ceilings(result: Result) -> str:
 
     def at(floor_s: float) -> str:
         return (
-            f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({_fall(result, floor_s)})"
+            f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({fall(took_s, floor_s)})"
         )
 
     if v.floor_s is None:

@@ -266,7 +266,6 @@ def test_times_without_a_profiler_stand_beside(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         ([BEFORE], "compare takes BEFORE and AFTER"),
-        ([BEFORE, AFTER, AFTER], "compare takes BEFORE and AFTER"),
         ([BEFORE, AFTER, "--baseline", "x"], "AFTER alone"),
         ([BEFORE, AFTER, "--update-baseline"], "--baseline DIR"),
         ([BEFORE, AFTER, "--map", "gemm"], "is not OLD=NEW"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
-from roofline.compare.record import digest_of, read_record
+from roofline.compare.record import read_record
 from roofline.errors import InputError
 
 SAMPLES = Path(__file__).parents[2] / "sample_reports"
@@ -25,7 +26,10 @@ def test_an_open_entry_is_closed_by_the_comparison(tmp_path: Path) -> None:
 
     assert run("predict", BEFORE, *wanted, "--record", log, "--hypothesis", "pad").exit_code == 0
     (head,) = read_record(log)
-    assert (head["status"], head["digest"]) == ("open", digest_of([str(BEFORE)]))
+    assert (head["status"], head["digest"]) == (
+        "open",
+        hashlib.sha256(BEFORE.read_bytes()).hexdigest(),
+    )
     done = run("compare", BEFORE, AFTER, "--record", log)
 
     assert "entry 2 of" in done.stderr

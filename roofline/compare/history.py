@@ -1,0 +1,215 @@
+"""Changes one after the other, from a record or from captures in a row, and what is left to win."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, Literal
+
+from roofline.compare.model import Comparison, Side
+from roofline.errors import InputError
+from roofline.model import Action, Result
+from roofline.units import unit_of_precision
+
+# With no more than this to win at the ceilings, nothing but less work helps.
+LITTLE = 1.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """The kernel of a capture with the most time; ``limiter`` is a unit, or a bound."""
+
+    kernel: str
+    limiter: str
+    percent: float | None = None
+    total_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtCeilings:
+    """The time of all kernels of a capture, and what they would take at their nearest ceilings.
+
+    ``measured`` says that a microbenchmark measured some of them on the device. ``worth_s`` is the
+    time with only those at their ceilings that are not best left alone.
+    """
+
+    total_s: float
+    floor_s: float
+    worth_s: float
+    measured: bool = False
+
+    @property
+    def left(self) -> float:
+        """How many times faster it could get at most, at the same work."""
+        return self.total_s / self.floor_s if self.floor_s else inf
+
+    @property
+    def stop(self) -> bool:
+        """Whether so little can be won that nothing but less work helps."""
+        return self.total_s <= LITTLE * self.worth_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A prediction of the user's, and how it came out at a kernel or for the step."""
+
+    claim: str
+    judgement: str
+    kernel: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A change: an entry of a record, or two captures that follow each other.
+
+    ``gain`` is the time of the pairs before over after, ``total`` that of all changes that led to
+    it, ``follows`` the entry where its BEFORE was the AFTER. ``counts`` are kernels by what became
+    of their time, noise and clocks accounted for. ``program`` are wall times without a
+    profiler. ``predictions`` are those of an open entry, ``judged`` those of a closed one.
+    """
+
+    entry: int
+    status: Literal["open", "closed"] = "closed"
+    recorded: str | None = None
+    problem: str | None = None
+    hypothesis: str | None = None
+    intervention: str | None = None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    digest: str | None = None
+    after_digest: str | None = None
+    closes: int | None = None
+    before_s: float | None = None
+    after_s: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    program: tuple[float, float] | None = None
+    predictions: tuple[str, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    first_before: Bottleneck | None = None
+    first_after: Bottleneck | None = None
+    at_ceilings: AtCeilings | None = None
+    evidence: str | None = None
+    gain: float | None = None
+    total: float | None = None
+    follows: int | None = None
+
+
+def history(heads: Iterable[Mapping[str, Any]]) -> tuple[Stage, ...]:
+    """The changes of a record, or of captures in a row, each with its gain and that in total.
+
+    A change starts where an earlier one ended if its BEFORE is that one's AFTER: by the digest of
+    the files, else by their names. What an entry closes is told there.
+    """
+    import msgspec
+
+    try:
+        stages = [msgspec.convert(head, Stage) for head in heads]
+    except msgspec.ValidationError as error:
+        raise InputError("an entry of the record is damaged", why=str(error)) from error
+    closed = {stage.closes for stage in stages}
+    ends: dict[object, Stage] = {}
+    found = []
+    for stage in stages:
+        if stage.status == "open":
+            if stage.entry not in closed:
+                found.append(stage)
+            continue
+        origin = ends.get(stage.digest or stage.before) or ends.get(stage.before)
+        gain = stage.before_s / stage.after_s if stage.before_s and stage.after_s else None
+        total = gain if origin is None or gain is None else (origin.total or 1.0) * gain
+        follows = None if origin is None else origin.entry
+        stage = replace(stage, gain=gain, total=total, follows=follows)
+        ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
+        found.append(stage)
+    return tuple(found)
+
+
+def facts_of(comparison: Comparison) -> dict[str, Any]:
+    """What a history needs of a comparison: its first bottlenecks, and the ceilings of AFTER."""
+    pairs = comparison.pairs
+    before = [*(p.before for p in pairs), *(u.side for u in comparison.gone)]
+    after = [*(p.after for p in pairs), *(u.side for u in comparison.new)]
+    return {
+        "first_before": _first(before),
+        "first_after": _first(after),
+        "at_ceilings": _at_ceilings(after),
+    }
+
+
+def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ...]:
+    """The kernel with the most time of the first capture, and what it is in each one after it.
+
+    Where it has gone, the path begins again with the kernel that then takes most time: the second
+    of a point says whether it is the kernel of the point before.
+    """
+    side = _most(p.before for p in comparisons[0].pairs)
+    found = [(side.result, False)]
+    for comparison in comparisons:
+        after = [p.after for p in comparison.pairs if _is(p.before, side)]
+        side = after[0] if after else _most(p.after for p in comparison.pairs)
+        found.append((side.result, bool(after)))
+    return tuple(found)
+
+
+def _is(one: Side, other: Side) -> bool:
+    m, n = one.measured, other.measured
+    return (m.demangled, m.grid, m.block) == (n.demangled, n.grid, n.block)
+
+
+def _most(sides: Iterable[Side]) -> Side:
+    return max(sides, key=lambda side: side.total_s or 0.0)
+
+
+def _first(sides: Sequence[Side]) -> Bottleneck:
+    side = _most(sides)
+    verdict = side.verdict
+    return Bottleneck(
+        kernel=side.measured.name,
+        limiter=verdict.limiter or str(verdict.bound),
+        percent=verdict.limiter_percent,
+        total_s=side.total_s,
+    )
+
+
+def _at_ceilings(sides: Sequence[Side]) -> AtCeilings | None:
+    """Kernels of which no ceiling is known count with all of their time."""
+    total_s = floor_s = worth_s = 0.0
+    known = measured = False
+    for side in sides:
+        took_s = side.measured.duration_s
+        if not took_s or side.total_s is None:
+            continue
+        lowest_s, by = ceiling_s(side.result)
+        least_s = side.total_s * min((took_s if lowest_s is None else lowest_s) / took_s, 1.0)
+        total_s += side.total_s
+        floor_s += least_s
+        worth_s += side.total_s if side.verdict.action is Action.LEAVE else least_s
+        known, measured = known or lowest_s is not None, measured or by
+    amounts = {"total_s": total_s, "floor_s": floor_s, "worth_s": worth_s}
+    return AtCeilings(**amounts, measured=measured) if known else None
+
+
+def ceiling_s(result: Result) -> tuple[float | None, bool]:
+    """The time at the nearest ceiling, and whether a microbenchmark measured that one.
+
+    A measured ceiling is below the report's peak, so that the floor is above that of the verdict.
+    """
+    m, verdict, peaks = result.measurement, result.verdict, result.peaks.achieved
+    floor_s, unit = verdict.floor_s, verdict.nearest
+    if floor_s is None or peaks is None:
+        return floor_s, False
+    if unit in ("dram", "l2"):
+        amount = getattr(m, f"{unit}_bytes")
+        rate = getattr(peaks, f"{unit}_bytes_per_s")
+        parts = [amount / rate if amount is not None and rate else None]
+    else:
+        rates = peaks.operations_per_s
+        parts = [
+            count / rates[key] if key in rates else None
+            for key, count in m.operations.items()
+            if count and unit_of_precision(key) == unit
+        ]
+    if not parts or None in parts:
+        return floor_s, False
+    return max(floor_s, sum(part for part in parts if part is not None)), True

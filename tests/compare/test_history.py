@@ -1,0 +1,186 @@
+"""History: what each change of a record gave, captures in a row, and when to stop."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from roofline.cli import cli
+from roofline.compare.history import ceiling_s, facts_of, followed, history
+from roofline.compare.judge import compare
+from roofline.errors import InputError
+from roofline.model import Peaks
+from roofline.render import history as render
+from tests.compare.pairs import capture, launch
+from tests.shared import SHARED
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
+BEFORE, AFTER = SAMPLES / "a100_transpose_before.ncu-rep", SAMPLES / "a100_transpose_after.ncu-rep"
+
+
+def run(*argv: object) -> Result:
+    return CliRunner().invoke(cli, list(map(str, argv)), catch_exceptions=False)
+
+
+def head(entry: int, before: str, after: str, before_s: float, after_s: float) -> dict[str, Any]:
+    sides = {"before": [before], "after": [after], "before_s": before_s, "after_s": after_s}
+    return {"entry": entry, "recorded": "2026-01-02T03:04:05+00:00", **sides}
+
+
+def test_gains_multiply_along_the_captures_that_follow_each_other() -> None:
+    stages = history(
+        [
+            head(1, "a", "b", 8.0, 4.0),
+            head(2, "b", "c", 4.0, 5.0),  # given up
+            head(3, "b", "d", 4.0, 1.0),
+            head(4, "x", "y", 3.0, 1.0),  # of something else
+        ]
+    )
+
+    assert [s.gain for s in stages] == [2.0, 0.8, 4.0, 3.0]
+    assert [s.total for s in stages] == [2.0, 1.6, 8.0, 3.0]
+    assert [s.follows for s in stages] == [None, 1, 1, None]
+
+
+def test_a_file_that_was_captured_again_is_another_one() -> None:
+    one = head(1, "a", "b", 8.0, 4.0) | {"digest": "0", "after_digest": "1"}
+    renamed = head(2, "kept", "c", 4.0, 2.0) | {"digest": "1", "after_digest": "2"}
+
+    assert [s.total for s in history([one, renamed])] == [2.0, 4.0]
+
+
+def test_a_prediction_is_shown_until_it_is_closed() -> None:
+    open_ = {"entry": 1, "status": "open", "before": ["a"], "predictions": ["--expect k=2x"]}
+    closing = head(2, "a", "b", 2.0, 1.0) | {"closes": 1}
+
+    assert [s.entry for s in history([open_, closing])] == [2]
+    text = render.render(history([open_]), width=120, color=False)
+    assert "0 changes, 1 prediction open" in text
+    assert "--expect k=2x: open" in text
+
+
+def test_a_damaged_entry_is_named() -> None:
+    with pytest.raises(InputError, match="damaged"):
+        history([head(1, "a", "b", 8.0, 4.0) | {"after_s": "fast"}])
+
+
+# launch(): 1 ms, DRAM 90 % busy.
+@pytest.mark.parametrize(
+    ("dram", "left", "stop", "said"),
+    [
+        (90.0, 1 / 0.9, True, "near its ceiling. Only less work"),
+        (75.0, 1 / 0.75, False, "Go on: all kernels at their nearest ceilings, same work: at most"),
+        (95.0, 1 / 0.95, True, "Stop: all kernels at their nearest ceilings"),
+    ],
+)
+def test_what_is_left_at_the_ceilings(dram: float, left: float, stop: bool, said: str) -> None:
+    side = capture(launch(us=1000, use={"dram": dram, "issue": 20.0}))
+    facts = facts_of(compare(side, side))["at_ceilings"]
+
+    assert facts.left == pytest.approx(left)
+    assert facts.stop is stop
+    stages = history([head(1, "a", "b", 1.0, 1.0) | {"at_ceilings": vars_of(facts)}])
+    assert said in render.outlook(stages)
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def test_a_measured_ceiling_counts_where_the_device_has_one() -> None:
+    use = {"dram": 80.0, "issue": 10.0}
+    (result,) = capture(launch(us=1000, dram_bytes=1e9, use=use)).results
+    assert ceiling_s(result) == pytest.approx((800e-6, False))
+
+    measured = Peaks(kind="achieved", source="bench", dram_bytes_per_s=1.1e12)
+    peaks = replace(result.peaks, achieved=measured)
+    assert ceiling_s(replace(result, peaks=peaks)) == pytest.approx((1e9 / 1.1e12, True))
+    # A benchmark that beats the report's own peak moves nothing.
+    peaks = replace(result.peaks, achieved=replace(measured, dram_bytes_per_s=1e13))
+    assert ceiling_s(replace(result, peaks=peaks)) == pytest.approx((800e-6, True))
+
+
+def test_a_kernel_is_followed_until_it_has_gone() -> None:
+    one, two = launch("a", us=9), launch("b", us=5)
+    fused = launch("unlike", us=3, grid=(7, 1, 1))
+    sides = [capture(one, two), capture(replace(one, duration_s=2e-6), two), capture(two, fused)]
+    path = followed([compare(sides[0], sides[1]), compare(sides[1], sides[2])])
+
+    assert [(r.measurement.name, kept) for r, kept in path] == [
+        ("a", False),
+        ("a", True),
+        ("b", False),
+    ]
+
+
+def test_a_record_is_read_as_a_history(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    run("predict", BEFORE, "--expect", "transpose=2x..2.5x", "--record", log)
+    run("compare", BEFORE, AFTER, "--record", log, "--intervention", "pad the tile")
+    run("predict", AFTER, "--expect", "transpose=1.05x", "--record", log)
+
+    text = run("history", log).stdout
+    flat = " ".join(text.split())
+    assert text.startswith("1 change, 1 prediction open; 2.28x faster in total\n")
+    assert re.search(r"^2  20\S+ \S+  pad the tile +296 µs  2.28x faster", text, re.MULTILINE)
+    assert "2. --expect transpose=2x..2.5x: confirmed" in text
+    assert "at most 1.12x (296 -> 264 µs), and what takes the time is near its" in flat
+    document = json.loads(run("history", log, "--json").stdout)
+    schema = Path(render.__file__).parents[1] / "schemas" / "history-1.schema.json"
+    jsonschema.validate(document, json.loads(schema.read_text()))
+    assert (document["stop"], document["total"]) == (True, pytest.approx(2.2763, rel=1e-4))
+    assert "| 2 | " in run("history", log, "--format", "markdown").stdout
+
+
+def test_what_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Mine\n")
+
+    done = run("history", tmp_path / "notes.md")
+    assert (done.exit_code, "is not an experiment record" in done.stderr) == (3, True)
+
+
+def test_captures_in_a_row(tmp_path: Path) -> None:
+    walk = tmp_path / "walk.svg"
+    done = run("compare", BEFORE, AFTER, BEFORE, "-o", walk)
+
+    assert done.stdout.startswith("2 changes; 1.00x faster in total\n")
+    assert "2.28x faster" in done.stdout
+    again = run("compare", BEFORE, AFTER, AFTER).stdout
+    assert re.search(r"^3 .*  no change  +2.28x faster", again, re.MULTILINE)
+    assert "2.28x slower" in done.stdout
+    assert walk.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("--fail-on", "gone"), "--fail-on"),
+        (("--expect", "transpose=2x"), "--expect"),
+        (("--record", "log.md"), "--record"),
+    ],
+)
+def test_what_is_of_one_change_is_refused(words: tuple[str, ...], name: str) -> None:
+    done = run("compare", BEFORE, AFTER, AFTER, *words)
+
+    assert (done.exit_code, f"{name}" in done.stderr) == (2, True)
+    assert "is for two captures: 3 are named" in done.stderr
+
+
+@pytest.mark.skipif(SHARED is None, reason="no public reports here")
+def test_public_captures_in_a_row() -> None:
+    assert SHARED is not None
+    reports = SHARED / "reports"
+    names = ("naive", "variant1", "variant2")
+    walk = [reports / f"Swagatam1812__hpca-gpu-memory-profiling__{n}.ncu-rep" for n in names]
+    document = json.loads(run("compare", *walk, "--json").stdout)
+
+    # The durations in the files: 150.4, 31.3 and 18.5 ms.
+    assert document["total"] == pytest.approx(8.10, rel=1e-3)
+    assert [s["first_after"]["limiter"] for s in document["stages"]] == ["l1", "l1"]
