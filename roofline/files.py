@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from roofline.errors import InputError, UsageError
 
@@ -58,12 +57,12 @@ def read_text(path: Path) -> str:
 
 
 def unpacked_limit(packed: int) -> int:
-    """How many bytes ``packed`` compressed ones may become: 100 times as many, or 64 MB.
+    """How many bytes ``packed`` compressed ones may become: 100 times as many, or 16 MB.
 
     ``ROOFLINE_MAX_UNPACKED`` ("8GB", or bytes) replaces both; ``UsageError`` where it is no size.
     """
     if not (asked := os.environ.get(UNPACKED)):
-        return max(1 << 26, 100 * packed)
+        return max(1 << 24, 100 * packed)
     size = re.fullmatch(r"(\d{1,15})\s*([kMGT]?)B?", asked.strip())
     if size is None:
         raise UsageError(f"{UNPACKED}={asked!r} is not a size", hint=f"{UNPACKED}=8GB")
@@ -145,6 +144,8 @@ def whole_folder(folder: Path, names: Iterable[str], *, force: bool = False) -> 
 @contextmanager
 def temporary_folder(parent: Path | None, wanted: Path) -> Iterator[Path]:
     """A folder in ``parent`` that is gone afterwards; errors are of writing ``wanted``."""
+    from tempfile import TemporaryDirectory  # only where something is written
+
     try:
         with TemporaryDirectory(None, TEMPORARY, parent, ignore_cleanup_errors=True) as made:
             yield Path(made)

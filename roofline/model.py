@@ -615,6 +615,9 @@ class Metrics(Protocol):
     def sass(self, address: str) -> str | None:
         """The instruction at an address of ``instances``, where the report holds the code."""
 
+    def machine_code(self, address: str) -> bytes | None:
+        """The 16 bytes of that instruction, where they can be had without disassembly."""
+
     def line(self, address: str) -> tuple[str, int] | None:
         """The source file and line of that instruction, where the report has a line table."""
 

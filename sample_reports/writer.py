@@ -176,7 +176,7 @@ def _result(launch: Launch, index: int, names: dict[str, int], capture: Capture)
         "offset": {"x": 0, "y": 0, "z": 0},
         "grid": dict(zip("xyz", launch.grid, strict=True)),
         "block": dict(zip("xyz", launch.block, strict=True)),
-        "source": "",
+        "source": {},
         "api": 0,
     }
     if launch.nvtx:  # push/pop ranges of the default domain, outermost first

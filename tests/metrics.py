@@ -51,6 +51,9 @@ class PlainMetrics:
     def sass(self, address: str) -> str | None:
         return self.code.get(address)
 
+    def machine_code(self, address: str) -> bytes | None:
+        return None
+
     def line(self, address: str) -> tuple[str, int] | None:
         return self.lines.get(address)
 

@@ -24,6 +24,7 @@ _FULL = 100 / 1.2
 _FEW_WAVES = 2.0
 # Executed moves of which a debug build may be made, and its least length.
 _MANY_MOVES, _SHORT_CODE = 0.15, 16
+_MOV, _RZ = 0x202, 255  # of a register; the register that is always zero
 _ONTO_ITSELF = re.compile(r"(?<![.\w])MOV (R\d+), \1\b")
 
 
@@ -129,7 +130,14 @@ def _repeated_moves(metrics: Metrics, counts: Mapping[str, float]) -> float | No
     addresses = metrics.instances(_BY_ADDRESS)
     if len(addresses) < _SHORT_CODE:
         return None
-    code = [line for at in addresses if (line := metrics.sass(at))]
-    if len(code) < _SHORT_CODE:
-        return None
-    return sum(_ONTO_ITSELF.search(line) is not None for line in code) / len(code)
+    known = [found for at in addresses if (found := _onto_itself(metrics, at)) is not None]
+    return sum(known) / len(known) if len(known) >= _SHORT_CODE else None
+
+
+def _onto_itself(metrics: Metrics, address: str) -> bool | None:
+    """Whether an instruction moves a register onto itself, as its bits or its text tell."""
+    if code := metrics.machine_code(address):
+        number, to, register = code[0] | (code[1] & 15) << 8, code[2], code[4]
+        return number == _MOV and to == register != _RZ
+    line = metrics.sass(address)
+    return None if not line else _ONTO_ITSELF.search(line) is not None

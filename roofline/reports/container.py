@@ -21,7 +21,7 @@ from roofline.reports.fields import MAGIC, Workload, decode_error, decoded, mess
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WORD = 4
 _PIECE = 1 << 16
-_PACKED = 1 << 11  # compressed bytes at a time: of zeros they are 64 MB
+_PACKED = 1 << 9  # compressed bytes at a time: of zeros they are 16 MB
 _SAID = ("session", "strings", "process")  # of which each block has one, or else entries
 # How files begin that people take for reports -> what they are, and what to do with them.
 _OTHERS = {

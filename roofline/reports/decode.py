@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from roofline.errors import InputError
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult
+from roofline.reports.code import Code, code_of
 from roofline.reports.container import ContainerError, Summary, Walk, opened, parsed, summarize
 from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
@@ -85,7 +86,7 @@ def launches(
             for block in Walk(file).blocks(results=True):
                 process = block.message.process.id if block.message.HasField("process") else None
                 for kind, entry in zip(block.kinds, block.entries, strict=True):
-                    found = metrics(kind, entry, index)
+                    found = metrics(kind, entry, index, process or 0)
                     name = found.name or str(kind)
                     yield launch(
                         index=index,
@@ -107,8 +108,8 @@ def launches(
 
 def _by(
     reader: Reader, path: Path, summary: Summary
-) -> Callable[[Workload, bytes, int], _Metrics | NvidiaMetrics]:
-    """What makes the metrics of a result from its kind, its bytes and its number."""
+) -> Callable[[Workload, bytes, int, int], _Metrics | NvidiaMetrics]:
+    """What makes the metrics of a result from its kind, its bytes, its number and its process."""
     if reader == "protobuf" and summary.version == VERSION:
         return partial(_Metrics, _Table(path, summary.names))
     report = NvidiaReport(path)
@@ -123,7 +124,7 @@ def _by(
     if summary.version != VERSION:
         facts = {"version": summary.version, "known": VERSION}
         notes = (Note(code="unknown_format", facts=facts),)
-    return lambda kind, entry, index: NvidiaMetrics(report, index, notes)
+    return lambda kind, entry, index, process: NvidiaMetrics(report, index, notes)
 
 
 class _Table:
@@ -137,9 +138,16 @@ class _Table:
         self._groups: dict[frozenset[str], list[int]] = {}
         self.alike: dict[bytes, Mapping[str, float]] = {}  # instances by the bytes of the metric
         self._matching: dict[Pattern[str], tuple[str, ...]] = {}
+        self._codes: dict[tuple[int, int], Code] = {}
 
     def __reduce__(self) -> tuple[type[_Table], tuple[Path, list[str]]]:
         return _Table, (self.path, self.names)
+
+    def code(self, process: int, source: int) -> Code:
+        """The machine code of a source, read when it is first asked for."""
+        if (process, source) not in self._codes:
+            self._codes[process, source] = code_of(self.path, process, source)
+        return self._codes[process, source]
 
     def group(self, names: frozenset[str]) -> list[int]:
         """The numbers of those of ``names`` that the file has."""
@@ -163,15 +171,18 @@ class _Table:
 class _Metrics(ByName):
     """The metrics of one result, each decoded when it is asked for."""
 
-    def __init__(self, table: _Table, kind: Workload, entry: bytes, index: int) -> None:
+    def __init__(
+        self, table: _Table, kind: Workload, entry: bytes, index: int, process: int
+    ) -> None:
         super().__init__()
         self._table, self._kind, self._entry, self._index = table, kind, entry, index
+        self._process = process
         self._numbers, self._parse = table.numbers, table.parse
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
         self._metrics = table.by_number(self._result.metrics[:])
 
-    def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int]]:
-        return _Metrics, (self._table, self._kind, self._entry, self._index)
+    def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int, int]]:
+        return _Metrics, (self._table, self._kind, self._entry, self._index, self._process)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Metrics):
@@ -260,6 +271,12 @@ class _Metrics(ByName):
     def names(self) -> Collection[str]:
         """See ``Metrics``."""
         return frozenset(self._table.names[number] for number in self._metrics)
+
+    def machine_code(self, address: str) -> bytes | None:
+        """See ``Metrics``."""
+        if self._kind is not Workload.KERNEL or not address.isdigit():
+            return None
+        return self._table.code(self._process, self._result.source.id).at(int(address))
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""

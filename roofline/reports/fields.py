@@ -64,12 +64,15 @@ _MESSAGES = {
     "NvtxPushed": "name 1 bytes",
     "NvtxStarted": "domain 1 int, ranges 3 NvtxRange*",
     "NvtxRange": "id 1 int, name 2 bytes",
+    "Source": "id 1 int, code 4 bytes, loaded 9 Loaded",
+    "Loaded": "functions 1 Function*",
+    "Function": "name 1 bytes, address 2 int",
 }
 _ALL = "thread 1 int, api_call 2 int"
 _RESULTS = {
     Workload.KERNEL: f"{_ALL}, program 3 int, id 4 int, mangled 5 bytes, function 6 bytes, "
     "demangled 7 bytes, dimensions 8 int, offset 9 Triple, grid 10 Triple, block 11 Triple, "
-    "metrics 13 Metric*, created 14 int, source 15 bytes, api 16 int, sections 17 Section*, "
+    "metrics 13 Metric*, created 14 int, source 15 Source, api 16 int, sections 17 Section*, "
     "rules 19 Rule*, nvtx 21 Nvtx, context 22 int, stream 23 int",
     Workload.RANGE: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
     "nvtx 10 Nvtx, context 11 int, rules 20 Rule*",
@@ -84,7 +87,7 @@ _FIELDS = {
 }
 # A result is read as this, and a metric of it when it is asked for: of a thousand most never are.
 # What is left out here stays in the result's bytes.
-_READ = ("thread", "function", "demangled", "grid", "block", "nvtx", "metrics")
+_READ = ("thread", "function", "demangled", "grid", "block", "nvtx", "metrics", "source")
 READ = "Read"
 for _kind in _RESULTS:
     _FIELDS[_kind + READ] = [
@@ -131,7 +134,8 @@ def _classes() -> dict[str, Any]:
 
 def decoded(text: bytes) -> str:
     """Text of a report, which need not be UTF-8, made harmless."""
-    return printable(text.decode("utf-8", "replace"))
+    found = text.decode("utf-8", "replace")
+    return found if found.isprintable() else printable(found)
 
 
 @cache

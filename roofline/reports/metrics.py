@@ -155,6 +155,10 @@ class ByName:
         """See ``Metrics``."""
         return sorted(filter(pattern.match, self.names()))
 
+    def machine_code(self, address: str) -> bytes | None:
+        """See ``Metrics``."""
+        return None
+
     def notes(self) -> tuple[Note, ...]:
         """See ``Metrics``."""
         return nan_notes(self._nan)

@@ -9,16 +9,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -26,6 +23,9 @@ from roofline.errors import InputError, UsageError, about
 from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
 from roofline.reports.find import OnError, OnProgress, files_of, label_of
+
+if TYPE_CHECKING:  # imported where there is much to read: it takes as long as reading some files
+    from concurrent.futures import ProcessPoolExecutor
 
 MOST_JOBS = 1024
 _MOST_CPUS = 8  # more would wait for this process, which groups what they judge
@@ -144,6 +144,8 @@ def _by_processes(
     Of a process that dies it is not known which file it died of: the first without an answer is
     read again, alone, and refused if that process dies, too.
     """
+    from concurrent.futures.process import BrokenProcessPool
+
     left, again = deque(files), False
     while left:
         some, size = ([left[0]], 1) if again else (list(left), _task_size(len(left), count))
@@ -175,6 +177,9 @@ def _task_size(files: int, count: int) -> int:
 @contextmanager
 def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, and at once where an error or an interrupt ends it."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     context = get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(read,))
     try:
@@ -214,6 +219,8 @@ def _read_here(files: Sequence[Path]) -> list[_Answer]:
 
 def _begin(read: Callable[[Path], _Answer]) -> None:
     """Keep how files are read, and end when the process that started this one is gone."""
+    from multiprocessing import parent_process
+
     _reads[:] = [read]
 
     def end_with_parent() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite
+from roofline.reports.code import sections
 from roofline.reports.container import ContainerError, Walk, opened, save, sized, summarize
 from roofline.reports.fields import BYTES, VARINT, Workload, encoded, fields_of, numbers
 from roofline.reports.find import SUFFIXES
@@ -361,23 +362,9 @@ def machine_code(data: bytes) -> bytes | None:
         return None
     out = bytearray(blank(data))
     try:
-        for name, start, size in _sections(data):
+        for name, start, size in sections(data):
             if name.startswith((b".debug", b".nv_debug")):
                 out[start : start + size] = bytes(size)
     except (struct.error, ValueError):
         return None
     return bytes(out)
-
-
-def _sections(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Name, offset and size of each section that lies in the file, from the ELF section headers."""
-    (table,) = struct.unpack_from("<Q", data, 0x28)
-    each, count, names = struct.unpack_from("<3H", data, 0x3A)
-    (strings,) = struct.unpack_from("<Q", data, table + names * each + 0x18)
-    for header in range(table, table + count * each, each):
-        name, kind = struct.unpack_from("<II", data, header)
-        offset, size = struct.unpack_from("<QQ", data, header + 0x18)
-        start = strings + name
-        no_bits = kind == 8  # it takes no room in the file
-        if not no_bits and offset + size <= len(data):
-            yield data[start : data.index(b"\0", start)], offset, size

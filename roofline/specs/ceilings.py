@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from roofline import __version__
@@ -86,7 +85,7 @@ def ceiling(
         per_s=amount / ordered[0],
         median_per_s=amount / ordered[len(ordered) // 2],
         repeats=len(ordered),
-        **{name: fmean(values) for name, values in known.items() if values},
+        **{name: sum(values) / len(values) for name, values in known.items() if values},
     )
 
 
