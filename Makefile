@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: help demo test quick lint types unit mutants fuzz samples dist release clean
+.PHONY: help demo test quick lint types unit mutants fuzz samples docs dist release clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -52,6 +52,9 @@ samples: $(VENV)/.developer  ## write the sample reports again
 	$(BIN)/python -m sample_reports.generate
 	$(BIN)/python -m sample_reports.timeline
 
+docs: $(VENV)/.developer  ## make the site of the documentation in site/; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 dist: $(VENV)/.developer  ## build sdist and wheel into dist/, and check what is published of them
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
@@ -61,4 +64,4 @@ release: test dist  ## all that docs/release.md lets a machine check
 	@! grep -n 'https://roofline\.example' pyproject.toml || { echo 'put the real addresses into pyproject.toml'; exit 1; }
 
 clean:  ## remove what make made
-	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
