@@ -146,11 +146,12 @@ function heat(k, u, td) {
 }
 const HIGH = 28, MANY = 400;
 function table() {
-  const many = shown.length > MANY, n = many ? 40 : shown.length, body = $('rows'), spacer = count => h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: C.length, height: count * HIGH }));
+  const many = shown.length > MANY && !S.print, n = many ? 40 : Math.min(shown.length, MANY), body = $('rows'), spacer = count => h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: C.length, height: count * HIGH }));
   const first = many ? Math.max(0, Math.min(shown.length - n, Math.floor($('table').scrollTop / HIGH) - 8)) : 0;
   const rows = shown.slice(first, first + n).map(k => h('tr', { 'data-k': k.i, tabindex: 0, 'aria-selected': k === S.k, height: many && HIGH },
     ...C.map(c => { const td = h('td', { class: c.l && 'l' }), made = c.c(k, td); if (c.id === 'name') td.title = kept(k.full) || k.name; td.append(...Array.isArray(made) ? made : [made]); return td; })));
-  if (!shown.length) rows.push(h('tr', 0, h('td', { colspan: C.length, class: 'l' }, 'No kernel fits these filters.')));
+  const said = !shown.length ? 'No kernel fits these filters.' : S.print && n < shown.length ? `and ${(shown.length - n).toLocaleString('en-US')} more` : '';
+  if (said) rows.push(h('tr', 0, h('td', { colspan: C.length, class: 'l' }, said)));
   body.replaceChildren(...(many && first ? [spacer(first)] : []), ...rows, ...(many && first + n < shown.length ? [spacer(shown.length - first - n)] : []));
 }
 
@@ -182,11 +183,11 @@ function fit() {
 }
 class Taken { // the boxes of what is drawn, by cells of the chart, so that thousands are cheap
   cells = new Map();
-  *over(b) { for (let x = Math.floor((b[0] - 2) / 24); x <= (b[2] + 2) / 24; x++) for (let y = Math.floor((b[1] - 2) / 24); y <= (b[3] + 2) / 24; y++) yield x * 1000 + y; }
+  *over(b) { for (let x = Math.floor((b[0] - 5) / 24); x <= (b[2] + 5) / 24; x++) for (let y = Math.floor((b[1] - 2) / 24); y <= (b[3] + 2) / 24; y++) yield x * 1000 + y; }
   push(...boxes) { for (const b of boxes) for (const cell of this.over(b)) { const had = this.cells.get(cell); if (had) had.push(b); else this.cells.set(cell, [b]); } }
   hits(b) { for (const cell of this.over(b)) if ((this.cells.get(cell) || []).some(o => overlap(b, o))) return true; return false; }
 }
-const overlap = (a, b) => a[0] < b[2] + 2 && b[0] < a[2] + 2 && a[1] < b[3] + 2 && b[1] < a[3] + 2;
+const overlap = (a, b) => a[0] < b[2] + 5 && b[0] < a[2] + 5 && a[1] < b[3] + 2 && b[1] < a[3] + 2;
 const inside = b => b[0] >= L && b[2] <= W - R && b[1] >= T && b[3] <= H - B;
 const pen = document.createElement('canvas').getContext('2d');
 const wide = (text, px) => { pen.font = `${px}px system-ui,sans-serif`; return pen.measureText(text).width + 2; };
@@ -517,11 +518,10 @@ function listen() {
   on('chart', 'dblclick', () => { fit(); draw(); });
   new ResizeObserver(() => { if (!S.print) later(); }).observe($('chart'));
   addEventListener('hashchange', linked);
-  addEventListener('beforeprint', () => { S.print = true; draw(); }); addEventListener('afterprint', () => { S.print = false; draw(); });
+  for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => { S.print = event === 'beforeprint'; draw(); table(); });
 }
 async function boot() {
-  const bytes = Uint8Array.from(atob($('data').textContent), c => c.charCodeAt(0));
-  D = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).json();
+  D = JSON.parse(await unpacked('data'));
   K = D.kernels; K.forEach((k, i) => { k.i = i; });
   $('device').append(...D.devices.map((d, i) => h('option', { value: i }, `${d.name} (${K.filter(k => k.d === i).length})`)));
   $('bounds').append(...[...S.bounds].map(b => h('label', 0, h('input', { type: 'checkbox', checked: '', value: b }), dot({ bound: b }), b + ' ', h('span', 0))));

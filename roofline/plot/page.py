@@ -102,12 +102,14 @@ def page(
     left = len(scene.marks) - len(rows)
     more = f"<p>and {left:,} more, which a browser with scripts shows.</p>" if left else ""
     notes = "".join(f"<p>{escape(note)}</p>" for note in scene.notes)
-    return _filled(
+    return _fill(
+        _file("html"),
         scene.title,
         theme,
+        js=_packed(_file("js").encode()),
         table=_table((words.COLUMNS, *rows)) + more,
         notes=notes,
-        data=b64encode(gzip.compress(msgspec.json.encode(data), 6, mtime=0)).decode(),
+        data=_packed(msgspec.json.encode(data)),
     )
 
 
@@ -122,22 +124,36 @@ def still(title: str, theme: str | None, svg: str, table: Sequence[Sequence[str]
 # --- its text ---------------------------------------------------------------------------------
 
 
+# Script and data are packed alike; this is all that runs by itself. The policy knows both scripts.
+_LOADER = """const unpacked = async id => {
+const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
+const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+return new Response(stream).text();
+};
+unpacked('script').then(text => {
+const script = document.createElement('script');
+script.textContent = text;
+document.body.append(script);
+});"""
+
+
 @cache
 def _file(ending: str) -> str:
     return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8")
 
 
-def _filled(title: str, theme: str | None, **parts: str) -> str:
-    script = re.sub(r"(?m)^\s+|^//.*\n", "", _file("js"))  # none of its texts has two lines
-    return _fill(_file("html"), title, theme, js=script, **parts)
+def _packed(content: bytes) -> str:
+    return b64encode(gzip.compress(content, 6, mtime=0)).decode()
 
 
 def _fill(text: str, title: str, theme: str | None, **parts: str) -> str:
     style = _style()
-    policy = [f"style-src {_hash(style)}", f"script-src {_hash(parts.get('js', ''))}"]
+    scripts = f"{_hash(_LOADER)} {_hash(_file('js'))}"
+    policy = [f"style-src {_hash(style)}", f"script-src {scripts}"]
     given = {
         "title": escape(title),
         "css": style,
+        "loader": _LOADER,
         "policy": "; ".join(["default-src 'none'", *policy, "img-src data: blob:"]),
         "theme": f' data-theme="{theme}"' if theme else "",
         "version": __version__,

@@ -16,15 +16,16 @@ from typing import Any
 import pytest
 
 from roofline.compare.judge import compare
-from roofline.model import Details, Instruction
+from roofline.model import Bound, Details, Instruction
 from roofline.plot import Options, page
 from roofline.plot.style import THEMES
 from roofline.render.json import render
 from tests.makers import analysis, unit
+from tests.plot.test_style import contrast
 from tests.plot.values import crowd, kernel, mixed
 
 EVIL = "k<'</script><script>alert(1)</script><img src=x onerror=alert(1)>&\x07\">"
-SHELL, HUNDREDS, THOUSANDS = 54_000, 150_000, 1_500_000
+SHELL, HUNDREDS, THOUSANDS = 40_000, 150_000, 1_500_000
 
 
 def pairs() -> Any:
@@ -37,10 +38,14 @@ def pairs() -> Any:
     return compare(side(4e-3, 92.0, 1e-3), side(1e-3, 24.0, 1.001e-3))
 
 
-def data(text: str) -> Any:
-    found = re.search(r'id="data">([^<]*)<', text)
+def unpacked(text: str, what: str) -> bytes:
+    found = re.search(rf'id="{what}">([^<]*)<', text)
     assert found
-    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+    return gzip.decompress(base64.b64decode(found[1]))
+
+
+def data(text: str) -> Any:
+    return json.loads(unpacked(text, "data"))
 
 
 class Tags(HTMLParser):
@@ -58,25 +63,29 @@ def test_the_page_asks_for_nothing_and_runs_its_own_script_alone(made):
     text = page(made())
     tags = Tags(text).seen
     policy = next(at["content"] for _, at in tags if at.get("http-equiv")) or ""
-    style, script = (
+    style, loader = (
         re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL) for tag in ("style", "script")
     )
+    script = unpacked(text, "script").decode()
 
     assert style
-    assert script
-    for name, found in (("style-src", style), ("script-src", script)):
-        digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
-        assert f"{name} 'sha256-{digest}'" in policy
+    assert loader
+
+    def digest(code: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+    assert f"style-src {digest(style[1])};" in policy
+    assert f"script-src {digest(loader[1])} {digest(script)};" in policy
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     assert [at.get("type") for tag, at in tags if tag == "script"] == [
-        "application/octet-stream",
+        *("application/octet-stream", "application/octet-stream"),
         None,
     ]
     for tag, at in tags:
         assert tag not in {"img", "link", "iframe", "object", "embed", "base", "form", "a"}
         assert not [key for key in at if key.startswith("on") or key in ("src", "href", "style")]
-    assert not re.search(r"@import|url\((?!#)|eval\(|innerHTML|\bfetch\(", text)
+    assert not re.search(r"@import|url\((?!#)|eval\(|innerHTML|\bfetch\(", text + script)
 
 
 def test_the_same_input_gives_the_same_bytes():
@@ -164,7 +173,7 @@ def test_names_are_data_and_not_markup():
 
     assert "<script>alert" not in text
     assert "<img" not in text
-    assert text.count("<script") == 2
+    assert text.count("<script") == 3
 
 
 def test_without_script_the_table_is_there():
@@ -180,6 +189,52 @@ def test_the_theme_asked_for_is_the_one_it_opens_in():
     assert '<html lang="en" data-theme="dark">' in page(mixed(), theme="dark")
     for theme in THEMES.values():
         assert all(f"--{role}:{color};" in page(mixed()) for role, color in theme.items())
+
+
+def test_everything_that_takes_the_focus_has_a_name():
+    inside: list[str] = []
+    nameless, ids = [], []
+
+    class Names(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            at = dict(attrs)
+            ids.extend(filter(None, [at.get("id")]))
+            unlabelled = tag in {"input", "select"} and "label" not in inside
+            if unlabelled or ("tabindex" in at and not at.get("aria-label")):
+                nameless.append(at)
+            if tag not in {"input", "meta", "option", "br"}:
+                inside.append(tag)
+
+        def handle_endtag(self, tag):
+            if tag in inside:
+                del inside[len(inside) - 1 - inside[::-1].index(tag) :]
+
+    Names().feed(page(mixed()))
+    assert nameless == []
+    assert len(ids) == len(set(ids))
+    assert {"chart", "evidence", "table", "query"} <= set(ids)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_texts_stand_out_from_what_is_behind_them(theme):
+    colors = {role: parts_of(color) for role, color in THEMES[theme].items()}
+    style = re.search(r"<style>(.*?)</style>", page(mixed()), re.DOTALL)
+    assert style
+    mixes = re.findall(r"([^{}]+)\{[^}]*color-mix\(.*?\*([.\d]+)%", style[1])
+
+    assert [rule.strip() for rule, _ in mixes] == ["td.heat"]  # no text is on any other mixture
+    assert style[1].count("color-mix") == 1
+    part = float(mixes[0][1])  # of the colour of a unit that is busy all the time
+    for bound in ("bandwidth", "compute"):
+        pairs_ = zip(colors[bound], colors["background"], strict=True)
+        behind = tuple(round(part * a + (1 - part) * b) for a, b in pairs_)
+        assert contrast(THEMES[theme]["ink"], "#{:02x}{:02x}{:02x}".format(*behind)) >= 4.5
+    for role in ("ink", "muted", "faster", "slower", *Bound):
+        assert contrast(THEMES[theme][role], THEMES[theme]["background"]) >= 4.5
+
+
+def parts_of(color: str) -> tuple[int, ...]:
+    return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
 
 
 @pytest.mark.slow
