@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from roofline.api import compare, plot, select
     from roofline.errors import RooflineError
     from roofline.figures import Point
+    from roofline.gpu_time import bench
     from roofline.model import (
         Analysis,
         Bound,
@@ -48,6 +49,7 @@ _HOMES = {
     "RooflineError": "roofline.errors",
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
+    "bench": "roofline.gpu_time",
     "details_of": "roofline.analysis",
     "select": "roofline.api",
     "profile": "roofline.trial",
@@ -73,6 +75,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "analyze",
+    "bench",
     "compare",
     "details_of",
     "plot",

@@ -62,6 +62,7 @@ ARROWS = {
     "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "outlook": ("model", "kernel_names", "view"),
     "wall_time": ("foreign", "errors", "patterns", "files", "process", "text"),
+    "gpu_time": ("display", "errors", "specs", "wall_time"),
     "timeline": (
         "display",
         "errors",
@@ -185,6 +186,7 @@ ARROWS = {
         "reports",
         "figures",
         "analysis",
+        "gpu_time",
         "render",
         "trial",
     ),

@@ -161,8 +161,10 @@ def run_plans(
     return tuple(done), skipped
 
 
-def open_torch(index: int = 0) -> tuple[Any, Device, str]:
-    """PyTorch, the device with that index, and the versions in words.
+def open_torch(
+    index: int | None = 0, *, what: str = "measuring ceilings"
+) -> tuple[Any, Device, str]:
+    """PyTorch, the device with that index, or that it uses now, and the versions in words.
 
     Raises:
         UsageError: PyTorch or a GPU is missing.
@@ -172,17 +174,18 @@ def open_torch(index: int = 0) -> tuple[Any, Device, str]:
         torch = import_module("torch")
     except ImportError as error:
         raise UsageError(
-            "measuring ceilings needs PyTorch",
+            f"{what} needs PyTorch",
             why=str(error),
             hint="pip install torch, in the environment that roofline runs in",
         ) from error
     if not torch.cuda.is_available():
         raise UsageError(
-            "measuring ceilings needs a GPU that PyTorch can use",
+            f"{what} needs a GPU that PyTorch can use",
             why="torch.cuda.is_available() is False",
             hint="roofline doctor",
         )
     count = torch.cuda.device_count()
+    index = torch.cuda.current_device() if index is None else index
     if not 0 <= index < count:
         hint = f"--device with an index below {count}"
         raise UsageError(f"there is no GPU {index}", why=f"PyTorch sees {count}", hint=hint)
@@ -206,7 +209,7 @@ def bench_on(torch: Any, index: int) -> Bench:
     handle = str(index) if uuid is None else f"GPU-{uuid}"
     return Bench(
         build=lambda one: build(torch, one, "cuda"),
-        time=lambda run: _time(torch, run),
+        time=lambda run: timed(lambda: torch.cuda.Event(enable_timing=True), run),
         watch=lambda run, duration_s: _watch(torch, run, duration_s, handle),
     )
 
@@ -262,12 +265,22 @@ def _gemm(torch: Any, one: Plan, device: str) -> Run:
     return run
 
 
-def _time(torch: Any, run: Run) -> list[float]:
-    for _ in range(WARM_UP):
+def timed(
+    event: Callable[[], Any],
+    run: Run,
+    *,
+    warmup: int = WARM_UP,
+    repeats: int = REPEATS,
+    before: Run | None = None,
+) -> list[float]:
+    """Seconds of each of ``repeats`` runs between CUDA events; ``before`` them runs untimed."""
+    for _ in range(warmup):
         run()
     durations = []
-    for _ in range(REPEATS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for _ in range(repeats):
+        if before is not None:
+            before()
+        start, end = event(), event()
         start.record()
         run()
         end.record()
