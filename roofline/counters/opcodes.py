@@ -152,6 +152,12 @@ def plain_mix(thread_executions: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
+@cache
+def packed_kind(opcode: str) -> str:
+    """The kind of packed arithmetic that an opcode is, "" for others."""
+    return PACKED.get(opcode.partition(".")[0], "")
+
+
 def integer_mix(thread_executions: Mapping[str, float]) -> float:
     """Integer additions and multiplications, a multiply-add as two; from thread-level counts."""
     return sum(_integer(opcode) * count for opcode, count in thread_executions.items())

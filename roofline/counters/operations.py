@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from roofline.counters.opcodes import PACKED, integer_mix, plain_mix
+from roofline.counters.opcodes import PACKED, integer_mix, packed_kind, plain_mix
 from roofline.counters.recipes import FP16, FP32, FP64, PACKED_FP32, QuantityReader, Reading, forms
 from roofline.counters.tensor import MIXES, THREAD_OPCODES, TensorWork
 
@@ -32,7 +32,7 @@ def operations_of(
     # Where the mix says more: it tells FP16 from BF16, conversions and moves, and sees packed FP32.
     better = {"fp16"} if mix else set()
     packed = PACKED_FP32.read(reader)
-    if "packed_fp32" in {PACKED.get(opcode.partition(".")[0]) for opcode in executed}:
+    if "packed_fp32" in map(packed_kind, executed):
         better.add("fp32")
     found: dict[str, float] = {}
     for key, counters in (("fp64", FP64), ("fp32", FP32), ("fp16", FP16)):
@@ -76,12 +76,8 @@ def _both(plain: Reading | None, packed: Reading) -> Reading | None:
 def _packed_ran(reader: QuantityReader) -> set[str]:
     """The kinds of packed arithmetic that ran, by counters or by an opcode mix."""
     metrics = reader.metrics
-    ran = {
-        PACKED.get(opcode.partition(".")[0], "")
-        for mix in MIXES
-        for opcode, count in metrics.instances(mix).items()
-        if count
-    }
+    mix = next(filter(None, map(metrics.instances, MIXES)), {})
+    ran = {packed_kind(opcode) for opcode, count in mix.items() if count}
     counted = (_PACKED.match(name) for name in metrics.matching(_PACKED))
     bases = {(one["base"], one["opcode"].upper()) for one in counted if one}
     return ran | {PACKED[opcode] for base, opcode in bases if reader.amount(base)}

@@ -193,40 +193,40 @@ class Sass:
 
     def counters(self, unit: str = "smsp") -> tuple[str, ...]:
         """The base names, the multiply-add last."""
-        words = (f"{self.letter}{op}{self.form}" for op in ("add", "mul", "fma"))
-        return tuple(f"{unit}__sass_thread_inst_executed_op_{word}_pred_on" for word in words)
-
-    def together(self, unit: str) -> str:
-        """The counter of all three, which takes a multiply-add as two."""
-        words = "_".join(f"{self.letter}{op}{self.form}" for op in ("add", "mul", "fma"))
-        return f"{unit}__sass_thread_inst_executed_ops_{words}_pred_on"
+        return _sass_counters(unit, self.letter, self.form)[:3]
 
     def read(self, reader: QuantityReader) -> Reading | None:
-        """The operations; ``None`` where one of the three counters is missing."""
+        """The operations, by unit from its three counters, else from one of all three."""
         for unit in ("smsp", "sm"):
             found = [reader.read(forms(base)) for base in self.counters(unit)]
             if None not in found:
                 add, mul, fma = (one for one in found if one is not None)
                 value = self.lanes * (add.value + mul.value + 2.0 * fma.value)
-                return Reading(value, self._said(unit, add.how))
+                return Reading(value, _sass_said(self, unit, add.how))
         for unit in ("smsp", "sm"):
-            whole = reader.read(forms(self.together(unit)))
+            # It takes a multiply-add as two.
+            whole = reader.read(forms(_sass_counters(unit, self.letter, self.form)[3]))
             if whole is not None:
                 return Reading(self.lanes * whole.value, whole.how)
         return None
 
-    def ran(self, reader: QuantityReader) -> bool:
-        """Whether any of the three is there and not 0."""
-        names = (base for unit in ("smsp", "sm") for base in self.counters(unit))
-        return any(reader.amount(base) for base in names)
 
-    def _said(self, unit: str, how: str) -> str:
-        first, mul, fma = self.counters(unit)
-        short = (name.removeprefix(f"{unit}__sass_thread_inst_executed_op_") for name in (mul, fma))
-        names = ", ".join((first, *short)).replace("_pred_on", "")
-        form = how.removeprefix(first).lstrip()
-        form = "SASS counters" if form == ".sum" else form
-        return f"{form} ({names})" + (", two lanes an instruction" if self.lanes == 2.0 else "")
+@cache
+def _sass_counters(unit: str, letter: str, form: str) -> tuple[str, ...]:
+    """The base names of add, multiply and multiply-add, and of all three together."""
+    words = [f"{letter}{op}{form}" for op in ("add", "mul", "fma")]
+    named = (*(f"op_{word}" for word in words), f"ops_{'_'.join(words)}")
+    return tuple(f"{unit}__sass_thread_inst_executed_{name}_pred_on" for name in named)
+
+
+@cache
+def _sass_said(sass: Sass, unit: str, how: str) -> str:
+    first, mul, fma = sass.counters(unit)
+    short = (name.removeprefix(f"{unit}__sass_thread_inst_executed_op_") for name in (mul, fma))
+    names = ", ".join((first, *short)).replace("_pred_on", "")
+    form = how.removeprefix(first).lstrip()
+    form = "SASS counters" if form == ".sum" else form
+    return f"{form} ({names})" + (", two lanes an instruction" if sass.lanes == 2.0 else "")
 
 
 FP64, FP32, FP16 = Sass("d"), Sass("f"), Sass("h", lanes=2.0)

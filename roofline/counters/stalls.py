@@ -19,17 +19,20 @@ _SPELLINGS = (
     ("warp-state ratios", "smsp__average_warp_latency_issue_stalled_{}.ratio"),
     ("warp samples", "smsp__pcsamp_warps_issue_stalled_{}"),
 )
-# Per spelling: how it is said, metric name -> reason.
-_TABLES = tuple((how, {spelling.format(r): r for r in REASONS}) for how, spelling in _SPELLINGS)
-_ALL = frozenset(name for _, names in _TABLES for name in names)
+# Per spelling: how it is said, metric name -> reason, and the names alone.
+_TABLES = tuple(
+    (how, names, frozenset(names))
+    for how, spelling in _SPELLINGS
+    for names in [{spelling.format(reason): reason for reason in REASONS}]
+)
 SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
 
 
 def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
     """Stall reasons with their shares of all stalls, largest first, and how they were read."""
-    if not metrics.any_of(_ALL):
-        return (), None
-    for how, names in _TABLES:
+    for how, names, all_ in _TABLES:
+        if not metrics.any_of(all_):
+            continue
         found: dict[str, float] = {}
         for metric, reason in names.items():
             value = metrics.number(metric)

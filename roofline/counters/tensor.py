@@ -263,6 +263,8 @@ def _hopper_half(reader: QuantityReader, rows: Sequence[_Count], paths: set[str]
 
 def _merge(reader: QuantityReader, name: str, parts: Sequence[_Count]) -> _Count | None:
     """The count of ``name`` from its own counters and from its parts; ``None`` without any."""
+    if not parts and not reader.metrics.any_of(_spellings(name)):
+        return None
     dense, sparse, total = (reader.amount(counter) for counter in _levels(name))
     if not parts and dense is None and sparse is None and total is None:
         return None
@@ -299,13 +301,19 @@ def _name(counter: str) -> str:
 
 
 @cache
+def _spellings(name: str) -> frozenset[str]:
+    """Every form of the counters of ``name``."""
+    return frozenset(recipe.needs[0] for level in _levels(name) for recipe in forms(level))
+
+
+@cache
 def _names() -> frozenset[str]:
     """Every counter that is looked for."""
     half = (_HALF, _HALF_KEY, None, ("hgmma", "hmma"))
-    return frozenset(
-        recipe.needs[0]
-        for source, _, _, kinds in (*_TYPES, half)
-        for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
-        for counter in _levels(name)
-        for recipe in forms(counter)
+    return frozenset().union(
+        *(
+            _spellings(name)
+            for source, _, _, kinds in (*_TYPES, half)
+            for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
+        )
     )

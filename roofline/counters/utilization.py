@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
 
 from roofline.model import Family, Metrics, UnitUse
 from roofline.units import (
@@ -47,12 +46,8 @@ _EXACT = 1e-3
 _PORTS = ("l1tex__m_l1tex2xbar_req_cycles_active", "l1tex__m_xbar2l1tex_read_sectors")
 
 
-class _Place(NamedTuple):
-    """Where a percentage stands: the metric's name, its unit's key, and its side."""
-
-    name: str
-    unit: str
-    side: Family
+# Where a percentage stands: the metric's name, its unit's key, and its side.
+_Place = tuple[str, str, Family]
 
 
 def unit_uses(
@@ -79,43 +74,38 @@ def unit_uses(
         named = metrics.text(f"breakdown:{throughput}{ELAPSED}")
         if named is None:
             unlisted.add(family)
-        most = _keep(busiest, _listed(metrics, named or "", family, other, share))
+        most = _listed(metrics, _places(named or "", family, other), share, busiest)
         # The throughput is the largest of its members; where it is above them, one is not listed.
-        itself = _listed(metrics, throughput + ELAPSED, family, other, share)
-        _keep(busiest, (one for one in itself if one.percent > most + _UNLISTED))
+        itself = _places(throughput + ELAPSED, family, other)
+        _listed(metrics, itself, share, busiest, above=most + _UNLISTED)
     if unlisted:
-        _keep(busiest, _searched(metrics, unlisted, active, share))
-    _keep(busiest, _listed(metrics, _LINKS, Family.BANDWIDTH, "other_memory", share))
+        for found in _searched(metrics, unlisted, active, share):
+            if found.unit not in busiest or found.percent > busiest[found.unit].percent:
+                busiest[found.unit] = found
+    _listed(metrics, _places(_LINKS, Family.BANDWIDTH, "other_memory"), share, busiest)
     for unit in THROUGHPUTS:
         _hidden(metrics, unit, busiest, active, share, capability)
     return ranked(busiest.values())
 
 
-def _keep(busiest: dict[str, UnitUse], found: Iterable[UnitUse]) -> float:
-    """Keep what is busier than what its unit has; give the largest percentage seen."""
-    most = float("-inf")
-    for one in found:
-        most = max(most, one.percent)
-        known = busiest.get(one.unit)
-        if known is None or one.percent > known.percent:
-            busiest[one.unit] = one
-    return most
-
-
 def _listed(
-    metrics: Metrics, names: str, family: Family, other: str, share: float
-) -> Iterator[UnitUse]:
-    """Percentages over the elapsed time by their names."""
-    for place in _places(names, family, other):
-        percent = metrics.number(place.name)
-        # A counter that ran backwards measured nothing.
-        if percent is not None and percent >= 0:
-            yield UnitUse(
-                unit=place.unit,
-                family=place.side,
-                percent=_of_given(percent, place.unit, share),
-                metric=place.name,
-            )
+    metrics: Metrics,
+    places: tuple[_Place, ...],
+    share: float,
+    busiest: dict[str, UnitUse],
+    above: float = float("-inf"),
+) -> float:
+    """Keep what is busier than what its unit has, and than ``above``; give the most seen."""
+    most = float("-inf")
+    for name, unit, side in places:
+        percent = metrics.number(name)
+        if percent is None or percent < 0:  # a counter that ran backwards measured nothing
+            continue
+        percent = _of_given(percent, unit, share)
+        most = max(most, percent)
+        if percent > above and (unit not in busiest or percent > busiest[unit].percent):
+            busiest[unit] = UnitUse(unit=unit, family=side, percent=percent, metric=name)
+    return most
 
 
 def _of_given(percent: float, unit: str, share: float) -> float:
@@ -128,7 +118,7 @@ def _places(names: str, family: Family, other: str) -> tuple[_Place, ...]:
     """Comma-separated metric names with their units; what is unknown stays on its side."""
     found = ((name, unit_of_metric(name)) for name in names.split(",") if name)
     return tuple(
-        _Place(name, other, family) if unit is None else _Place(name, unit.key, unit.family)
+        (name, other, family) if unit is None else (name, unit.key, unit.family)
         for name, unit in found
     )
 
@@ -145,48 +135,45 @@ def _searched(
     """Percentages of peak in any spelling, each counter in its most trusted roll-up."""
     best: dict[str, tuple[int, UnitUse]] = {}
     for name in metrics.matching(_PERCENT):
-        base, form, place = _place(name)
-        percent = None if place is None else metrics.number(name)
-        if place is None or place.side not in sides or percent is None or percent < 0:
+        found = _place(name)
+        if found is None or found[3] not in sides:
+            continue
+        base, form, unit, side = found
+        percent = metrics.number(name)
+        if percent is None or percent < 0 or (base in best and form >= best[base][0]):
             continue
         computed, said = form >= _FORMS.index("max elapsed"), name
-        if name.endswith("_active") and UNITS[place.unit].clock == "sm":
-            computed = computed or active is None
-            said = f"{name} x SM activity" if active is not None else name
-            percent *= 1.0 if active is None else active
-        found = UnitUse(
-            unit=place.unit,
-            family=place.side,
-            percent=_of_given(percent, place.unit, share),
-            metric=said,
-            computed=computed,
-        )
-        if base not in best or form < best[base][0]:
-            best[base] = form, found
+        if name.endswith("_active") and UNITS[unit].clock == "sm":
+            if active is None:
+                computed = True
+            else:
+                percent, said = percent * active, f"{name} x SM activity"
+        percent = _of_given(percent, unit, share)
+        use = UnitUse(unit=unit, family=side, percent=percent, metric=said, computed=computed)
+        best[base] = form, use
     halves: dict[str, list[UnitUse]] = {}
-    for base, (_, found) in best.items():
-        yield found
+    for base, (_, use) in best.items():
+        yield use
         if half := _DIRECTION.match(base):
-            halves.setdefault(half[1] + base[half.end() :], []).append(found)
+            halves.setdefault(half[1] + base[half.end() :], []).append(use)
     for pair in halves.values():
         if len(pair) > 1:
-            said = " + ".join(found.metric for found in pair)
-            yield replace(pair[0], percent=sum(found.percent for found in pair), metric=said)
+            said = " + ".join(use.metric for use in pair)
+            yield replace(pair[0], percent=sum(use.percent for use in pair), metric=said)
 
 
 @cache
-def _place(name: str) -> tuple[str, int, _Place | None]:
-    """A percentage's counter, the rank of its roll-up, and its place if it is of a unit's use."""
+def _place(name: str) -> tuple[str, int, str, Family] | None:
+    """A percentage's counter, the rank of its roll-up, unit and side, if it is of a unit's use."""
     match = _PERCENT.match(name)
     assert match is not None
-    base = match["base"]
-    form = _FORMS.index(f"{match['roll']} {match['over']}")
-    unit = unit_of_metric(name)
-    itself = base in THROUGHPUTS.values()  # read apart
-    unnamed = unit is not None and unit.key in GENERIC and base not in (*AGGREGATES, *unit.members)
-    if unit is None or unnamed or itself or _NO_USE.match(base):
-        return base, form, None
-    return base, form, _Place(name, unit.key, unit.family)
+    base, unit = match["base"], unit_of_metric(name)
+    # What stands for a whole unit is read apart.
+    if unit is None or base in THROUGHPUTS.values() or _NO_USE.match(base):
+        return None
+    if unit.key in GENERIC and base not in (*AGGREGATES, *unit.members):
+        return None
+    return base, _FORMS.index(f"{match['roll']} {match['over']}"), unit.key, unit.family
 
 
 # --- what the breakdowns leave out ----------------------------------------------------------------
@@ -201,63 +188,59 @@ def _hidden(
     capability: str | None,
 ) -> None:
     """Raise a unit to its throughput, and name the part that is only in there."""
-    base = THROUGHPUTS[unit]
-    halves = {} if unit == "l2" else _halves(metrics, capability)
-    found = _throughput(
-        metrics, base, halves, (_share_of_l1(metrics) if unit == "l1" else None) or active
-    )
-    if found is None or found[0] < 0 or (unit == "l1" and _is_port(metrics, found[0])):
+    halves: dict[str, tuple[float, str]] = {}
+    if unit == "l1":
+        active = _share_of_l1(metrics) or active
+        # Parts whose counters reach half of their peak.
+        for part, (name, capabilities) in HALVED.items():
+            half = _elapsed(metrics, name) if capability in capabilities else None
+            if half is not None:
+                halves[part] = 2.0 * half, f"2 x {name}{ELAPSED}"
+    percent, said, computed = _throughput(metrics, THROUGHPUTS[unit], halves, active)
+    if percent is None or percent < 0 or (unit == "l1" and _is_port(metrics, percent)):
         return
-    percent, said, computed = found
-    near = {one: abs(2.0 * half - percent) for one, (half, _) in halves.items()}
-    percent = _of_given(percent, unit, share)
-    known = busiest.get(unit)
+    near = {
+        one: apart
+        for one, (all_, _) in halves.items()
+        if (apart := abs(all_ - percent)) <= ROUNDING
+    }
+    percent, known = _of_given(percent, unit, share), busiest.get(unit)
     above = percent - (known.percent if known else 0.0)
     if known is not None and above <= 0:
         return
-    part = min((p for p in near if near[p] <= ROUNDING), key=lambda p: near[p], default=None)
+    hidden = min(near, key=lambda one: near[one], default=None)
     if unit == "l2" and known is not None and capability in WITH_FABRIC:
-        part = "l2_fabric"
+        hidden = "l2_fabric"
     busiest[unit] = UnitUse(
         unit=unit,
         family=UNITS[unit].family,
         percent=percent,
         metric=said,
         computed=computed,
-        part=part if above > ROUNDING else None,
+        part=hidden if above > ROUNDING else None,
     )
-
-
-def _halves(metrics: Metrics, capability: str | None) -> dict[str, tuple[float, str]]:
-    """Parts of L1 whose counters reach half of their peak: what they read, and their names."""
-    found = {
-        part: (_elapsed(metrics, name), name + ELAPSED)
-        for part, (name, capabilities) in HALVED.items()
-        if capability in capabilities
-    }
-    return {part: (half, name) for part, (half, name) in found.items() if half is not None}
 
 
 def _throughput(
-    metrics: Metrics, base: str, halves: dict[str, tuple[float, str]], active: float | None
-) -> tuple[float, str, bool] | None:
+    metrics: Metrics, base: str, halves: Mapping[str, tuple[float, str]], active: float | None
+) -> tuple[float | None, str, bool]:
     """How busy a unit was over the elapsed time, how that was read, and whether it is a guess."""
-    rolled = (base + ELAPSED, base + ELAPSED.replace(".avg", ".sum"))
-    names = (*rolled, *(name.replace("elapsed", "active") for name in rolled))
-    name = next((name for name in names if metrics.number(name) is not None), "")
-    percent = metrics.number(name)
-    if percent is None:
-        # What would be in there, as far as it is known.
-        half, member = max(halves.values(), default=(None, ""))
-        return None if half is None else (2.0 * half, f"2 x {member}", False)
-    # A part that is counted over the elapsed time makes it one over the elapsed time.
-    if name in rolled or any(
-        abs(2.0 * half - percent) <= _EXACT * percent for half, _ in halves.values()
-    ):
-        return percent, name, False
-    return (
-        (percent, name, True) if active is None else (percent * active, f"{name} x activity", False)
-    )
+    for over in ("elapsed", "active"):
+        for roll in (".avg", ".sum"):
+            name = f"{base}{roll}.pct_of_peak_sustained_{over}"
+            percent = metrics.number(name)
+            if percent is None:
+                continue
+            # A part that is counted over the elapsed time makes it one over the elapsed time.
+            alike = (abs(half - percent) <= _EXACT * percent for half, _ in halves.values())
+            if over == "elapsed" or any(alike):
+                return percent, name, False
+            if active is None:
+                return percent, name, True
+            return percent * active, f"{name} x activity", False
+    # What would be in there, as far as it is known.
+    percent, name = max(halves.values(), default=(None, ""))
+    return percent, name, False
 
 
 def _elapsed(metrics: Metrics, base: str) -> float | None:
