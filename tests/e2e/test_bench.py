@@ -1,0 +1,55 @@
+"""README's flow on the program of its first sentence: examples/bench.py, with the fake ncu."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from tests.e2e.fake import ROOT, Fake
+from tests.e2e.running import run
+
+BENCH = str(ROOT / "examples" / "bench.py")
+
+
+@pytest.fixture
+def bench(fake: Fake) -> Fake:
+    """Where `python` is the one that runs the tests."""
+    fake.program("python", f'exec {sys.executable} "$@"')
+    return fake
+
+
+def test_the_flow_of_the_first_page(bench: Fake) -> None:
+    profiled = bench.run("profile", "--kernel", "gemm", "-o", "r.ncu-rep", "python", BENCH)
+
+    assert profiled.returncode == 0, profiled.stderr
+    assert "gemm" in profiled.stdout
+    (call,) = bench.calls()
+    assert call["argv"][-2:] == ["python", BENCH]
+    report = bench.folder / "r.ncu-rep"
+    assert "gemm is limited by DRAM, 90 %" in run("analyze", report).stdout
+    assert "bandwidth: DRAM limits it, 90 % busy" in run("analyze", report, "--explain", "1").stdout
+    assert run("plot", report, "-o", bench.folder / "roofline.svg").exit_code == 0
+    assert "1 kernel paired: 1 no change" in run("compare", report, report).stdout
+
+
+def test_a_region_and_the_command_before_anybody_has_a_gpu(bench: Fake) -> None:
+    done = bench.run("profile", "--dry-run", "--region", "attention", "python", BENCH)
+
+    assert done.returncode == 0, done.stderr
+    assert "--nvtx" in done.stdout
+    assert f"python {BENCH}" in done.stdout
+
+
+def test_its_figures_are_what_time_reads(bench: Fake) -> None:
+    metrics = ("gemm us<=gemm: ([0-9.]+) us", "copy GB/s>=copy: .* ([0-9.]+) GB/s")
+    options = [word for metric in metrics for word in ("--metric", metric)]
+    small = ("python", BENCH, "--size", "32", "--repeats", "2")
+    done = bench.run("time", "--repeats", "1", "--warmup", "0", "--json", *options, "--", *small)
+
+    assert done.returncode == 0, done.stderr
+    found = {m["name"]: m for m in json.loads(done.stdout)["metrics"]}
+    assert found["gemm us"]["better"] == "lower"
+    assert found["gemm us"]["median"] > 0
+    assert found["copy GB/s"]["median"] > 0
