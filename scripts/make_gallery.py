@@ -1,5 +1,8 @@
 """Draw the pictures of docs/gallery.md and README.md from the sample reports, and write the page.
 
+Two pictures of the README are of NVIDIA's examples, and drawn if ROOFLINE_TEST_EXAMPLES names their
+folder.
+
 tests/test_gallery.py holds that the page is this, and that what is written in the pictures is what
 would be written in them now.
 """
@@ -17,8 +20,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+import roofline  # noqa: E402
 from roofline.cli import cli  # noqa: E402
 from roofline.plot.save import compact  # noqa: E402
+from scripts.refresh_docs import nvidia  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 PAGE = ROOT / "docs" / "gallery.md"
@@ -39,6 +44,7 @@ class Shown:
     command: str
 
 
+OF_NVIDIA = {"transpose.svg": "light", "transpose-dark.svg": "dark"}
 GALLERY = (
     Shown(
         file="step.svg",
@@ -113,8 +119,24 @@ def draw(shown: Shown, folder: Path) -> Path:
         os.chdir(here)
     if code or not target.exists():
         raise SystemExit(f"{shown.command} failed: {said.getvalue()}")
-    target.write_text(compact(target.read_text(encoding="utf-8")) + "\n", encoding="utf-8")
-    return target
+    return _kept(target)
+
+
+def draw_nvidia(examples: Path, folder: Path) -> list[Path]:
+    """What happened between NVIDIA's two transposes."""
+    before, after = (
+        examples / f"transpose{name}.ncu-rep" for name in ("Coalesced", "NoBankConflicts")
+    )
+    comparison = roofline.compare(before, after)
+    for name, theme in OF_NVIDIA.items():
+        (folder / name).unlink(missing_ok=True)
+        roofline.plot(comparison, folder / name, theme=theme)
+    return [_kept(folder / name) for name in OF_NVIDIA]
+
+
+def _kept(picture: Path) -> Path:
+    picture.write_text(compact(picture.read_text(encoding="utf-8")) + "\n", encoding="utf-8")
+    return picture
 
 
 def page() -> str:
@@ -132,6 +154,9 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     for shown in GALLERY:
         print(draw(shown, IMAGES).relative_to(ROOT))
+    if (examples := nvidia()) is not None:
+        for picture in draw_nvidia(examples, IMAGES):
+            print(picture.relative_to(ROOT))
     PAGE.write_text(page(), encoding="utf-8")
 
 

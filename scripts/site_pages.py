@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r'(\]\(|(?:src|srcset|href)=")(?!https?://)([^)"#\s]+)')
-FENCE = re.compile(r"^```console checked$", re.MULTILINE)
+FENCE = re.compile(r"^```console (checked|nvidia)$", re.MULTILINE)
 
 
 def _place(page: str) -> Path:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.make_gallery import GALLERY, IMAGES, PAGE, ROOT, Shown, draw, page
+from scripts.make_gallery import GALLERY, IMAGES, PAGE, ROOT, Shown, draw, draw_nvidia, page
+from scripts.refresh_docs import nvidia
 
 
 def written(path: Path) -> list[str]:
@@ -23,6 +24,12 @@ def test_a_picture_says_what_would_be_drawn_now(shown: Shown, tmp_path: Path):
 
     assert len(now) > 20
     assert written(IMAGES / shown.file) == now, "run: python scripts/make_gallery.py"
+
+
+@pytest.mark.skipif(not nvidia(), reason="ROOFLINE_TEST_EXAMPLES names no folder")
+def test_a_picture_of_nvidias_examples_says_what_would_be_drawn_now(tmp_path: Path):
+    for drawn in draw_nvidia(nvidia() or Path(), tmp_path):
+        assert written(IMAGES / drawn.name) == written(drawn), "run: python scripts/make_gallery.py"
 
 
 def test_no_picture_of_the_documentation_is_left_over():
