@@ -105,21 +105,24 @@ def run_through(
     *,
     env: Mapping[str, str] | None = None,
     stdout_to_stderr: bool = False,
+    keep_stderr: bool = True,
     watch: Watch = lambda: None,
     grace_s: float = 10.0,
 ) -> Completed | None:
     """Run ``argv`` (no shell) and let its output through untouched; ``None``: cannot start.
 
-    Its stderr is kept too, but for the middle of a long one. It gets a process group of its own,
+    Its stderr is kept too, but for the middle of a long one, unless it is to stay the terminal that
+    it may be. It gets a process group of its own,
     and no input from a terminal, which such a group must not read. ``watch`` is asked ten times a
     second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
     program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
-    heard, stdout = bytearray(), 2 if stdout_to_stderr else None
-    ended = _supervised(argv, env, watch, grace_s, heard, stdout=stdout, stderr=PIPE)
+    heard = bytearray() if keep_stderr else None
+    streams = {"stdout": 2 if stdout_to_stderr else None, "stderr": PIPE if keep_stderr else None}
+    ended = _supervised(argv, env, watch, grace_s, heard, **streams)
     if ended is None:
         return None
-    said = heard.decode(errors="replace")
+    said = (heard or b"").decode(errors="replace")
     return Completed(argv=tuple(argv), code=ended[0], stdout="", stderr=said, stopped=ended[1])
 
 
@@ -229,11 +232,11 @@ def _signal_group(child: Popen[bytes], number: int) -> None:
 
 
 def _kill(child: Popen[bytes], since: float) -> None:
-    """End ``child``, its group, and what it started in whatever session; see ``_started``."""
+    """End ``child``, its group, and what it started in whatever session."""
     _signal_group(child, signal.SIGKILL)
     child.wait()
     for _ in range(_ROUNDS):  # those of another user stay
-        if not (left := _started(since)):
+        if not (left := running_below(os.getpid(), since)):
             return
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -256,8 +259,8 @@ def _now() -> float:
     return math.inf if clock is None else time.clock_gettime(clock)
 
 
-def _started(since: float) -> set[int]:
-    """The processes below this one that began at ``since`` or later, as ``/proc`` has them."""
+def running_below(process: int, since: float = 0.0) -> set[int]:
+    """What runs below ``process`` and began at ``since`` or later, as ``/proc`` has it."""
     below: dict[int, list[tuple[int, float]]] = {}
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
@@ -265,7 +268,7 @@ def _started(since: float) -> set[int]:
             if fields[0] not in (b"Z", b"X"):
                 began = (int(fields[19]) + 1) / os.sysconf("SC_CLK_TCK")
                 below.setdefault(int(fields[1]), []).append((int(place.parent.name), began))
-    found, more = set(), [os.getpid()]
+    found, more = set(), [process]
     while more:
         children = [pid for pid, began in below.get(more.pop(), ()) if began >= since]
         found |= set(children)

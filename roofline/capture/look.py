@@ -1,32 +1,207 @@
 """The look before a capture: which kernels the program launches, and how long they take.
 
-nsys sees them at full speed; else ncu sees them one by one, in a single pass.
+nsys sees them at full speed, or PyTorch's own profiler, started inside the program; else ncu sees
+them one by one, in a single pass.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import secrets
+import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 
 from roofline.capture.request import CaptureRequest
-from roofline.capture.run import CaptureSetup, launches_seen, time_of
+from roofline.capture.run import CaptureSetup, child_environment, launches_seen, time_of
+from roofline.capture.torch_hook import FOLDER, SECONDS
 from roofline.counters.device import device_of
-from roofline.errors import InputError, ProgramError
+from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import temporary_folder
-from roofline.process import run_inside, run_quietly
+from roofline.process import Completed, run_inside, run_quietly, run_through, running_below
 from roofline.timeline import load_timeline
 from roofline.timeline.events import Events, Interner, Timeline, Work, identity
 
-LOOKED = "looked"  # why a run was ended that had been seen enough of
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was seen, and ``by`` whom."""
+
+    timeline: Timeline
+    by: str
+
+
+class LookInterrupted(Exception):  # noqa: N818  # no error: nothing is to be said
+    """The ``signal`` that we were sent ended the run."""
+
+    def __init__(self, signal: str) -> None:
+        super().__init__(signal)
+        self.signal = signal
+
+
+def look_at(
+    request: CaptureRequest,
+    setup: CaptureSetup,
+    how: str,
+    seconds: float,
+    *,
+    until_end: bool,
+    say: Callable[[str], None],
+) -> Look:
+    """What the first saw that could: nsys, PyTorch, ncu, or ``how`` alone where it is one of them.
+
+    Raises:
+        CaptureError: ncu could not look.
+        InputError: no kernel was seen.
+        LookInterrupted: a signal ended it.
+        ProgramError: the program failed, or used no GPU, and nothing was seen.
+        UsageError: the one that was asked for cannot look here.
+
+    """
+    end = "runs to its end"
+    if not until_end:
+        end = f"is ended {seconds:g} s after it first uses a GPU (--until program lets it run on)"
+    failure = InputError("nobody can look")
+    for number, (who, by) in enumerate(_ways(how, request.program)):
+        if number:
+            say(f"{failure.what}: {failure.why}")
+        say(f"Looking with {who}; the program {end}")
+        try:
+            return by(request, setup, seconds, until_end=until_end)
+        except InputError as error:
+            failure = error
+    raise failure
+
+
+def _ways(how: str, program: Sequence[str]) -> Iterator[tuple[str, Callable[..., Look]]]:
+    """Who can look, best first; of ``how`` ("nsys", "torch", "ncu") that one alone."""
+    if how not in ("torch", "ncu"):
+        if nsys := find_nsys():
+            yield f"nsys {nsys.version} at full speed", partial(by_nsys, nsys)
+        elif how == "nsys":
+            raise UsageError("--look nsys: no nsys of 2022 or later", hint="ROOFLINE_NSYS=FILE")
+    if how not in ("nsys", "ncu"):
+        if python_with_torch(program, os.environ):
+            yield "PyTorch's profiler inside the program, at full speed", by_torch
+        elif how == "torch":
+            why = "the program is no Python that has it, or python -I, -E or -S lets nothing in"
+            raise UsageError("--look torch: no PyTorch inside", why=why, hint="--look ncu")
+    if how not in ("nsys", "torch"):
+        yield "ncu, kernel by kernel", by_ncu
+
+
+# --- the program of a look ----------------------------------------------------------------------
+
+# Why a run was ended: seen enough of, or used no GPU, or a tool that outlived the program.
+LOOKED, IDLE, HUNG = "looked", "no GPU", "hung"
+_ON_GPU = re.compile(r"/dev/(?:nvidia\d|dxg$|nvhost|nvgpu)")
+_PATIENCE_S = 600.0  # for a program to load what it needs before it uses a GPU
+_WRITE_S = 120.0  # for what was seen to be written
+_ROOM_BYTES = 200_000_000
+_EACH_S = 0.5
+
+
+def _since(moment: float | None) -> float:
+    return -math.inf if moment is None else time.monotonic() - moment
+
+
+class _Program:
+    """What runs below us, or below what ``file`` notes: since when it has a GPU, or is over."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file
+        self.began = self.looked = time.monotonic()
+        self.on_gpu: float | None = None
+        self.ended: float | None = None
+
+    def look(self) -> None:
+        """Look what it does, twice a second; where there is no /proc, it has a GPU at once."""
+        if self.ended is not None or _since(self.looked) < _EACH_S:
+            return
+        self.looked, processes, first = time.monotonic(), running_below(os.getpid()), os.getpid()
+        if self.file is not None:
+            noted = self.file.read_text().strip() if self.file.exists() else ""
+            if not noted:
+                return
+            first = int(noted)
+            if processes and first not in processes:
+                self.ended = self.looked
+        if self.on_gpu is None:
+            its = {first, *running_below(first)} & processes
+            opened = (file for one in its for file in _files_of(one))
+            if not processes or any(map(_ON_GPU.search, opened)):
+                self.on_gpu = self.looked
+
+    def idle(self) -> str | None:
+        """A reason to end it where it has used no GPU for long."""
+        return IDLE if self.on_gpu is None and _since(self.began) > _PATIENCE_S else None
+
+
+def _files_of(process: int) -> Iterator[str]:
+    """What a process has open; nothing where it has ended, or is somebody else's."""
+    with suppress(OSError):
+        for entry in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                yield str(entry.readlink())
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder for what is recorded, which holds personal data: it is gone afterwards."""
+    parent = Path(tempfile.gettempdir())
+    if shutil.disk_usage(parent).free < _ROOM_BYTES:
+        raise InputError("nothing was recorded", why=f"{parent} has less than 200 MB of room")
+    with temporary_folder(None, parent) as folder:
+        yield folder
+
+
+def _environment(request: CaptureRequest, setup: CaptureSetup) -> dict[str, str]:
+    return child_environment(setup.environment or os.environ, request)
+
+
+def _ended(done: Completed | None, what: str, setup: CaptureSetup) -> Completed:
+    """The run, if it came to an end that leaves something to be read."""
+    if done is None:
+        raise InputError("nothing was recorded", why=f"{what} cannot be started")
+    if (done.stopped or "").startswith("SIG"):
+        raise LookInterrupted(str(done.stopped))
+    if done.stopped == HUNG:
+        raise InputError(f"{what} saw nothing", why="it did not end when the program did")
+    if done.stopped == IDLE:
+        why = f"it opened none in {_PATIENCE_S / 60:.0f} minutes"
+        hint = "--until program lets it run on"
+        raise ProgramError("the program uses no GPU", why=why, hint=hint)
+    if done.stopped == LOOKED:
+        setup.tell("the look is over, and the program was ended")
+    return done
+
+
+@contextmanager
+def _failure(done: Completed, who: str) -> Iterator[None]:
+    """What is read of a run; where a program failed by itself and showed nothing, that is why."""
+    try:
+        yield
+    except InputError as error:
+        if done.code and not done.stopped:
+            how = f"it ended with exit code {done.code} before any kernel was seen"
+            raise ProgramError("the program failed", why=how) from error
+        raise InputError(f"{who} saw nothing", why=error.why or error.what) from error
+
+
+# --- nsys -----------------------------------------------------------------------------------------
+
 _NSYS = ("opt/nvidia/nsight-systems/*/bin/nsys", "usr/local/cuda*/bin/nsys")
 _LISTED = re.compile(r"^[ \t]+(?:-\w, )?(--[a-z][a-z-]*)", re.MULTILINE)
 _NEEDED = ("--session-new", "--cuda-graph-trace")  # what those before 2022 lack
@@ -48,15 +223,6 @@ class Nsys:
     options: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What was seen, ``by`` whom; ``stopped`` is the signal that ended the run."""
-
-    timeline: Timeline
-    by: str
-    stopped: str | None = None
-
-
 def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Nsys | None:
     """The first nsys that is new enough: of ROOFLINE_NSYS, on PATH, or installed."""
     named = environment.get("ROOFLINE_NSYS")
@@ -76,52 +242,51 @@ def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/"
 
 
 def by_nsys(
-    request: CaptureRequest, setup: CaptureSetup, nsys: Nsys, seconds: float, *, until_end: bool
+    nsys: Nsys, request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
 ) -> Look:
-    """Run the program under nsys, and end it after so many ``seconds`` unless ``until_end``.
+    """Run the program under nsys, and end it once it used a GPU for ``seconds``.
+
+    With ``until_end`` nsys ends then, and the program goes on.
 
     Raises:
         InputError: nsys saw nothing, and why.
-        ProgramError: the program failed, and nothing was seen.
+        ProgramError: the program failed, or used no GPU, and nothing was seen.
 
     """
-    session, began = f"roofline-{os.getpid()}-{secrets.token_hex(4)}", time.monotonic()
+    session = f"roofline-{os.getpid()}-{secrets.token_hex(4)}"
     stopped: list[str] = []
-    with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
+    with _folder() as folder:
+        program = _Program(folder / "pid")
 
         def watch() -> str | None:
-            if stopped or time.monotonic() - began < seconds:
-                return None
-            said = run_quietly([nsys.path, "stop", f"--session={session}"], timeout_s=120)
+            program.look()
+            if _since(program.ended) > _WRITE_S:
+                return HUNG
+            if stopped or _since(program.on_gpu) < seconds:
+                return None if stopped or until_end else program.idle()
+            said = run_quietly([nsys.path, "stop", f"--session={session}"], timeout_s=_WRITE_S)
             stopped.append("" if said is None else said.stdout)
             return None if until_end else LOOKED
 
         def tool(out: int, err: int) -> tuple[str, ...]:
             options = (word for word in _OPTIONS if word.partition("=")[0] in nsys.options)
-            script = f'exec "$@" 1>&{out} 2>&{err} {out}>&- {err}>&-'
+            script = f'echo $$ >"$0"; exec "$@" 1>&{out} 2>&{err} {out}>&- {err}>&-'
             files = (f"--session-new={session}", f"--output={folder / 'look'}")
-            shell = ("/bin/sh", "-c", script, "roofline")
+            shell = ("/bin/sh", "-c", script, str(folder / "pid"))
             return (nsys.path, "profile", *options, *files, *shell, *request.program)
 
-        done = run_inside(
+        run = run_inside(
             tool,
             folder / "nsys.log",
+            env=_environment(request, setup),
             stdout_to_stderr=setup.stdout_to_stderr,
             watch=watch,
             grace_s=setup.grace_s,
         )
-        if done is None:
-            raise InputError("nsys saw nothing", why=f"{nsys.path} cannot be started")
-        try:
+        done = _ended(run, "nsys", setup)
+        with _failure(done, "nsys"):
             timeline = _exported(nsys, done.stdout + "".join(stopped))
-        except InputError as error:
-            ended = done.stopped or stopped
-            if done.code and not ended:
-                how = f"it ended with exit code {done.code} before any kernel was seen"
-                raise ProgramError("the program failed", why=how) from error
-            raise
-    signal = done.stopped if done.stopped != LOOKED else None
-    return Look(timeline=timeline, by=f"nsys {nsys.version}", stopped=signal)
+    return Look(timeline=timeline, by=f"nsys {nsys.version}")
 
 
 def _exported(nsys: Nsys, said: str) -> Timeline:
@@ -138,12 +303,108 @@ def _exported(nsys: Nsys, said: str) -> Timeline:
         report.unlink()
 
 
-def by_ncu(request: CaptureRequest, setup: CaptureSetup) -> Look:
-    """Run the program under ncu, one cheap pass a launch; fails as ``capture`` does.
+# --- PyTorch ------------------------------------------------------------------------------------
 
-    Launches are set end to end: what runs at the same time is not seen.
+_HAS_TORCH = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
+_STATES = {  # what a process left that has no trace
+    "torch": "it used no CUDA",
+    "cuda": "it ended by os._exit or a signal while it was recorded; fewer --look-seconds",
+    "own": "the program's own profiler was running",
+    "failed": "this PyTorch does not let itself be recorded",
+}
+_NO_TORCH = "it imported no torch where the look could see it"
+_LATE_S = 30.0  # for other processes' traces; for torch to be imported once a GPU is used
+
+
+def python_with_torch(program: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether PyTorch's profiler can be started inside: a Python that has it and lets us in."""
+    path = shutil.which(program[0], path=environment.get("PATH"))
+    python = [path or program[0]]
+    if not re.match(r"python[\d.]*$", Path(program[0]).name):
+        with suppress(OSError), Path(python[0]).open("rb") as file:
+            first = file.readline(1 << 10).decode(errors="replace")
+        python = shlex.split(first.removeprefix("#!")) if first.startswith("#!") else []
+        program = python  # whose options are the script's
+    flags = takewhile(lambda word: re.match("-[^-cm]", word), program[1:])
+    if any(re.match("-[^WX]*[EIS]", flag) for flag in flags):  # these let no sitecustomize in
+        return False
+    if not any("python" in Path(word).name for word in python):
+        return False
+    answer = run_quietly([*python, "-c", _HAS_TORCH], env=environment)
+    return answer is not None and answer.code == 0
+
+
+def by_torch(
+    request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
+) -> Look:
+    """Run the program, and have PyTorch's profiler in it record ``seconds`` of its kernels.
+
+    Fails as ``by_nsys`` does. Of several processes, the one that recorded most is shown.
     """
-    launches, stopped = launches_seen(request, setup)
+    with _folder() as folder:
+        program, first = _Program(), dict[str, float]()
+
+        def watch() -> str | None:
+            program.look()
+            states, traces = _left(folder)
+            for what in (*states.values(), *(["trace"] if traces else ())):
+                first.setdefault(what, time.monotonic())
+            if until_end:
+                return None
+            recording = list(states.values()).count("cuda")
+            late = (
+                _since(first.get("trace")) > _LATE_S
+                or _since(first.get("cuda")) > seconds + _WRITE_S
+                or (not states and _since(program.on_gpu) > _LATE_S)
+            )
+            over = 0 < recording <= len(traces) or late
+            return LOOKED if over else None if recording else program.idle()
+
+        hook = folder / "hook"
+        hook.mkdir()
+        source = files("roofline.capture").joinpath("torch_hook.py").read_bytes()
+        (hook / "sitecustomize.py").write_bytes(source)
+        environment = _environment(request, setup)
+        paths = os.pathsep.join(filter(None, (str(hook), environment.get("PYTHONPATH"))))
+        own = {"PYTHONPATH": paths, FOLDER: str(folder), SECONDS: str(seconds)}
+        run = run_through(
+            request.program,
+            env=environment | own,
+            stdout_to_stderr=setup.stdout_to_stderr,
+            keep_stderr=False,
+            watch=watch,
+            grace_s=setup.grace_s,
+        )
+        done = _ended(run, request.program[0], setup)
+        states, traces = _left(folder)
+        with _failure(done, "PyTorch"):
+            if not traces:
+                why = [text for state, text in _STATES.items() if state in states.values()]
+                raise InputError("PyTorch saw nothing", why=why[-1] if why else _NO_TORCH)
+            timeline = load_timeline(max(traces, key=lambda trace: trace.stat().st_size))
+    return Look(timeline=timeline, by="PyTorch's profiler")
+
+
+def _left(folder: Path) -> tuple[dict[str, str], list[Path]]:
+    """What the processes say of themselves, and the traces that are whole."""
+    states = {file.stem: file.read_text() for file in folder.glob("*.state")}
+    return states, list(folder.glob("*.json"))
+
+
+# --- ncu ----------------------------------------------------------------------------------------
+
+
+def by_ncu(
+    request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
+) -> Look:
+    """Run the program under ncu, one cheap pass a launch, for ``seconds`` from the first.
+
+    Launches are set end to end: what runs at the same time is not seen. Fails as ``capture`` does.
+    """
+    linger_s = math.inf if until_end else seconds
+    launches, stopped = launches_seen(request, replace(setup, linger_s=linger_s))
+    if (stopped or "").startswith("SIG"):
+        raise LookInterrupted(str(stopped))
     devices = [device_of(x.metrics) for x in launches]
     kernels = Interner()
     which = [kernels[x.demangled or x.name, x.grid, x.block] for x in launches]
@@ -165,5 +426,4 @@ def by_ncu(request: CaptureRequest, setup: CaptureSetup) -> Look:
             from_start=True,
         ),
         by="ncu, kernel by kernel",
-        stopped=stopped,
     )

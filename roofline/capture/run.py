@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import itertools
+import math
 import os
 import re
 import shlex
@@ -53,7 +54,7 @@ class CaptureSetup:
     stdout_to_stderr: bool = False
     command: str = OURS
     environment: Mapping[str, str] | None = None
-    linger_s: float | None = None
+    linger_s: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +125,12 @@ class KernelSeen:
 def launches_seen(
     request: CaptureRequest, setup: CaptureSetup
 ) -> tuple[Sequence[Launch], str | None]:
-    """The program's launches in order, with their times alone, and the signal that ended the run.
+    """The program's launches in order, with their times alone, and what ended the run.
 
-    Fails as ``capture`` does.
+    It is ended ``linger_s`` after the first. Fails as ``capture`` does.
     """
     with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
-        run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder)
+        run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder, count=1)
     if not run.launches:
         raise error_of(_diagnose(request, setup, run))
     return run.launches, run.done.stopped
@@ -143,7 +144,7 @@ def time_of(launch: Launch) -> float:
 def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
     """The program's kernels, most time first; fails as ``capture`` does."""
     times: dict[str, list[float]] = {}
-    for launch in launches_seen(request, setup)[0]:
+    for launch in launches_seen(request, replace(setup, linger_s=math.inf))[0]:
         times.setdefault(launch.demangled or launch.name, []).append(time_of(launch))
     seen = (KernelSeen(name=n, launches=len(t), time_s=sum(t)) for n, t in times.items())
     return tuple(sorted(seen, key=lambda kernel: -kernel.time_s))
@@ -177,19 +178,27 @@ class _NcuRun:
 
 
 def _run(
-    request: CaptureRequest, setup: CaptureSetup, folder: Path, ending: str = ".ncu-rep"
+    request: CaptureRequest,
+    setup: CaptureSetup,
+    folder: Path,
+    *,
+    ending: str = ".ncu-rep",
+    count: int | None = None,
 ) -> _NcuRun:
-    """Run ncu, which writes ``report.ncu-rep`` and ``ncu.log`` into ``folder``."""
+    """Run ncu, which writes ``report.ncu-rep`` and ``ncu.log`` into ``folder``.
+
+    Of ``count`` launches, else as many as the request wants, is how long the program lingers.
+    """
     log, report = folder / "ncu.log", folder / f"report{ending}"
     argv = command(request, setup.ncu, metrics=setup.metrics, report=report, log=log)
     counted = request.replay is Replay.KERNEL and not request.per_config
-    count = request.launch_count if counted else None
+    count = count or (request.launch_count if counted else None)
     watch = Watch(
         log,
         stall_s=setup.stall_s,
         limit_s=setup.limit_s,
         tell=setup.tell,
-        linger_s=None if count is None else setup.linger_s,
+        linger_s=math.inf if count is None else setup.linger_s,
         count=count or 0,
     )
     done = run_through(
@@ -282,7 +291,7 @@ class Watch:
     stall_s: float | None
     limit_s: float | None
     tell: Callable[[str], None]
-    linger_s: float | None = None
+    linger_s: float = math.inf
     count: int = 0
     clock: Callable[[], float] = time.monotonic
     text: str = field(default="", init=False)
@@ -290,6 +299,7 @@ class Watch:
     current: str | None = field(default=None, init=False)
     started: float = field(init=False)
     alive: float = field(init=False)
+    taken: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.started = self.alive = self.clock()
@@ -307,8 +317,9 @@ class Watch:
                 self.tell(f"profiled {number}: {name} ({passes} passes)")
         if self.limit_s is not None and now - self.started >= self.limit_s:
             return "timeout"
-        taken = len(self.done) >= self.count and self.current is None
-        if self.linger_s is not None and taken and now - self.alive >= self.linger_s:
+        if self.taken is None and len(self.done) >= self.count:
+            self.taken = now
+        if self.taken is not None and now - self.taken >= self.linger_s:
             return TAKEN
         silent = self.stall_s is not None and now - self.alive >= self.stall_s
         return "stall" if silent and self.current is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import sys
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from roofline.capture.run import CaptureSetup
     from roofline.timeline.model import Selection
 
-LOOKS = ("auto", "again", "nsys", "ncu", "none")
+LOOKS = ("auto", "again", "nsys", "torch", "ncu", "none")
 # Fields that choose the kernels: by a timeline, and those that it leaves no room for.
 _OF_TIMELINE = ("top", "min_share", "warmup_steps", "cover")
 _OF_LOOK = ("kernel", "exact_regex", "collectives")  # which a look takes, and a timeline does not
@@ -125,10 +126,13 @@ class ProfileOptions:
     look: str | None = opt.amount(
         f"--look {'|'.join(LOOKS)}",
         "Run the program once at full speed to see which kernels take the time, and profile those: "
-        "by nsys, by ncu if there is none, again though it was seen before, or none.  "
+        "by nsys, else by PyTorch's profiler in the program, else by ncu; again though it was seen "
+        "before; or none.  "
         "[default: ROOFLINE_LOOK, or auto]",
     )
-    look_seconds: float = opt.amount("--look-seconds SECONDS", "End the look.", default=20.0)
+    look_seconds: float = opt.amount(
+        "--look-seconds SECONDS", "End the look, from when a GPU is used.", default=20.0
+    )
     cover: float | None = opt.amount(
         "--cover PERCENT",
         "After a look: kernels until so much of the time of all that match is covered.  "
@@ -503,7 +507,7 @@ def _look_up(
         tell=(lambda _text: None) if silent else say,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
         command=_typed(),
-        linger_s={"launches": 0.0, "minute": 60.0}.get(options.until),
+        linger_s={"launches": 0.0, "minute": 60.0}.get(options.until, math.inf),
     )
 
 

@@ -134,29 +134,10 @@ def look_at(
         return place
     if place.exists() and before is None:
         raise UsageError(f"{place} is not of roofline", hint="another name: -o REPORT")
-    nsys = None if how == "ncu" else look.find_nsys()
-    if nsys is None and how == "nsys":
-        raise UsageError("--look nsys: no nsys of 2022 or later", hint="ROOFLINE_NSYS=FILE")
-    seen = None
-    end = (
-        "runs to its end"
-        if until_end
-        else f"is ended after {seconds:g} s (--until program lets it run on)"
-    )
-    if nsys is not None:
-        say(f"Looking with nsys {nsys.version} at full speed; the program {end}")
-        try:
-            seen = look.by_nsys(base, setting, nsys, seconds, until_end=until_end)
-        except InputError as error:
-            if how == "nsys":
-                raise
-            say(f"{error.what}: {error.why}")
-    if seen is None:
-        say(f"Looking with ncu, kernel by kernel; the program {end}")
-        limit_s = None if until_end else seconds
-        seen = look.by_ncu(base, replace(setting, limit_s=limit_s, linger_s=None))
-    if (seen.stopped or "").startswith("SIG"):
-        raise click.exceptions.Exit(128 + int(getattr(signal, str(seen.stopped))))
+    try:
+        seen = look.look_at(base, setting, how, seconds, until_end=until_end, say=say)
+    except look.LookInterrupted as stop:
+        raise click.exceptions.Exit(128 + int(getattr(signal, stop.signal))) from stop
     with whole_file(place, force=True) as made:
         made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
     return place
