@@ -255,7 +255,7 @@ def select(
     start: int | None = None,
     end: int | None = None,
     step_at: float = 50.0,
-    device: str | int | None = None,
+    device: str | int | Sequence[str | int] | None = None,
     top: int = 5,
     min_share: float = 0.01,
     by: By = "config",
@@ -278,7 +278,7 @@ def select(
         start: of a stretch of time in place of steps, in ns; ``end`` is its end.
         end: see ``start``.
         step_at: the percentile of the step that is judged.
-        device: an index, or a part of the name of one GPU.
+        device: a GPU's index or a part of its name; of several the busiest is ranked.
         top: select at most so many kernels.
         min_share: of the wall time, 0 to 1.
         by: what is told apart: "config", "name", "op", "module" or "nvtx".
@@ -314,7 +314,7 @@ def select(
     moved = [parse_move(one) if isinstance(one, str) else one for one in _several(moves)]
     classes = None if idle_causes is None else load_classes(idle_causes)
     files = timeline_files(map(Path, timelines))
-    for name, given in (("--device", device is not None), ("--if", moves)):
+    for name, given in (("--device", device not in (None, ())), ("--if", moves)):
         if given and len(files) > 1:
             raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
     readable = read()
@@ -324,7 +324,7 @@ def select(
     criteria = Criteria(
         top=top,
         min_share=min_share,
-        device=_device(device, {i: d.name for i, d in first.devices.items()}),
+        device=_devices(device, {i: d.name for i, d in first.devices.items()}),
         keep=keep,
         start=start,
         end=end,
@@ -362,18 +362,22 @@ def _floors(moves: Sequence[Move]) -> Analysis | None:
     return analyze(*reports) if reports else None
 
 
-def _device(asked: str | int | None, names: dict[int, str | None]) -> int | None:
-    """The index of the GPU that is asked for; a part of a name must mean one."""
-    if asked is None or isinstance(asked, int) or asked.isdecimal():
-        return None if asked is None else int(asked)
-    fits = [i for i, name in names.items() if asked.casefold() in (name or "").casefold()]
-    if len(fits) != 1:
-        there = ", ".join(f"{i} ({name or 'no name'})" for i, name in sorted(names.items()))
-        raise UsageError(
-            f"--device {asked!r} means {'no GPU' if not fits else f'{len(fits)} GPUs'}",
-            hint=f"--device with the index of one: {there}",
-        )
-    return fits[0]
+def _devices(
+    asked: str | int | Sequence[str | int] | None, names: dict[int, str | None]
+) -> tuple[int, ...] | None:
+    """The indexes of the GPUs that are asked for, each by its index or a part of its name."""
+    found: list[int] = []
+    for one in () if asked is None else (asked,) if isinstance(asked, str | int) else asked:
+        if isinstance(one, int) or one.isdecimal():
+            found.append(int(one))
+            continue
+        fits = [i for i, name in names.items() if one.casefold() in (name or "").casefold()]
+        if not fits:
+            there = ", ".join(f"{i} ({name or 'no name'})" for i, name in sorted(names.items()))
+            hint = f"--device with the index of one: {there}"
+            raise UsageError(f"--device {one!r} means no GPU", hint=hint)
+        found += fits
+    return tuple(found) or None
 
 
 def _several(given: Any) -> tuple[Any, ...]:

@@ -16,10 +16,11 @@ from roofline.cli.analyze import analyze_reports
 from roofline.cli.errors import say
 from roofline.cli.options import File, Judging, Share
 from roofline.cli.output import PICTURES, Output, answer_in
+from roofline.cli.select import parse_percentile
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
-from roofline.compare.judge import judge_program, judge_steps
+from roofline.compare.judge import LEAST_SPREAD, judge_program, judge_step, judge_steps
 from roofline.compare.model import Comparison
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
@@ -84,6 +85,14 @@ class Comparing:
     step: str | None = opt.which(
         "--step RE", "Of two timelines: the ranges that are the steps.", type=str
     )
+    device: tuple[str, ...] = opt.which(
+        "--device X...", "Of two timelines: the GPU, as in select. Repeatable."
+    )
+    step_at: float | None = opt.judged(
+        "--step-at PERCENTILE",
+        "Of two timelines: judge the steps at this percentile of length.  [default: p50]",
+        type=parse_percentile,
+    )
     allow: tuple[str, ...] = opt.expert(
         "--allow CODE...",
         "Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
@@ -92,9 +101,11 @@ class Comparing:
 
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
         """The comparison that they ask for, and which instructions' samples moved."""
-        if self.step is not None:
-            why = "BEFORE and AFTER are reports"
-            raise UsageError("--step is for timelines", why=why, hint="leave it out")
+        asked = {"--step": self.step, "--device": self.device, "--step-at": self.step_at}
+        for name, given in asked.items():
+            if given not in (None, ()):
+                why = "BEFORE and AFTER are reports"
+                raise UsageError(f"{name} is for timelines", why=why, hint="leave it out")
         return compare(
             before,
             after,
@@ -231,13 +242,22 @@ def _with_open_entry(
 
 def _compare_steps(options: CompareOptions) -> int:
     """Compare two timelines: their steps, part by part, and their kernels."""
+    from roofline.api import select
     from roofline.render import step_change as render
-    from roofline.timeline import load_timeline, select
     from roofline.timeline.change import step_change
 
     _refuse(options, "reports", "BEFORE and AFTER are timelines", "leave it out")
-    step, output = options.comparing.step, options.output
-    change = step_change(*(select(load_timeline(path, step=step)) for path in options.reports))
+    comparing, output = options.comparing, options.output
+    at = 50.0 if comparing.step_at is None else comparing.step_at
+    change = step_change(
+        *(
+            select(path, step=comparing.step, device=comparing.device, step_at=at, lanes=False)
+            for path in options.reports
+        )
+    )
+    noise = max(change.spread or 0.0, LEAST_SPREAD)
+    judged = judge_step(comparing.expect, (change.before_s, change.after_s, noise))
+    change = replace(change, notes=judged)
     if output.format == "json":
         output.write(render.json(change))
     elif output.format == "markdown":
@@ -284,8 +304,10 @@ def _refuse(options: CompareOptions, of: str, why: str, hint: str) -> None:
         (options.record, "--record"),
         (options.time_before or options.time_after, "--time-before, --time-after"),
         (comparing.allow if timelines else None, "--allow"),
-        ((*(comparing.maps if timelines else ()), *comparing.expect, *comparing.because),
-         "--map, --expect, --because" if timelines else "--expect, --because"),
+        ((*(comparing.maps if timelines else ()), *comparing.because),
+         "--map, --because" if timelines else "--because"),
+        ([e for e in comparing.expect if e.what != "step" or not timelines],
+         "--expect of a kernel" if timelines else "--expect"),
         (comparing.timeline, "--timeline"),
     ):  # fmt: skip
         if asked:

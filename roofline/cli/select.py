@@ -64,10 +64,10 @@ class SelectOptions:
     """``roofline select``."""
 
     timelines: tuple[Path, ...] = opt.argument("TIMELINE...", **REPORTS)
-    device: str | None = opt.which(
-        "--device X",
-        "The GPU whose kernels are ranked: its index, or a part of its name.  [default: the "
-        "one with most kernel time]",
+    device: tuple[str, ...] = opt.which(
+        "--device X...",
+        "The GPU whose kernels are ranked: its index, or a part of its name. Repeatable: the one "
+        "of them with most kernel time.  [default: of all]",
     )
     step: str | None = opt.which(
         "--step RE",

@@ -147,16 +147,24 @@ def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramCh
 
 def judge_steps(wanted: Sequence[Expectation], program: ProgramChange | None) -> tuple[Note, ...]:
     """What was expected of the step, by the program's time without a profiler."""
+    if program is None or program.outcome == "unknown":
+        return judge_step(wanted, None)
+    return judge_step(wanted, (program.before_s, program.after_s, program.text.facts["noise"]))
+
+
+def judge_step(
+    wanted: Sequence[Expectation], times: tuple[float, float, float] | None
+) -> tuple[Note, ...]:
+    """What was expected of the step, by its times before and after, and their noise."""
     said = []
     for item in wanted:
         if item.what == "step":
             claim = note("stated", option="--expect", text=item.text)
-            if program is None or program.outcome == "unknown":
+            if times is None:
                 reason = note("no_step_time")
                 said.append(note("expectation", claim=claim, reason=reason))
                 continue
-            noise = program.text.facts["noise"]
-            judged, reason = judge_change(item, program.before_s, program.after_s, noise)
+            judged, reason = judge_change(item, *times)
             facts = {"claim": claim, "judgement": judged, "reason": reason}
             said.append(note("expectation_judged", **facts))
     return tuple(said)

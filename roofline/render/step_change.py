@@ -10,13 +10,14 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.render.documents import Number, about, filled
+from roofline.render.documents import NoteDocument, Number, about, filled, note_documents
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import NAME, code, escaped
 from roofline.render.markdown import table as pipes
 from roofline.render.selection import FIRST, PARTS
 from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, to_text
+from roofline.text.notes import note_text
 from roofline.timeline.change import LaunchChange, PartChange, StepChange
 from roofline.timeline.model import First
 
@@ -45,13 +46,15 @@ class StepChangeDocument:
     after_first: First | None
     parts: Annotated[list[PartChange], about("those without a cause add up to the step")]
     kernels: Annotated[list[LaunchChange], about("largest change first")]
+    notes: Annotated[list[NoteDocument], about("what was expected, and how it came out")]
 
 
 def json(change: StepChange) -> str:
     """``change`` as JSON text."""
     own = {"schema": SCHEMA, "version": __version__}
-    sides = {"before": change.before.file, "after": change.after.file}
-    return json_text(filled(StepChangeDocument, change, **own, **sides), indent=1) + "\n"
+    own |= {"before": change.before.file, "after": change.after.file}
+    made = filled(StepChangeDocument, change, **own, notes=note_documents(change.notes))
+    return json_text(made, indent=1) + "\n"
 
 
 def render(change: StepChange, *, width: int, color: bool, limit: int) -> str:
@@ -104,6 +107,7 @@ def head(change: StepChange) -> Iterator[str]:
     firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]
     if len(firsts) == 2:
         yield f"Before: {firsts[0].lower()}. After: {firsts[1].lower()}."
+    yield from (names.printable(note_text(n)) for n in change.notes)
 
 
 def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from roofline.errors import InputError
 from roofline.kernel_names import comparable
-from roofline.model import Dim3
+from roofline.model import Dim3, Note
 from roofline.timeline.model import First, KernelShare, Selection, StepUse
 
 
@@ -49,7 +49,7 @@ class StepChange:
     """The judged steps of two timelines. ``spread`` is how far counted steps of a side differ.
 
     It is half of longest minus shortest over the median, of the side where that is larger; ``None``
-    where a side counts one step.
+    where a side counts one step. ``notes`` are what was expected, and how it came out.
     """
 
     before: Selection
@@ -61,6 +61,7 @@ class StepChange:
     spread: float | None
     parts: tuple[PartChange, ...]
     kernels: tuple[LaunchChange, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def speedup(self) -> float:

@@ -55,7 +55,8 @@ class Basis(StrEnum):
 class Criteria:
     """What is asked of a selection.
 
-    ``min_share`` is a fraction of the wall time. ``keep`` says which steps count: "inner" (all
+    ``min_share`` is a fraction of the wall time. Of several of ``device`` the one that kernels keep
+    busy longest is ranked. ``keep`` says which steps count: "inner" (all
     but the first and the last), "all", or a pair of numbers from 1. ``start`` and ``end`` ask for
     a stretch of time instead, in ns since the timeline's origin. ``communication`` is a regular
     expression for kernels that wait for other ranks, beside those known by name. ``by`` "op",
@@ -73,7 +74,7 @@ class Criteria:
 
     top: int = 5
     min_share: float = 0.01
-    device: int | None = None
+    device: int | tuple[int, ...] | None = None
     keep: Keep = "inner"
     start: int | None = None
     end: int | None = None

@@ -176,15 +176,15 @@ def _parts(timeline: Timeline, groups: Groups, criteria: Criteria) -> dict[int, 
     return parts
 
 
-def _device(devices: dict[int, TimelineDevice], asked: int | None) -> int:
-    """The device asked for, else the one that kernels kept busy longest."""
-    if asked is None:
-        busy = {i: (d.use or d).kernel_s for i, d in devices.items()}
-        return max(busy, key=lambda i: (busy[i], -i))
-    if asked not in devices:
+def _device(devices: dict[int, TimelineDevice], asked: int | tuple[int, ...] | None) -> int:
+    """The device that kernels kept busy longest, of those asked for."""
+    wanted = devices.keys() if asked is None else np.atleast_1d(asked).tolist()
+    busy = {i: (devices[i].use or devices[i]).kernel_s for i in wanted if i in devices}
+    if not busy:
         there = ", ".join(map(str, devices))
-        raise InputError(f"no kernel ran on device {asked}", hint=f"--device with one of: {there}")
-    return asked
+        what = f"no kernel ran on device {', '.join(map(str, wanted))}"
+        raise InputError(what, hint=f"--device with one of: {there}")
+    return max(busy, key=lambda i: (busy[i], -i))
 
 
 def _measured(

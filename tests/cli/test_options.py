@@ -115,11 +115,10 @@ def test_help_of_all_is_quick_and_loads_no_command() -> None:
 # --- one meaning ----------------------------------------------------------------------------------
 
 # What may differ: the picture, the folder and the report are outputs of their own; specs measure
-# speaks to PyTorch, which counts GPUs; a selection is of one GPU; a time may be limited from the
-# start.
+# speaks to PyTorch, which counts GPUs; a time may be limited from the start.
 OTHERWISE = {
     "--output": {"plot", "redact", "report", "profile", "specs measure"},
-    "--device": {"select", "specs measure"},
+    "--device": {"specs measure"},
     "--level": {"plot"},  # of memory; of profile how much is collected
 }
 LETTERS = {

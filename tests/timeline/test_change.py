@@ -142,8 +142,55 @@ def test_a_side_without_a_step(sides: tuple[Path, Path], tmp_path: Path):
     assert "cut.json cannot be compared" in found.stderr
 
 
-def test_a_step_of_reports_is_refused():
+@pytest.mark.parametrize("option", ["--step", "--device", "--step-at"])
+def test_a_step_of_reports_is_refused(option: str):
     report = "sample_reports/h100_copy.ncu-rep"
-    found = run(report, report, "--step", "x")
+    found = run(report, report, option, "95")
     assert found.exit_code == 2
-    assert "--step is for timelines" in found.stderr
+    assert f"{option} is for timelines" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("expected", "judgement"),
+    [
+        # The step falls from 1000 to 340 us: by 660 us, 2.94x.
+        ("step=-650us..-700us", "confirmed"),
+        ("step=-800us", "short"),
+        ("step=1.2x", "exceeded"),
+        ("step=300us..350us", "confirmed"),
+    ],
+)
+def test_what_was_expected_of_the_step(sides: tuple[Path, Path], expected: str, judgement: str):
+    assert (
+        f"--expect {expected}: {judgement} (reached 2.94x"
+        in run(*sides, "--expect", expected).stdout
+    )
+    document = json.loads(run(*sides, "--expect", expected, "--json").stdout)
+    assert document["notes"][0]["code"] == "expectation_judged"
+
+
+def test_only_the_step_can_be_expected_of_timelines(sides: tuple[Path, Path]):
+    found = run(*sides, "--expect", "gemm=1.2x")
+    assert found.exit_code == 2
+    assert "--expect of a kernel is for reports" in found.stderr
+
+
+def test_another_step_and_gpu_of_both_sides(tmp_path: Path):
+    def side(name: str, slowest: int) -> Path:
+        """Steps of 100 us but for one, on two GPUs of which the first works less."""
+        events: list[Any] = []
+        at = 0
+        for i in range(9):
+            lasted = slowest if i == 4 else 100
+            events += [step(i, at, lasted - 1), launched(2 * i + 1, "gemm", at + 10, 50)]
+            events += [launched(2 * i + 2, "gemm", at + 10, 80, device=1)]
+            at += lasted
+        return write(tmp_path, trace(*events), name)
+
+    files = side("a.json", 300), side("b.json", 200)
+    typical = json.loads(run(*files, "--json").stdout)
+    assert (typical["before_s"], typical["after_s"]) == pytest.approx((100e-6, 100e-6))
+    slow = json.loads(run(*files, "--json", "--step-at", "p100", "--device", "0").stdout)
+    assert (slow["before_s"], slow["after_s"]) == pytest.approx((300e-6, 200e-6))
+    assert slow["kernels"][0]["before_s"] == pytest.approx(50e-6)
+    assert typical["kernels"][0]["before_s"] == pytest.approx(80e-6)

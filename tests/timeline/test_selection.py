@@ -249,6 +249,8 @@ def test_devices_are_never_added_up(tmp_path: Path):
     assert selection.device == 1  # more kernel time
     assert [us(d.kernels[0].total_s) for d in selection.devices] == [10, 30]
     assert chosen(tmp_path, *events, device=0).kernels[0].device == 0
+    assert chosen(tmp_path, *events, device=(0, 5)).device == 0
+    assert chosen(tmp_path, *events, device=(0, 1)).device == 1
     with pytest.raises(InputError, match="no kernel ran on device 5"):
         chosen(tmp_path, *events, device=5)
 
