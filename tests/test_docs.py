@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
-from scripts.refresh_docs import BLOCK, nvidia, pages, refreshed
+from scripts.refresh_docs import BLOCK, ROOT, nvidia, pages, refreshed
+from tests.e2e.running import run
 
 CHECKED = [page for page in pages() if BLOCK.search(page.read_text("utf-8"))]
 
@@ -23,3 +28,25 @@ def test_the_readme_shows_what_is_printed_of_nvidias_examples():
 
 def test_there_is_something_to_check():
     assert "analyze.md" in {page.name for page in CHECKED}
+
+
+def test_the_tutorial_can_be_typed_from_its_first_command_to_its_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    commands = re.findall(r"^(?:\$ )?roofline ([^|\n]+)", page, re.MULTILINE)
+    (tmp_path / "sample_reports").symlink_to(ROOT / "sample_reports")
+    monkeypatch.chdir(tmp_path)
+    said = ""
+    for command in commands:
+        done = run(*shlex.split(command))
+        assert done.exit_code == 0, (command, done.output)
+        said += done.stdout
+
+    steps = [command.split()[0] for command in commands]
+    told = ["select", "profile", "analyze", "predict", "compare", "report"]
+    assert sorted(told, key=steps.index) == told
+    assert "--expect transpose=2x..2.6x: confirmed" in said
+    assert (tmp_path / "log.md").read_text("utf-8").count("\n# Experiment ") == 2
+    assert {"comment.md", "page.html"} <= {path.name for path in (tmp_path / "pr").iterdir()}
+    assert list((tmp_path / "perf").glob("*.json"))
