@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,6 +38,9 @@ from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
+# Options that are for two timelines alone, and those that more than two captures know, too.
+_OF_TIMELINES = ("step", "device", "step-at")
+_OF_ANY = ("map", "noise", "allow", *_OF_TIMELINES)
 BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
 
 
@@ -99,13 +102,20 @@ class Comparing:
         type=click.Choice([*REFUSALS, "all"]),
     )
 
+    def given(self) -> dict[str, object]:
+        """What was asked for, by the name of its option."""
+        return {
+            "map" if f.name == "maps" else f.name.replace("_", "-"): value
+            for f in fields(self)
+            if (value := getattr(self, f.name)) not in (None, ())
+        }
+
     def compare(self, before: Analysis, after: Analysis) -> Comparison:
         """The comparison that they ask for, and which instructions' samples moved."""
-        asked = {"--step": self.step, "--device": self.device, "--step-at": self.step_at}
-        for name, given in asked.items():
-            if given not in (None, ()):
+        for name in self.given():
+            if name in _OF_TIMELINES:
                 why = "BEFORE and AFTER are reports"
-                raise UsageError(f"{name} is for timelines", why=why, hint="leave it out")
+                raise UsageError(f"--{name} is for timelines", why=why, hint="leave it out")
         return compare(
             before,
             after,
@@ -187,14 +197,14 @@ def command(options: CompareOptions) -> int:
 
     options = _drawn(options)
     _check(options)
-    if len(options.reports) > 2:
-        return _compare_in_a_row(options)
     timelines = [path for path in options.reports if is_timeline(path)]
-    if len(timelines) == 2:
+    if len(options.reports) > 2 and not timelines:
+        return _compare_in_a_row(options)
+    if len(timelines) == len(options.reports) == 2:
         return _compare_steps(options)
     if timelines:
-        why = f"{timelines[0].name} is a timeline, and the other side is not"
-        raise UsageError("the sides do not compare", why=why, hint="two timelines, or two reports")
+        why = f"{len(timelines)} of {len(options.reports)} are timelines"
+        raise UsageError("the sides do not compare", why=why, hint="two timelines, or reports")
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0][0]
     after, place = sides[-1][0], None
@@ -246,8 +256,13 @@ def _compare_steps(options: CompareOptions) -> int:
     from roofline.render import step_change as render
     from roofline.timeline.change import step_change
 
-    _refuse(options, "reports", "BEFORE and AFTER are timelines", "leave it out")
     comparing, output = options.comparing, options.output
+    why, hint = "BEFORE and AFTER are timelines", "leave it out"
+    of_step = all(one.what == "step" for one in comparing.expect)
+    honoured = (*_OF_TIMELINES, *(["expect"] if of_step else []))
+    _refuse(options, "reports", why=why, hint=hint, honoured=honoured)
+    if options.plot is not None:
+        raise UsageError("--plot is for reports", why=why, hint=hint)
     at = 50.0 if comparing.step_at is None else comparing.step_at
     change = step_change(
         *(
@@ -277,8 +292,8 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     from roofline.render.record import head_of
 
     *_, last_but_one, last = options.reports
-    why = f"{len(options.reports)} are named"
-    _refuse(options, "two captures", why, f"roofline compare {last_but_one} {last}, and it")
+    why, hint = f"{len(options.reports)} are named", f"roofline compare {last_but_one} {last}"
+    _refuse(options, "two captures", why=why, hint=hint, honoured=_OF_ANY)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     analyses = [analysis for analysis, _ in sides]
     compared = [options.comparing.compare(*pair) for pair in pairwise(analyses)]
@@ -293,25 +308,22 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     return InputError.exit_code if any(missed for _, missed in sides) else 0
 
 
-def _refuse(options: CompareOptions, of: str, why: str, hint: str) -> None:
-    """Refuse options that are about one pair of captures, for other sides."""
-    comparing, timelines = options.comparing, of == "reports"
-    for asked, name in (
-        (options.gates, "--fail-on"),
-        (options.check, "--check"),
-        (options.plot if timelines else None, "--plot"),
-        (options.junit, "--junit"),
-        (options.record, "--record"),
-        (options.time_before or options.time_after, "--time-before, --time-after"),
-        (comparing.allow if timelines else None, "--allow"),
-        ((*(comparing.maps if timelines else ()), *comparing.because),
-         "--map, --because" if timelines else "--because"),
-        ([e for e in comparing.expect if e.what != "step" or not timelines],
-         "--expect of a kernel" if timelines else "--expect"),
-        (comparing.timeline, "--timeline"),
-    ):  # fmt: skip
-        if asked:
-            raise UsageError(f"{name} is for {of}", why=why, hint=hint)
+def _refuse(
+    options: CompareOptions, of: str, *, why: str, hint: str, honoured: Collection[str]
+) -> None:
+    """Refuse options that are about one pair of captures, but for those that are ``honoured``."""
+    own = {
+        "fail-on": options.gates,
+        "check": options.check,
+        "junit": options.junit,
+        "record": options.record,
+        "time-before": options.time_before,
+        "time-after": options.time_after,
+    }
+    asked = [name for name, value in own.items() if value] + list(options.comparing.given())
+    for name in asked:
+        if name not in honoured:
+            raise UsageError(f"--{name} is for {of}", why=why, hint=hint)
 
 
 def _drawn(options: CompareOptions) -> CompareOptions:
@@ -334,6 +346,9 @@ def _check(options: CompareOptions) -> None:
         check_path(options.plot, force=force, option="--plot")
     if options.record is not None:
         check_record(options.record)
+    elif options.problem or options.hypothesis or options.intervention:
+        what = "--problem, --hypothesis and --intervention are for a record"
+        raise UsageError(what, hint="--record FILE.md")
     if options.update_baseline and options.baseline is None:
         raise UsageError("--update-baseline needs a folder", hint="--baseline DIR")
     if options.time_before is not None and options.time_after is None:

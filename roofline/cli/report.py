@@ -101,9 +101,11 @@ def _check(options: ReportOptions) -> None:
     if base is not None and (options.no_picture or not re.fullmatch(r"https?://[^\s\"<>]+", base)):
         why = "there is no picture" if options.no_picture else "it is not an http(s) address"
         raise UsageError(f"--image-base {base!r} cannot be used", why=why)
-    if not options.compares and (comparing.maps or comparing.expect or comparing.because):
+    unused = [f"--{name}" for name, asked in comparing.given().items() if asked]
+    if unused and not options.compares:
         raise UsageError(
-            "one report has nothing to compare with",
+            f"{unused[0]} is for a comparison",
+            why="one report has nothing to compare with",
             hint="report BEFORE AFTER -o DIR, or --baseline DIR",
         )
     if options.target.path.is_dir():

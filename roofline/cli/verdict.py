@@ -32,7 +32,13 @@ class VerdictOptions:
     )
     choosing: Choosing = opt.shared(Choosing)
     showing: Showing = opt.shared(Showing)
-    judging: Rules = opt.shared(Rules)
+    judging: Rules = opt.shared(
+        Rules,
+        peaks={
+            "help": "Ceilings from 'roofline specs measure' (TOML, or the word 'achieved'), to be "
+            "shown and drawn; the datasheet's peaks judge."
+        },
+    )
     output: Output = opt.shared(Output)
 
 

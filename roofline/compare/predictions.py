@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -241,6 +242,13 @@ def parse_expect(text: str) -> Expectation:
     named = pattern or (not colon and what in EXPECTED and left.strip() == what)
     if not named or None in ends or (dots and "same" in typed):
         raise UsageError(f"--expect {text!r} is not understood", hint=EXPECT_FORMS)
+    low, high = ends[0], ends[-1]
+    if low and high and low[0] == high[0] in ("x", "to") and low[1] > high[1]:
+        typed_right = f"{text[: len(text) - len(value)]}{last.strip()}..{first.strip()}"
+        raise UsageError(
+            f"--expect {text!r} ends below its beginning",
+            hint=f"--expect {shlex.quote(typed_right)}",
+        )
     return Expectation(
         pattern=pattern or None,
         text=text,

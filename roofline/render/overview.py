@@ -38,13 +38,18 @@ def head(part: Chosen) -> Iterator[str]:
         yield f"{plural(len(used), 'kind')} of GPU, {read}, {spent}, in {where}"
     else:
         yield f"{_model(alone)}, {read}, {spent} ({_all_clocks(alone)}), in {where}"
-    if part.many_files and len(sources) == 2:
-        before, after = (shlex.quote(names.printable(s.path)) for s in sources)
-        yield f"Before and after? roofline compare {before} {after} says what changed."
     if shown := scope(part):
         yield shown
     if alone is None:
         yield from (device(one, counted=True) for one in devices(part.analysis.results))
+
+
+def next_command(part: Chosen) -> Iterator[str]:
+    """What to type where there are two files: with their folders, so for a terminal alone."""
+    sources = part.analysis.sources
+    if part.many_files and len(sources) == 2:
+        before, after = (shlex.quote(names.printable(s.file or s.path)) for s in sources)
+        yield f"Before and after? roofline compare {before} {after} says what changed."
 
 
 def under_profiler(part: Chosen) -> str:

@@ -67,7 +67,7 @@ def render(
 def _parts(
     part: Chosen, shown: Sequence[Row], *, left_out: int, width: int, launches: bool
 ) -> Iterator[RenderableType]:
-    yield from map(console.prose, overview.head(part))
+    yield from map(console.prose, (*overview.head(part), *overview.next_command(part)))
     yield Text()
     if sentences := list(overview.answers(part)):
         yield from (console.prose(sentence, style="bold") for sentence in sentences)

@@ -266,6 +266,7 @@ def test_times_without_a_profiler_stand_beside(tmp_path: Path) -> None:
     ("argv", "said"),
     [
         ([BEFORE], "compare takes BEFORE and AFTER"),
+        ([BEFORE, AFTER, "--problem", "slow"], "are for a record"),
         ([BEFORE, AFTER, "--baseline", "x"], "AFTER alone"),
         ([BEFORE, AFTER, "--update-baseline"], "--baseline DIR"),
         ([BEFORE, AFTER, "--map", "gemm"], "is not OLD=NEW"),
@@ -373,6 +374,9 @@ def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
     [
         ([BEFORE, AFTER, AFTER], "report takes one or two"),
         ([BEFORE, "--expect", "x=2x"], "one report has nothing to compare with"),
+        ([BEFORE, "--noise", "3"], "--noise is for a comparison"),
+        ([BEFORE, "--step", "x"], "--step is for a comparison"),
+        ([BEFORE, "--timeline", "x.json"], "--timeline is for a comparison"),
         ([BEFORE, AFTER, "--baseline", "perf"], "AFTER alone"),
         ([BEFORE, "--image-base", "javascript:x"], "not an http(s) address"),
         ([BEFORE, "--image-base", "https://a.example", "--no-picture"], "there is no picture"),

@@ -39,7 +39,6 @@ def floors(pair: KernelPair) -> dict[str, Judgement]:
         ("kernel=2.2x", "short"),
         ("kernel=same", "exceeded"),
         ("kern.*=1.5x..2.5x", "confirmed"),
-        ("kernel=2.5x..1.5x", "confirmed"),
         ("kernel=1.1x..1.5x", "exceeded"),
         ("kernel=2.4x..3x", "short"),
         ("kernel=450us..550us", "confirmed"),  # 1 ms to 0.5 ms
@@ -327,3 +326,17 @@ def test_an_expectation_that_is_none(text: str) -> None:
 def test_an_unknown_cause_lists_the_known() -> None:
     with pytest.raises(UsageError, match="bandwidth, compute, latency"):
         parse_claim("magic")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("k=5x..2x", "k=2x..5x"),
+        ("k=30us..25us", "k=25us..30us"),
+    ],
+)
+def test_a_range_that_ends_below_its_beginning(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match="ends below its beginning") as refused:
+        parse_expect(typed)
+
+    assert refused.value.hint == f"--expect {meant}"

@@ -335,3 +335,17 @@ def test_a_utilisation_that_was_computed_is_shown_like_a_counted_one(tmp_path: P
     assert document["launches"][0]["limiter"] == "dram"
     assert document["launches"][0]["utilization"] == {"dram": pytest.approx(89.5, abs=0.1)}
     assert "89 %" in table
+
+
+def test_two_files_propose_a_command_that_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my runs").mkdir()
+    for name in ("a", "b"):
+        report(tmp_path / "my runs" / f"{name}.ncu-rep")
+    monkeypatch.chdir(tmp_path)
+    told = "roofline compare 'my runs/a.ncu-rep' 'my runs/b.ncu-rep'"
+
+    assert told in " ".join(run("my runs").stdout.split())
+    # What is for others has no folder.
+    assert "my runs" not in run("my runs", "--format", "markdown").stdout
