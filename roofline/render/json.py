@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, TypeVar
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, defstruct
 
 from roofline import __version__
 from roofline.model import (
-    Action,
     Analysis,
-    Bound,
-    Confidence,
+    Cause,
     Details,
     Device,
-    Dim3,
     Group,
-    Kind,
     Measurement,
     Missing,
     PeakSet,
     Result,
-    Stall,
     Verdict,
 )
 from roofline.outlook import outlook
@@ -50,10 +48,12 @@ DESCRIPTION = (
 )
 # How the capture was told to work; other settings could say more about a person than is needed.
 _SETTINGS = ("clock_control", "cache_control", "replay_mode")
+# The instructions of the longest launch of a kernel, where they were read.
+_DETAILS = Annotated[
+    Details | UnsetType,
+    about("with --explain: instructions of the longest launch, and NVIDIA's own rule results"),
+]
 _RATES = ("dram_bytes_per_s", "l2_bytes_per_s", "l1_bytes_per_s")
-
-_T = TypeVar("_T")
-
 
 ByKind = Annotated[dict[str, float], about("kind of peak -> value; the kinds are never mixed")]
 
@@ -93,149 +93,61 @@ class CauseDocument(Struct, kw_only=True):
     text: str
 
 
-class ResultDocument(Struct, kw_only=True):
-    """What launches and kernels have in common: identity, measurement, verdict, evidence."""
-
-    source: Annotated[str, about("file name, without folders")]
-    range: Annotated[int, about("range of the file, from 0")]
-    index: Annotated[int, about("result within the range, from 0")]
-    kind: Kind
-    name: Annotated[str, about("function name")]
-    demangled: Annotated[str, about("full C++ signature where there is one")]
-    grid: Dim3 | None
-    block: Dim3 | None
-    device: DeviceDocument
-    process: Annotated[int | None, about("process id in the report")]
-    nvtx: Annotated[tuple[str, ...], about("open NVTX ranges, outermost first")]
-    sm_count: Annotated[
-        int | None, about("SMs that the launch was given, where they are not all of the device")
-    ]
-    count: Annotated[int, about("launches that the numbers are sums of")]
-    ncu_version: Annotated[Text, about("of the ncu that captured")]
-    settings: Annotated[
+# What a launch has in the JSON beside fields of its measurement and its verdict: of which type, and
+# how it is made.
+_MADE: dict[str, tuple[Any, Callable[[Result], Any]]] = {
+    "source": (str, lambda r: last_part(r.measurement.source)),
+    "device": (DeviceDocument, lambda r: _device(r.measurement)),
+    "settings": (dict[str, str], lambda r: _settings(r.measurement.settings)),
+    "arithmetic_intensity": (Number, attrgetter("measurement.arithmetic_intensity")),
+    "dram_bytes_per_s": (Number, attrgetter("measurement.dram_bytes_per_s")),
+    "operations_per_s": (Number, attrgetter("measurement.operations_per_s")),
+    "utilization": (dict[str, float], lambda r: {u.unit: u.percent for u in r.measurement.units}),
+    "utilization_parts": (
         dict[str, str],
-        about(f"what ncu was told: {', '.join(_SETTINGS)}"),
-    ]
-    duration_s: Annotated[Number, about("under the profiler")]
-    dram_bytes: Number
-    dram_read_bytes: Number
-    dram_write_bytes: Number
-    l2_bytes: Number
-    l1_bytes: Number
-    operations: Annotated[
-        Mapping[str, float],
-        about("operations by precision, an FMA is two; a key that is absent was not measured"),
-    ]
-    unmeasured: Annotated[
-        tuple[str, ...],
-        about("operations that ran but were not counted; then no total and no intensity exist"),
-    ]
-    integer_operations: Annotated[
-        Number, about("of threads, a multiply-add is two; no FLOPs, so in no total")
-    ]
-    accumulate: Annotated[
-        Mapping[str, str], about("tensor key -> accumulator of most of its operations")
-    ]
-    tensor_path: Annotated[Text, about("mma_sync or wgmma where the opcodes tell")]
-    arithmetic_intensity: Annotated[
-        Number,
-        about("all operations over DRAM bytes; null where either is missing or the bytes are 0"),
-    ]
-    dram_bytes_per_s: Number
-    operations_per_s: Number
-    utilization: Annotated[
-        dict[str, float],
-        about(
-            "unit -> % of peak over elapsed time, largest member of each unit; may "
-            f"exceed 100. Units: {' '.join(UNITS)}"
+        lambda r: {use.unit: use.part for use in r.measurement.units if use.part},
+    ),
+    "provenance": (
+        dict[str, str],
+        lambda r: (
+            dict(r.measurement.provenance)
+            | {f"utilization.{use.unit}": use.metric for use in r.measurement.units}
         ),
-    ]
-    utilization_parts: Annotated[
-        dict[str, str],
-        about(f"unit -> its part that is so busy, where that is known: {' '.join(PARTS)}"),
-    ]
-    waves: Number
-    occupancy_percent: Number
-    theoretical_occupancy_percent: Number
-    occupancy_limiter: Text
-    registers_per_thread: Number
-    shared_memory_bytes: Annotated[Number, about("per block")]
-    sm_active_percent: Number
-    stalls: Annotated[tuple[Stall, ...], about("share is of all stalled warp time, 0 to 1")]
-    passes: Annotated[Number, about("times that the kernel ran to collect this")]
-    provenance: Annotated[
-        dict[str, str],
-        about("quantity -> how it was read; utilization.UNIT -> metric"),
-    ]
-    notes: list[NoteDocument]
-    bound: Bound
-    limiter: Annotated[Text, about("unit that limits, for bandwidth and compute")]
-    limiter_percent: Annotated[Number, about("utilisation of the busiest unit")]
-    nearest: Annotated[Text, about("busiest unit, whatever the bound")]
-    co_limited: Annotated[bool, about("a second unit is within the balance")]
-    cause: Annotated[Text, about("code of the first of causes")]
-    cause_text: Text
-    confidence: Confidence
-    confidence_reasons: tuple[str, ...]
-    floor_s: Annotated[
-        Number, about("duration at the nearest ceiling: a bound, under the profiler")
-    ]
-    next_limiter: Annotated[Text, about("unit that limits once the nearest is relieved")]
-    next_floor_s: Annotated[Number, about("duration at that one")]
-    causes: Annotated[list[CauseDocument], about("what is proven and matters, most gain first")]
-    waste_floor_s: Annotated[
-        Number, about("duration without the work that can go; null where no waste is named")
-    ]
-    waste_limiter: Annotated[Text, about("unit that limits then")]
-    gain: Annotated[
-        Number, about("times faster at most, 10 for more; null where nothing predicts it")
-    ]
-    gain_by: Annotated[Text, about("what that rests on: waste, work, occupancy, idle or headroom")]
-    evidence: Annotated[Mapping[str, float], about("what causes are judged by, of the mean launch")]
-    dominant: Annotated[Text, about("operation key that takes most time at peak")]
-    ridge: Annotated[Number, about("operations per byte where the roofs of dominant and DRAM meet")]
-    ridge_side: Annotated[Text, about("side of the ridge that the kernel is on")]
-    ceiling_operations_per_s: Annotated[
-        Number, about("the lower of both roofs at the kernel's intensity")
-    ]
-    ceiling_percent: Annotated[Number, about("of that ceiling reached")]
-    roof_percent: Annotated[
-        Mapping[str, float], about("operation key -> % of its peak rate reached")
-    ]
-    action: Annotated[Action, about("whose work helps: fix, caller of a library, or leave")]
-    action_reason: Annotated[str, about("near_ceiling, library, initialisation or empty")]
-    context: Annotated[Text, about("why intensity and verdict disagree, where they do")]
-    claim: str
-    hint: str
-    refute: str
-    try_first: tuple[str, ...]
-    avoid: tuple[str, ...]
-    peaks: PeaksDocument
-    peak_sources: Annotated[dict[str, str], about("kind of peak -> where its numbers come from")]
-    spec: Annotated[
-        Text,
-        about("entry of the hardware registry that the datasheet peaks come from"),
-    ]
-    missing: Annotated[tuple[Missing, ...], about("flag is the ncu option that collects it")]
-    share: Annotated[Number, about("of the profiled time of its file and device, 0 to 1")]
+    ),
+    "notes": (list[NoteDocument], lambda r: note_documents(r.measurement.notes)),
+    "cause_text": (Text, said.cause),
+    "confidence_reasons": (tuple[str, ...], said.confidence_reasons),
+    "causes": (list[CauseDocument], lambda r: [_cause(r, one) for one in r.verdict.causes]),
+    "context": (Text, said.context),
+    "claim": (str, said.claim),
+    "hint": (str, said.hint),
+    "refute": (str, said.refute),
+    "try_first": (tuple[str, ...], said.try_first),
+    "avoid": (tuple[str, ...], said.avoid),
+    "peaks": (PeaksDocument, lambda r: _peaks(r.peaks)),
+    "peak_sources": (dict[str, str], lambda r: {p.kind: p.source for p in r.peaks.of_kind()}),
+    "spec": (Text, attrgetter("peaks.spec")),
+    "missing": (tuple[Missing, ...], missing_of),
+}
 
 
-class LaunchDocument(ResultDocument, kw_only=True):
-    """One launch."""
+def _fields(part: str, *kinds: type) -> list[tuple[str, Any]]:
+    """The keys of a part of ``result.toml``, with their types and what the schema says of them."""
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    hints |= {key: hint for key, (hint, _) in _MADE.items()}
+    named = {"units": " ".join(UNITS), "parts": " ".join(PARTS), "settings": ", ".join(_SETTINGS)}
+    described = ((key, hints[key], text.format(**named)) for key, text in _TABLE[part].items())
+    return [(key, Annotated[hint, about(text)] if text else hint) for key, hint, text in described]
 
 
-class GroupDocument(ResultDocument, kw_only=True):
-    """The launches of one kernel together, from sums, and their spread."""
-
-    launches: Annotated[tuple[int, ...], about("positions in this document")]
-    total_s: Number
-    min_s: Number
-    max_s: Number
-    bounds: Annotated[Mapping[str, int], about("how the launches were judged one by one")]
-    details: Annotated[
-        Details | UnsetType,
-        about("with --explain: instructions of the longest launch, and NVIDIA's own rule results"),
-    ] = UNSET
+_TABLE = tomllib.loads(Path(__file__).with_name("result.toml").read_text("utf-8"))
+_RESULT = _fields("result", Measurement, Verdict, Group)
+LaunchDocument = defstruct("LaunchDocument", _RESULT, namespace={"__doc__": "One launch."})
+GroupDocument = defstruct(
+    "GroupDocument",
+    [*_RESULT, *_fields("group", Group), ("details", _DETAILS, UNSET)],
+    namespace={"__doc__": "The launches of one kernel together, from sums, and their spread."},
+)
 
 
 class ProfiledDocument(Struct, kw_only=True):
@@ -268,9 +180,9 @@ class AnalysisDocument(Struct, kw_only=True):
             "with --timeline: profiled kernels by what the step gains, and what could not be joined"
         ),
     ] = UNSET
-    launches: Annotated[list[LaunchDocument], about("in file order")]
+    launches: Annotated[list[LaunchDocument], about("in file order")]  # type: ignore[valid-type]
     groups: Annotated[
-        list[GroupDocument],
+        list[GroupDocument],  # type: ignore[valid-type]
         about(
             "launches of one kernel (same file, name, grid, block, device) summed, in the order "
             "asked for; where files are merged, of all files"
@@ -338,63 +250,40 @@ def chunks(
     yield "}\n"
 
 
-# What a document copies as it stands; the rest is said in ``_document``.
-_MEASURED = [key for key in ResultDocument.__struct_fields__ if hasattr(Measurement, key)]
-_JUDGED = [key for key in ResultDocument.__struct_fields__ if hasattr(Verdict, key)]
+def _getter(key: str) -> Callable[[Result], Any]:
+    if key in _MADE:
+        return _MADE[key][1]
+    return attrgetter(f"{'measurement' if hasattr(Measurement, key) else 'verdict'}.{key}")
 
 
-def _document(kind: type[_T], result: Result, share: float | None, **more: Any) -> _T:
-    m, v = result.measurement, result.verdict
-    copied = {key: getattr(m, key) for key in _MEASURED} | {key: getattr(v, key) for key in _JUDGED}
+_GETTERS = {key: _getter(key) for key, _ in _RESULT if key != "share"}
+
+
+def _document(kind: type[Struct], result: Result, share: float | None, **more: Any) -> Struct:
+    return kind(share=share, **{key: get(result) for key, get in _GETTERS.items()}, **more)
+
+
+def _group(group: Group, details: Details | UnsetType) -> Struct:
+    own = {key: getattr(group, key) for key in _TABLE["group"]}
+    return _document(GroupDocument, group.result, group.share, **own, details=details)
+
+
+def _device(m: Measurement) -> DeviceDocument:
     device = {field.name: getattr(m.device, field.name) for field in fields(Device)}
-    own = {
-        "source": last_part(m.source),
-        "device": DeviceDocument(
-            **device, sm_clock_hz=m.sm_clock_hz, dram_clock_hz=m.dram_clock_hz
-        ),
-        "settings": {key: m.settings[key] for key in _SETTINGS if key in m.settings},
-        "utilization": {use.unit: use.percent for use in m.units},
-        "utilization_parts": {use.unit: use.part for use in m.units if use.part},
-        "provenance": dict(m.provenance) | {f"utilization.{u.unit}": u.metric for u in m.units},
-        "notes": note_documents(m.notes),
-        "peaks": _peaks(result.peaks),
-        "peak_sources": {p.kind: p.source for p in result.peaks.of_kind()},
-        "spec": result.peaks.spec,
-        "missing": missing_of(result),
-        "share": share,
-        "cause_text": said.cause(result),
-        "causes": [
-            CauseDocument(
-                code=one.code,
-                promise=one.promise,
-                gain=one.gain,
-                count=play(entry_of(one)).count or None,
-                text=said.cause_text(result, one),
-            )
-            for one in v.causes
-        ],
-        "confidence_reasons": said.confidence_reasons(result),
-        "context": said.context(result),
-        "claim": said.claim(result),
-        "hint": said.hint(result),
-        "refute": said.refute(result),
-        "try_first": said.try_first(result),
-        "avoid": said.avoid(result),
-    }
-    return kind(**copied | own | more)
+    return DeviceDocument(**device, sm_clock_hz=m.sm_clock_hz, dram_clock_hz=m.dram_clock_hz)
 
 
-def _group(group: Group, details: Details | UnsetType) -> GroupDocument:
-    return _document(
-        GroupDocument,
-        group.result,
-        group.share,
-        launches=group.launches,
-        total_s=group.total_s,
-        min_s=group.min_s,
-        max_s=group.max_s,
-        bounds=group.bounds,
-        details=details,
+def _settings(said: Mapping[str, str]) -> dict[str, str]:
+    return {key: said[key] for key in _SETTINGS if key in said}
+
+
+def _cause(result: Result, one: Cause) -> CauseDocument:
+    return CauseDocument(
+        code=one.code,
+        promise=one.promise,
+        gain=one.gain,
+        count=play(entry_of(one)).count or None,
+        text=said.cause_text(result, one),
     )
 
 
