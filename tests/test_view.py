@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline import analyze
@@ -201,7 +201,6 @@ def test_by_gain_the_kernel_that_its_author_made_faster_comes_first():
     assert first.verdict.gain == pytest.approx(1.86, abs=0.005)  # 1.78 came
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.floats(1e-9, 1)), min_size=1, max_size=8),
     st.sampled_from(list(SORT_KEYS)),

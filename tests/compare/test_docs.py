@@ -6,13 +6,13 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from roofline.compare.model import Comparison
-from roofline.process import Completed, run_quietly
+from tests.e2e.running import inside
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
@@ -29,13 +29,9 @@ def commands(block: str) -> list[str]:
     return found
 
 
-def run(command: str, folder: Path) -> Completed:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "GITHUB_ACTIONS": "", "GITHUB_STEP_SUMMARY": ""}
-    inside = "import os, sys; os.chdir(sys.argv.pop(1)); from roofline.__main__ import main; main()"
-    argv = [sys.executable, "-c", inside, str(folder), *shlex.split(command)[1:]]
-    done = run_quietly(argv, env=env)
-    assert done is not None
-    return done
+def run(command: str, folder: Path) -> CompletedProcess[str]:
+    env = {**os.environ, "GITHUB_ACTIONS": "", "GITHUB_STEP_SUMMARY": ""}
+    return inside(shlex.split(command)[1:], folder, env)
 
 
 @pytest.fixture
@@ -45,7 +41,7 @@ def workplace(tmp_path: Path) -> Path:
         sample = ROOT / "sample_reports" / f"a100_transpose_{side}.ncu-rep"
         shutil.copy(sample, tmp_path / f"{side}.ncu-rep")
     done = run("roofline compare --baseline perf --update-baseline before.ncu-rep", tmp_path)
-    assert done.code == 0, done.stderr
+    assert done.returncode == 0, done.stderr
     return tmp_path
 
 
@@ -56,7 +52,7 @@ def test_every_command_works(kind_and_text: tuple[str, str], workplace: Path) ->
 
     for command in found:
         done = run(command, workplace)
-        assert done.code == 0, f"{command}\n{done.stderr}"
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
 def test_the_gate_of_the_workflow_fails_on_a_regression(workplace: Path) -> None:
@@ -64,13 +60,13 @@ def test_the_gate_of_the_workflow_fails_on_a_regression(workplace: Path) -> None
     (gate,) = (c for c in commands(workflow) if "--junit" in c)
     after, before = workplace / "after.ncu-rep", workplace / "before.ncu-rep"
     update = "roofline compare --baseline perf --update-baseline after.ncu-rep"
-    assert run(update, workplace).code == 0
+    assert run(update, workplace).returncode == 0
     after.unlink()
     before.rename(after)
 
     done = run(gate, workplace)
 
-    assert done.code == 1
+    assert done.returncode == 1
     assert "FAILED regression=5%" in done.stderr
     assert "failure" in (workplace / "gates.xml").read_text()
 

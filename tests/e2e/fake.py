@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sample_reports.writer import Launch, Metric, write
+from tests.e2e.running import inside
 
 ROOT = Path(__file__).parents[2]
 FAKE = Path(__file__).parent / "fake_ncu.py"
@@ -80,6 +81,11 @@ class Fake:
         return [sys.executable, "-m", "roofline", *words]
 
     def run(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """In this process, with streams, folder and environment of its own."""
+        return inside(words, self.folder, self.environment, timeout)
+
+    def process(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """In a process of its own, for what takes its descriptors, its name or its place."""
         return subprocess.run(
             self.argv(*words),
             cwd=self.folder,

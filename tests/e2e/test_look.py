@@ -60,7 +60,7 @@ def value(argv: list[str], option: str) -> str:
 
 
 def test_the_kernels_that_take_the_time_are_profiled(looked: Fake) -> None:
-    done = looked.run("profile", "bench", "a b", "*")
+    done = looked.process("profile", "bench", "a b", "*")
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ran: a b *") == 2  # with nsys and with ncu
@@ -79,33 +79,33 @@ def test_the_kernels_that_take_the_time_are_profiled(looked: Fake) -> None:
 
 
 def test_a_family_and_both_limits_narrow_the_choice(looked: Fake) -> None:
-    done = looked.run("profile", "-k", "gemm", "--cover", "80", "bench")
+    done = looked.process("profile", "-k", "gemm", "--cover", "80", "bench")
     assert "Chosen: 2 of 3 gemm kernels, 91.4 % of their time, 64.0 % of the time" in done.stderr
 
-    done = looked.run("profile", "-k", "gemm", "--top", "1", "bench")
+    done = looked.process("profile", "-k", "gemm", "--top", "1", "bench")
     assert "Kernels as seen before (bench.look.json.gz)" in done.stderr
     assert "Chosen: 1 of 3 gemm kernels, 57.1 % of their time" in done.stderr
     assert len(looks(looked)) == 1
 
-    looked.run("profile", "--look", "again", "bench")
-    looked.run("profile", "bench", "other words")
+    looked.process("profile", "--look", "again", "bench")
+    looked.process("profile", "bench", "other words")
     assert len(looks(looked)) == 3
 
 
 def test_a_program_that_changed_is_looked_at_again(looked: Fake) -> None:
     script = looked.folder / "bench.sh"
     script.write_text("true")
-    looked.run("profile", "sh", "bench.sh")
+    looked.process("profile", "sh", "bench.sh")
     later = time.time() + 10
     os.utime(script, (later, later))
 
-    looked.run("profile", "sh", "bench.sh")
+    looked.process("profile", "sh", "bench.sh")
 
     assert len(looks(looked)) == 2
 
 
 def test_nothing_matches_and_what_ran_instead_is_said(looked: Fake) -> None:
-    done = looked.run("profile", "-k", "nothing", "bench")
+    done = looked.process("profile", "-k", "nothing", "bench")
 
     assert done.returncode == 3
     assert "no kernel that ran matches --kernel nothing: most time takes gemm_a, " in done.stderr
@@ -122,7 +122,7 @@ def test_who_says_which_launches_gets_no_look(looked: Fake, words: tuple[str, ..
 
 def test_what_stays_holds_nothing_personal(looked: Fake) -> None:
     looked.environment["HF_TOKEN"] = "secret"
-    looked.run("profile", "bench", "--password", "hunter2")
+    looked.process("profile", "bench", "--password", "hunter2")
 
     trace = json.loads(gzip.decompress((looked.folder / "bench.look.json.gz").read_bytes()))
     assert {e["cat"] for e in trace["traceEvents"]} == {"kernel", "cuda_runtime"}
@@ -144,7 +144,7 @@ def test_a_program_that_runs_on_is_ended_after_the_look(looked: Fake) -> None:
     looked.scenario({"log": [PROFILED], "report": str(looked.report)})
     began = time.monotonic()
 
-    done = looked.run("profile", "--look-seconds", "1", "bench")
+    done = looked.process("profile", "--look-seconds", "1", "bench")
 
     assert done.returncode == 0, done.stderr
     assert "bye" in done.stdout
@@ -184,7 +184,7 @@ def test_where_nsys_fails_ncu_looks(looked: Fake, fault: str, why: str) -> None:
     one_pass = {"log": [PROFILED], "report": str(report)}
     looked.scenario(one_pass, {"log": [PROFILED], "report": str(looked.report)})
 
-    done = looked.run("profile", "bench")
+    done = looked.process("profile", "bench")
 
     assert done.returncode == 0, done.stderr
     assert why in done.stderr
@@ -207,7 +207,7 @@ def test_a_program_that_fails_in_the_look_ends_it(looked: Fake) -> None:
     nsys(looked, fault="no report")
     looked.program("bench", "echo no such file >&2; exit 7")
 
-    done = looked.run("profile", "bench")
+    done = looked.process("profile", "bench")
 
     assert done.returncode == 5
     assert "exit code 7" in done.stderr

@@ -20,7 +20,7 @@ def test_another_rank_runs_bare(fake: Fake) -> None:
     fake.environment["OMPI_COMM_WORLD_RANK"] = "3"
     fake.program("bench", "echo bare $*; exit 7")
 
-    done = fake.run("profile", "--rank", "0", "bench", "--x")
+    done = fake.process("profile", "--rank", "0", "bench", "--x")
 
     assert (done.returncode, done.stdout) == (7, "bare --x\n")
     assert fake.calls() == []
@@ -141,7 +141,7 @@ def test_a_program_of_this_folder_is_taken_as_ncu_takes_it(fake: Fake) -> None:
 def test_another_rank_without_its_program_ends_as_the_profiled_one(fake: Fake) -> None:
     fake.environment["RANK"] = "3"
 
-    done = fake.run("profile", "--rank", "0", "nosuch")
+    done = fake.process("profile", "--rank", "0", "nosuch")
 
     assert done.returncode == 5
     assert "[program_missing]" in done.stderr
@@ -266,7 +266,7 @@ def test_a_remedy_can_be_run_as_it_stands(fake: Fake, cause: str) -> None:
     fake.program("bench", "echo ran with $*")
     fake.scenario({"log": [LINES["home"]], "exit": 1})
     words = ("profile", "--quiet", "--kernel", "a b", "bench", "--n", "2")
-    refused = fake.run(*words)
+    refused = fake.process(*words)
     (line,) = [line for line in refused.stderr.splitlines() if "HOME=" in line]
     typed = line.partition("-d) ")[2]
     assert typed == shlex.join(fake.argv(*words))

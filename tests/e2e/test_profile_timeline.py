@@ -296,7 +296,7 @@ def test_another_rank_becomes_the_program_without_a_word(fake: Fake) -> None:
     fake.environment["RANK"] = "1"
     fake.program("bench", "echo bare $*")
 
-    done = fake.run(
+    done = fake.process(
         "profile", "--timeline", "trace.json", "--top", "1", "--rank", "0", "bench", "-x"
     )
 
