@@ -44,7 +44,7 @@ let D, K, C = [], shown = [];
 const S = { view: 'roofline', level: 'dram', mode: 'numbers', device: 0, query: '', precision: '', least: 0, own: true, sheet: true, sort: 'total', down: true, k: null, hover: null, bounds: new Set(['bandwidth', 'compute', 'latency', 'unknown']) };
 const unit = key => (D.units[key] || [key])[0], family = key => (D.units[key] || [0, 'compute'])[1];
 const kept = i => i == null ? '' : D.kept[i];
-const rateUnit = k => { let best = null; for (const o in k.ops || {}) if (!best || k.ops[o] > k.ops[best]) best = o; return (best && D.precisions[best] || [0, 'FLOP'])[1]; };
+const rateUnit = k => { let best = null; for (const o in k.ops || {}) if (!best || k.ops[o] > k.ops[best]) best = o; return (D.precisions[best || k.dom] || [0, 'FLOP'])[1]; };
 const verdict = k => k.limit ? `${k.bound}: ${k.limit}` : k.bound;
 const color = k => D.pairs ? k.out === 'unknown' ? 'not' : k.out : k.bound;
 const gain = k => k.floor && k.t && k.t / k.floor <= 10 ? k.t / k.floor : null;
@@ -378,9 +378,13 @@ function meter(label, v, cls, was) {
 }
 function numbersOf(k) {
   const from = Object.fromEntries(kept(k.from) || []), found = [];
-  for (const [key, [label, u, origin]] of Object.entries(D.quantities)) if (k.m && known(k.m[key]) && key !== 'total_operations' && key !== 'operations_per_s') found.push([label, amount(k.m[key], u), from[origin] || '']);
+  for (const [key, [label, u, origin]] of Object.entries(D.quantities)) if (k.m && known(k.m[key])) found.push([label, amount(k.m[key], u), from[origin] || '']);
   for (const [key, v] of Object.entries(k.ops || {})) found.push([`${(D.precisions[key] || [key])[0]} operations`, exact(v), from['operations.' + key] || (key.startsWith('tensor') && from['operations.tensor']) || '']);
   return found;
+}
+function peak(k, [label, key, unit, kinds]) {
+  const reached = k.roof && known(k.roof[key]) ? percent(k.roof[key]) + ' of ' : k.m && known(k.m[key]) ? si(k.m[key], unit) + ' of ' : '';
+  return [label, reached + kinds.map(([kind, rate]) => `${kind} ${si(rate, unit)}`).join(', ')];
 }
 function unitsOf(k) {
   const all = new Set([...Object.keys(k.u || {}), ...Object.keys(k.was && k.was.u || {})]), v = u => Math.max((k.u || {})[u] || 0, k.was && k.was.u && k.was.u[u] || 0);
@@ -400,7 +404,7 @@ function evidence() {
     else if (kind === 'units') parts.push(...unitsOf(k).map(u => { const one = meter(unit(u), (k.u || {})[u], family(u), k.was ? (k.was.u || {})[u] : null); one.title = metrics[u] || ''; return one; }));
     else if (kind === 'bars') parts.push(...lines.map(([label, v]) => meter(label, v, 'not stall')));
     else if (kind === 'numbers') parts.push(...numbersOf(k).map(([a, b, c]) => h('div', { class: 'bar two' }, h('span', 0, a), h('span', 0, b, ' ', h('span', { class: 'origin' }, c)))));
-    else if (kind === 'pairs') parts.push(...lines.map(([a, b]) => h('div', { class: 'bar two' }, h('span', 0, a), h('span', 0, b))));
+    else if (kind === 'peaks') parts.push(...lines.map(x => peak(k, x)).map(([a, b]) => h('div', { class: 'bar two' }, h('span', 0, a), h('span', 0, b))));
     else if (kind === 'code') parts.push(...lines.map(([part, wait, where, sass, source]) => h('p', 0, h('b', 0, part), ` ${[where, wait && 'waits for ' + wait].filter(Boolean).join('; ')}`, h('br'), h('code', 0, sass), ...(source ? [h('br'), h('code', { class: 'origin' }, source)] : []))));
     else parts.push(...lines.map(x => h('p', 0, x)));
   }
@@ -419,7 +423,7 @@ function markdown(k) {
     if (kind === 'units') out.push(...unitsOf(k).map(u => `- ${unit(u)}: ${k.was ? percent((k.was.u || {})[u]) + ' -> ' : ''}${percent((k.u || {})[u])}`));
     else if (kind === 'bars') out.push(...lines.map(([a, v]) => `- ${clean(a)}: ${percent(v)}`));
     else if (kind === 'numbers') out.push(...numbersOf(k).map(([a, b]) => `- ${a}: ${b}`));
-    else if (kind === 'pairs') out.push(...lines.map(([a, b]) => `- ${clean(a)}: ${clean(b)}`));
+    else if (kind === 'peaks') out.push(...lines.map(x => peak(k, x)).map(([a, b]) => `- ${clean(a)}: ${clean(b)}`));
     else if (kind === 'code') out.push(...lines.map(x => `- ${x.filter(Boolean).map(clean).join('; ')}`));
     else out.push(...lines.map((x, i) => kind === 'ol' ? `${i + 1}. ${clean(x)}` : `- ${clean(x)}`));
     out.push('');

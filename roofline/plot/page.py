@@ -22,10 +22,9 @@ import msgspec
 
 from roofline import __version__
 from roofline.compare.model import Comparison, KernelPair
-from roofline.model import PRECISIONS, QUANTITIES, Analysis, Details, Result
+from roofline.model import PRECISIONS, QUANTITIES, Analysis, Details, Measurement, Result
 from roofline.plot import words
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings, unit_columns
-from roofline.plot.roofs import roofs_of
 from roofline.plot.scene import LEVELS as INNER
 from roofline.plot.scene import Mark, Options, Panel, compose, paired
 from roofline.plot.style import THEMES
@@ -38,9 +37,14 @@ from roofline.view import Chosen, missing_of
 
 _COLUMNS = 16  # units of the table
 _STILL = 50  # rows for readers without script
-_DIGITS = 6  # of a number of the data
+_DIGITS = "%.5e"  # of a number of the data
 _SCHEDULERS = 4  # of an SM, each a warp instruction a cycle at most
 _MOST_SMS = 1 << 16  # a report that says more is damaged
+_MEASURED = {  # what has a place of its own is not among the numbers
+    key: quantity
+    for key, quantity in QUANTITIES.items()
+    if hasattr(Measurement, key) and key not in ("total_operations", "operations_per_s")
+}
 _COUNTS = (
     *("instructions", "global_requests", "global_sectors"),
     *("shared_requests", "shared_wavefronts"),
@@ -63,7 +67,7 @@ def page(
         theme: the one to open in; the reader's own setting decides for ``None``.
 
     """
-    wanted = options or Options()
+    wanted = replace(options or Options(), levels=INNER, datasheet=True)
     kept = _Strings()
     if isinstance(shown, Comparison):
         from roofline.render import comparison as told
@@ -90,7 +94,7 @@ def page(
         "units": {k: (u.name, u.family.value) for k, u in UNITS.items()},
         "columns": unit_columns(results, _COLUMNS),
         "precisions": {k: (names.operation(k), names.operation_unit(k)) for k in PRECISIONS},
-        "quantities": {k: (q.label, q.unit, q.origin) for k, q in QUANTITIES.items()},
+        "quantities": {k: (q.label, q.unit, q.origin) for k, q in _MEASURED.items()},
         "rule": asdict(scene.rule),
         "devices": [_device(panel) for panel in scene.panels],
         "pairs": bool(pairs),
@@ -212,15 +216,16 @@ class _Strings:
 def _number(value: float | None) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    return float(f"{value:.{_DIGITS - 1}e}")
+    return float(_DIGITS % value)
 
 
 def _numbers(values: Mapping[str, float | None]) -> dict[str, float]:
-    return {k: n for k, v in values.items() if (n := _number(v)) is not None}
+    finite = math.isfinite
+    return {k: float(_DIGITS % v) for k, v in values.items() if v is not None and finite(v)}
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in values.items() if v is not None and v not in ("", [], {}, ())}
+    return {k: v for k, v in values.items() if v or v == 0}
 
 
 def _device(panel: Panel) -> dict[str, Any]:
@@ -231,7 +236,7 @@ def _device(panel: Panel) -> dict[str, Any]:
         issue = _SCHEDULERS * m.device.sm_count * m.sm_clock_hz
     roofs = [
         _without_none({"key": r.key, "name": r.name, "rates": _numbers(r.rates), "how": r.how})
-        for r in roofs_of([mark.result for mark in panel.marks], INNER, datasheet=True)
+        for r in panel.roofs
     ]
     return {"name": panel.device, "roofs": roofs, "issue": _number(issue)}
 
@@ -265,7 +270,7 @@ def _kernel(
     result, m, v = mark.result, mark.result.measurement, mark.result.verdict
     name = words.name(mark)
     launches = len(mark.group.launches) if mark.group else pair.after.launches if pair else m.count
-    measured = {key: getattr(m, key, None) for key in QUANTITIES}
+    measured = {key: getattr(m, key) for key in _MEASURED}
     return _side(result, mark.ceilings) | _without_none(
         {
             "name": name,
@@ -297,7 +302,7 @@ def _evidence(
     """Sections in the order of ``analyze --explain``: title, kind, lines.
 
     Of kind "units" and "numbers" the page has the values; "bars" are labels with a percentage,
-    "pairs" labels with their values, "code" instructions.
+    "peaks" labels with rates by kind, "code" instructions.
     """
     m, v, found = result.measurement, result.verdict, details or Details(index=0)
     changed = _changed(pair) if pair else ()
@@ -314,7 +319,7 @@ def _evidence(
         ("Utilisation in % of peak", "units", (1,) if m.units else ()),
         ("Causes", "ul", (said.cause_text(result, one) for one in v.causes)),
         ("Numbers", "numbers", (1,)),
-        ("Peaks", "pairs", _peaks(result)),
+        ("Peaks", "peaks", _peaks(result)),
         ("Stalled warps", "bars", stalls),
         ("Instructions", "p", instructions.blame(found) if details else ()),
         ("Hot instructions", "code", sampled),
@@ -333,27 +338,23 @@ def _evidence(
         ("Notes", "ul", noted(m.notes)),
     )
     for title, kind, lines in sections:
-        if told := tuple(line for line in lines if line):
+        if told := tuple(filter(None, lines)):
             yield title, kind, told
 
 
-def _peaks(result: Result) -> Iterator[tuple[str, str]]:
-    """Peaks of each kind, and how much of them was reached."""
-    m, kinds = result.measurement, result.peaks.of_kind()
+def _peaks(result: Result) -> Iterator[tuple[str, str, str, tuple[tuple[str, float], ...]]]:
+    """Peaks of each kind, with the key of what was reached: alike for many kernels."""
+    kinds = result.peaks.of_kind()
     for level in LEVELS:
         key = f"{level}_bytes_per_s"
-        known = [f"{p.kind} {numbers.bandwidth(rate)}" for p in kinds if (rate := getattr(p, key))]
-        reached = getattr(m, key, None)
-        got = "" if reached is None else f"{numbers.bandwidth(reached)} of "
+        known = tuple((p.kind, rate) for p in kinds if (rate := getattr(p, key)))
         if known:
-            yield unit_name(level), got + ", ".join(known)
-    for key in m.operations:
-        unit, rates = names.operation_unit(key), [(p, p.operations_per_s.get(key)) for p in kinds]
-        known = [f"{p.kind} {numbers.rate(rate, unit)}" for p, rate in rates if rate]
-        percent = result.verdict.roof_percent.get(key)
-        got = "" if percent is None else f"{numbers.percent(percent)} of "
+            yield unit_name(level), key, "B/s", known
+    for key in result.measurement.operations:
+        rates = ((p.kind, p.operations_per_s.get(key)) for p in kinds)
+        known = tuple((kind, rate) for kind, rate in rates if rate)
         if known:
-            yield names.operation(key), got + ", ".join(known)
+            yield names.operation(key), key, f"{names.operation_unit(key)}/s", known
 
 
 # --- a comparison ---------------------------------------------------------------------------------

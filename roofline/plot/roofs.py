@@ -70,17 +70,18 @@ def roofs_of(
     precision is in use where it is a part of a kernel's operations worth naming.
     """
     for level in LEVELS:
-        measured = any(getattr(r.measurement, f"{level}_bytes") is not None for r in results)
-        if level == "dram" or (level in levels and measured):
+        measured = (getattr(r.measurement, f"{level}_bytes") is not None for r in results)
+        if level == "dram" or (level in levels and any(measured)):
             yield from _roof(results, level, datasheet=datasheet)
+    users: dict[str, list[Result]] = {key: [] for key in PRECISIONS}
+    for result in results:
+        rates = result.measurement.operation_rates()
+        whole = sum(rates.values()) or math.inf
+        for key, rate in rates.items():
+            if rate / whole >= _PART:
+                users[key].append(result)
     for key in PRECISIONS:
-        users = [r for r in results if _part(r, key) >= _PART]
-        yield from _roof(users, key, datasheet=datasheet)
-
-
-def _part(result: Result, key: str) -> float:
-    operations = result.measurement.operations
-    return operations.get(key, 0.0) / (sum(operations.values()) or math.inf)
+        yield from _roof(users[key], key, datasheet=datasheet)
 
 
 def _roof(results: Iterable[Result], key: str, *, datasheet: bool) -> Iterator[Roof]:

@@ -223,25 +223,26 @@ def panels_of(rows: Iterable[Row], options: Options) -> tuple[Panel, ...]:
 
 def place_of(m: Measurement) -> tuple[Place, str]:
     """Where a kernel can be shown, and the reason where that is not on the chart."""
-    if not m.duration_s:
-        return Place.NONE, "duration not measured"
-    if not m.operations:
-        return Place.NONE, "operations not measured"
-    if not m.total_operations:
+    rate, bytes_per_s = m.operations_per_s, m.dram_bytes_per_s
+    if rate is None:
+        timed = m.duration_s or m.rates
+        return Place.NONE, f"{'operations' if timed else 'duration'} not measured"
+    if not rate:
         return Place.NONE, "no FP or tensor operations"
-    if m.dram_bytes is None:
+    if bytes_per_s is None:
         return Place.NONE, "DRAM bytes not measured"
-    return (Place.CHART if m.dram_bytes else Place.INFINITE), ""
+    return (Place.CHART if bytes_per_s else Place.INFINITE), ""
 
 
 def _panel(marks: Sequence[Mark], options: Options) -> Panel:
-    on_chart = [m.result for m in marks if m.place is not Place.NONE]
+    # The bytes of another level may place what has none of DRAM.
+    placed = [m.result for m in marks if m.place is not Place.NONE or options.levels]
     device = devices([m.result for m in marks])[0]
     return Panel(
         device=overview.device(device),
         name=device.device.name or "unknown GPU",
         marks=tuple(marks),
-        roofs=tuple(roofs_of(on_chart, options.levels, datasheet=options.datasheet)),
+        roofs=tuple(roofs_of(placed, options.levels, datasheet=options.datasheet)),
         levels=options.levels,
     )
 

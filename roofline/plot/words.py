@@ -93,7 +93,8 @@ def verdict(judged: Verdict) -> str:
 def rate(result: Result) -> str:
     """The rate of operations: integers are no floating-point operations."""
     m = result.measurement
-    most = max(m.operations, key=lambda key: m.operations[key], default=None)
+    rates = m.operation_rates()
+    most = max(rates, key=lambda key: rates[key], default=None)
     return numbers.rate(m.operations_per_s, names.operation_unit(most))
 
 

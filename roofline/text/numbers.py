@@ -12,6 +12,7 @@ from typing import TypeGuard
 
 ABSENT = "-"
 _PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
+_LEAST, _MOST = min(_PREFIXES), max(_PREFIXES)
 # Units that take one, as they are written.
 _WITH_PREFIX = {unit: unit for unit in ("s", "B", "B/s", "Hz", "FLOP/s")} | {"operations": "OP"}
 
@@ -49,7 +50,7 @@ def scaled(value: float, *, digits: int = 3) -> tuple[str, str]:
         return "0", ""
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     power = int(exponent)
-    step = min(max(power // 3 * 3, min(_PREFIXES)), max(_PREFIXES))
+    step = min(max(power // 3 * 3, _LEAST), _MOST)
     if not -4 <= power - step <= 6:
         return f"{value:.{digits - 1}e}", ""
     places = max(digits - 1 - (power - step), 0)

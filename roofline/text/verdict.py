@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import ceil, inf
 
 from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verdict
@@ -82,18 +82,19 @@ def bounds(result: Result) -> str:
 
     "without 65,011,712 bank conflicts: up to 1.62x (880 µs), then DRAM; headroom: up to ...".
     """
-    parts = (_ranked(result), _without_waste(result), _promises(result), _ceilings(result))
-    return "; ".join(dict.fromkeys(part for part in parts if part))
+    parts = dict.fromkeys((_ranked(result), _without_waste, _promises, _ceilings))
+    return "; ".join(text for part in parts if (text := part(result)))
 
 
 def gain(result: Result) -> str:
     """The part of ``bounds`` that kernels are ranked by, which comes first there."""
-    return _ranked(result) or "not known: no counter predicts what hiding latency saves"
+    known = _ranked(result)(result)
+    return known or "not known: no counter predicts what hiding latency saves"
 
 
-def _ranked(result: Result) -> str:
+def _ranked(result: Result) -> Callable[[Result], str]:
     by = {"waste": _without_waste, "occupancy": _promises, "idle": _promises}
-    return by.get(result.verdict.gain_by or "", _ceilings)(result)
+    return by.get(result.verdict.gain_by or "", _ceilings)
 
 
 def _without_waste(result: Result) -> str:

@@ -6,13 +6,20 @@ import pytest
 
 from roofline.errors import UsageError
 from roofline.model import Bound, Device, Note, PeakSet, Result, Source
-from roofline.plot import Options, roofline
+from roofline.plot import Options, roofline, words
 from roofline.plot.canvas import Ruler
 from roofline.plot.ceilings import level_intensity
 from roofline.plot.scene import Place, compose, place_of
 from roofline.view import Choice, choose
 from tests.makers import TOY_PEAKS, analysis, measurement
 from tests.plot.values import ACHIEVED, DATASHEET, kernel, mixed
+
+RATES = {
+    "duration_s": None,
+    "operations": {},
+    "dram_bytes": None,
+    "rates": {"fp32": 1e12, "dram_bytes": 1e11},
+}
 
 
 def only_panel(*results: Result, **options: object):
@@ -31,6 +38,9 @@ def only_panel(*results: Result, **options: object):
         ({"operations": {}, "dram_bytes": None}, Place.NONE, "operations not measured"),
         ({"operations": {"fp32": 0.0}, "dram_bytes": 0.0}, Place.NONE, "no FP or tensor ope"),
         ({"duration_s": None}, Place.NONE, "duration not measured"),
+        (RATES, Place.CHART, ""),
+        (RATES | {"rates": {"fp32": 1e12, "dram_bytes": 0.0}}, Place.INFINITE, ""),
+        (RATES | {"rates": {"dram_bytes": 1e11}}, Place.NONE, "operations not measured"),
     ],
 )
 def test_every_kernel_has_a_place(values, place, why):
@@ -38,6 +48,14 @@ def test_every_kernel_has_a_place(values, place, why):
 
     assert found is place
     assert reason.startswith(why)
+
+
+def test_rates_alone_make_a_point_with_its_roof():
+    panel = only_panel(kernel("a", **RATES))
+
+    assert panel.marks[0].point == (10.0, 1e12)  # 1 TFLOP/s over 100 GB/s
+    assert [roof.key for roof in panel.roofs] == ["dram", "fp32"]
+    assert words.rate(panel.marks[0].result) == "1.00 TFLOP/s"
 
 
 def test_no_kernel_is_dropped():
