@@ -74,6 +74,10 @@ class Restricted:
         """Instances, if they were collected."""
         return self.whole.instances(name) if self._keeps(name) else {}
 
+    def machine_code(self, address: str) -> bytes | None:
+        """The bits of an instruction."""
+        return self.whole.machine_code(address)
+
     def sass(self, address: str) -> str | None:
         """The code, which is always there."""
         return self.whole.sass(address)

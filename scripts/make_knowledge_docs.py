@@ -8,7 +8,7 @@ PYTHONPATH=. python scripts/make_knowledge_docs.py --check   # say whether it is
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roofline.counters.evidence import tables
@@ -94,6 +94,12 @@ def _line(line: Advice) -> str:
     return line.say + (f" (when {_code(line.when)})" if line.when else "")
 
 
+def _way(words: Sequence[str]) -> str:
+    """Metrics with their signs, in which a "+" is left out: `a` - `b`."""
+    signed = ((w[0], w[1:]) if w[0] in "-/" else ("+", w) for w in words)
+    return " ".join(f"{sign} `{name}`" for sign, name in signed).removeprefix("+ ")
+
+
 def _tables() -> Iterator[str]:
     plays = builtin()
     yield "## Causes\n"
@@ -119,9 +125,8 @@ def _tables() -> Iterator[str]:
     yield "\n## Evidence\n\n| name | meaning |\n|---|---|"
     yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings().items())
     known = tables()
-    for name, recipes in (known["counts"] | known["ratios"]).items():
-        ways = (" + ".join(f"`{need}`" for need in recipe.needs) for recipe in recipes)
-        yield f"| `{name}` | {', else '.join(ways)} |"
+    for name, recipes in (known["counts"] | known["ratios"] | known["shown"]).items():
+        yield f"| `{name}` | {', else '.join(_way(recipe.how.split()) for recipe in recipes)} |"
     yield "| `instructions` | executed instructions of all warps |"
     yield from (
         f"| `{name}` | executed {', '.join(codes)} |" for name, codes in known["opcodes"].items()

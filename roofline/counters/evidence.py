@@ -34,7 +34,7 @@ def tables() -> dict[str, dict[str, Any]]:
     import msgspec
 
     said = msgspec.toml.decode(Path(__file__).with_name("evidence.toml").read_bytes())
-    for table in ("counts", "ratios"):
+    for table in ("counts", "ratios", "shown"):
         said[table] = {name: tuple(map(_way, ways)) for name, ways in said[table].items()}
     return dict(said)
 
@@ -73,7 +73,7 @@ def ratios_of(
 
     The latter is read only where it may matter: curves of 300 points take as long as all the rest.
     """
-    found = _read("ratios", metrics)
+    found = _read("ratios", metrics) | _read("shown", metrics)
     registers, occupancy = (
         numbers.get(name) for name in ("registers_per_thread", "theoretical_occupancy_percent")
     )

@@ -32,6 +32,7 @@ _BAR = 10
 _STALLS = 6
 _SHORT, _SHOWN = 3, 5  # lines of a card, and what stands in a line
 _IDLE = 0.1  # units less busy than this are listed in one line
+_WARP, _FEW = 32, 0.9
 
 
 def render(
@@ -57,6 +58,7 @@ def render(
         ("Rule", lines(_rule(v, m))),
         (f"Utilisation in % of peak ({ELAPSED})", _units(m)),
         ("Numbers", _numbers(m)),
+        ("Counts and ratios", _counts(m)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(m)),
         ("Instructions", _instructions(found) if details else ()),
@@ -184,6 +186,12 @@ def _traffic(result: Result) -> Iterator[str]:
         yield f"{numbers.size(m.dram_bytes)} DRAM, {numbers.bandwidth(m.dram_bytes_per_s)}{of}"
     if m.l2_bytes is not None:
         yield f"{numbers.size(m.l2_bytes)} L2"
+    hits = {level: m.ratios.get(f"{level}_hit_percent") for level in ("l1", "l2")}
+    shown = [
+        f"{names.unit(x)} {numbers.percent(hit)}" for x, hit in hits.items() if hit is not None
+    ]
+    if shown:
+        yield f"hits {', '.join(shown)}"
     for key, count in m.operations.items():
         if count:
             did = f"{numbers.si(count, names.operation_unit(key))} {names.operation(key)}"
@@ -217,6 +225,9 @@ def _launch(m: Measurement) -> Iterator[str]:
         yield f"{numbers.size(m.shared_memory_bytes)} shared memory a block"
     if m.sm_active_percent is not None:
         yield f"SMs active {numbers.percent(m.sm_active_percent)}"
+    lanes = m.ratios.get("lanes_on", m.ratios.get("lanes", _WARP))
+    if lanes < _FEW * _WARP:  # idle, or switched off by predicates
+        yield f"{numbers.plain(lanes)} of {_WARP} lanes work"
 
 
 def _rule(v: Verdict, m: Measurement) -> str:
@@ -298,6 +309,21 @@ def _numbers(m: Measurement) -> Iterator[RenderableType]:
         add(names.quantity(limiter), names.words(m.occupancy_limiter), limiter)
     if table.row_count:
         yield indented(table)
+
+
+def _counts(m: Measurement) -> Iterator[RenderableType]:
+    """What causes are judged by, and what else tells how instructions and memory were used."""
+    table = grid(2)
+    for name, value in (*m.counts.items(), *m.ratios.items()):
+        percents, counted = name.endswith("_percent"), name in m.counts
+        form = numbers.percent if percents else numbers.exact if counted else numbers.plain
+        if value:
+            label = names.words(name.removesuffix("_percent"))
+            table.add_row(label, Text(form(value), justify="right"))
+    if table.row_count:
+        yield indented(table)
+    none = ", ".join(names.words(name) for name, count in m.counts.items() if not count)
+    yield from lines(none and f"none: {none}")
 
 
 def _peaks(result: Result) -> Iterator[RenderableType]:

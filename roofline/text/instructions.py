@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from roofline.model import SAMPLES_NEEDED, Details, Instruction, RuleResult
@@ -10,6 +11,17 @@ from roofline.text.numbers import exact, percent, share
 
 _RULES = 6  # of NVIDIA's that are said
 _LEAST = 0.1  # of the samples
+# NVIDIA's rules that find something in a kernel, what tells most first.
+_FINDINGS = (
+    *("SharedMemoryConflicts", "UncoalescedSharedAccess", "UncoalescedGlobalAccess"),
+    *("ThreadDivergence", "MemoryCacheAccessPattern", "SlowPipeLimiter", "FPInstructions"),
+    *("LaunchConfiguration", "Occupancy", "CPIStall"),
+)
+_SENTENCE = re.compile(r"\.\s*(?=[A-Z])|\s(?=See the |The difference )|However, ")
+_FINDING = re.compile(r"(?=.*\d)(?=.*(?:\b[Tt]his\b|average))", re.DOTALL)
+_NOTHING = re.compile(
+    r"returned an error|with an exception set|could not be found|^Check the|not impacted"
+)
 
 
 def place(one: Instruction) -> str:
@@ -87,10 +99,25 @@ def waste(details: Details) -> Iterator[str]:
 
 
 def rules(results: tuple[RuleResult, ...]) -> Iterator[str]:
-    """NVIDIA's own words, those with the largest estimates first."""
-    ranked = sorted((r for r in results if r.gain_percent), key=lambda r: -(r.gain_percent or 0))
-    for rule in ranked[:_RULES]:
+    """NVIDIA's own words: estimates of the whole kernel first, then of a part, largest first.
+
+    Rules of ncu before 2023 have no estimates: of those that found something, by kind.
+    """
+    ranked = sorted(
+        (rule for rule in results if (rule.gain_percent or 0.0) >= 1.0),
+        key=lambda rule: (not rule.whole, -(rule.gain_percent or 0.0)),
+    )
+    found = [rule for rule in results if rule.identifier in _FINDINGS and _found(rule)]
+    found.sort(key=lambda rule: _FINDINGS.index(rule.identifier))
+    for rule in (ranked or found)[:_RULES]:
         what = "speedup" if rule.whole else "local speedup"
-        # The first sentence: what follows explains the terms.
-        text = printable(rule.text).split(". ")[0].rstrip(".")
-        yield f"{rule.title} (estimated {what} {percent(rule.gain_percent)}): {text}"
+        gain = f" (estimated {what} {percent(rule.gain_percent)})" if rule.gain_percent else ""
+        # What stands before and after the finding explains terms.
+        said = _SENTENCE.split(printable(rule.text))
+        text = next(filter(_FINDING.search, said), said[0]).rstrip(". ")
+        yield f"{rule.title}{gain}: {text[:1].upper()}{text[1:]}"
+
+
+def _found(rule: RuleResult) -> bool:
+    """Whether it says more than that it looked, or that it failed."""
+    return bool(_FINDING.search(rule.text)) and not _NOTHING.search(rule.text)

@@ -19,6 +19,8 @@ from roofline.model import (
 from roofline.render import explain
 from tests.makers import TOY_PEAKS, analysis, group, measurement, result, unit, verdict
 
+TOY = PeakSet(report=TOY_PEAKS)
+
 
 def one(**values) -> Group:
     """A bandwidth-bound kernel with all kinds of evidence."""
@@ -141,6 +143,22 @@ def test_everything_has_all_numbers_with_their_metrics():
 )
 def test_the_claim_of_each_verdict(values, said):
     assert said in explain.render(one(**values), width=200)
+
+
+def test_hits_and_lanes_are_on_the_card_and_all_counts_below_it():
+    ratios = {"l1_hit_percent": 81.3, "l2_hit_percent": 55.7, "lanes": 31.8, "lanes_on": 20.4}
+    counts = {"excess_sectors": 1_274_368.0, "local_sectors": 0.0}
+    measured = measurement(ratios=ratios, counts=counts)
+    group = analysis(Result(measurement=measured, peaks=TOY, verdict=verdict())).groups[0]
+
+    said = card(explain.render(group, width=200))
+    assert "; hits L1/shared 81 %, L2 56 %; " in said["Traffic"]
+    assert said["Launch"].endswith("20.4 of 32 lanes work")
+    all_ = section(explain.render(group, everything=True, width=200), "Counts and ratios")
+    assert all_ == (
+        "excess sectors 1,274,368 l1 hit 81 % l2 hit 56 % lanes 31.8 lanes on 20.4 "
+        "none: local sectors"
+    )
 
 
 def test_the_rule_is_told_with_its_thresholds():

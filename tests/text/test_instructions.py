@@ -98,3 +98,42 @@ def test_nvidia_s_rules_by_their_estimates(*, whole: bool, scope: str) -> None:
         f"Large (estimated {scope} 50 %): One",
         "Small (estimated local speedup 5 %): One",
     ]
+
+
+def test_nvidia_s_estimates_of_the_whole_kernel_come_before_those_of_a_part() -> None:
+    part = RuleResult(identifier="a", title="Part", text="This is 1.", gain_percent=99.0)
+    whole = replace(part, title="Whole", gain_percent=20.0, whole=True)
+    tiny = replace(whole, title="Tiny", gain_percent=0.4)
+
+    assert [text.partition(" (")[0] for text in rules((part, tiny, whole))] == ["Whole", "Part"]
+
+
+def test_of_a_rule_the_sentence_with_its_finding_is_said() -> None:
+    text = (
+        "Instructions are executed in warps, which are groups of 32 threads. The chosen "
+        "launch can lower it. This kernel achieves an average of 31.8 threads being active. Try."
+    )
+    found = RuleResult(identifier="ThreadDivergence", title="Divergence", text=text)
+    cut = RuleResult(
+        identifier="MemoryCacheAccessPattern",
+        title="L2",
+        text="A line has 4 sectors. However, this kernel only accesses 1.0 of them. Check.",
+    )
+
+    # before 2023 without an estimate
+    assert list(rules((cut, found))) == [
+        "Divergence: This kernel achieves an average of 31.8 threads being active",
+        "L2: This kernel only accesses 1.0 of them",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rule Occupancy returned an error: Metric this_1 not found",
+        "<built-in function> returned a result with an exception set /home/me/this/1.py",
+        "This kernel's theoretical occupancy is not impacted by any block limit 1.",
+    ],
+)
+def test_a_rule_that_failed_or_found_nothing_is_not_said(text: str) -> None:
+    assert list(rules((RuleResult(identifier="Occupancy", title="Occupancy", text=text),))) == []
