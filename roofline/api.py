@@ -94,7 +94,10 @@ def plot(
         value = chosen(shown, choice)
         options["launches"] = launches
     elif choice != Choice():
-        raise UsageError("only of an analysis kernels can be chosen")
+        raise UsageError(
+            "only of an analysis kernels can be chosen",
+            hint="leave out the options that choose some",
+        )
     if path is not None and Path(path).suffix.lower() == ".html":
         page = notebook.page(value, view, **options)
         page.save(path, force=force)
@@ -320,7 +323,7 @@ def select(
     readable = read()
     first = next(readable, None)
     if first is None:
-        raise InputError("no timeline can be read")
+        raise InputError("no timeline can be read", hint="a timeline that has kernels")
     criteria = Criteria(
         top=top,
         min_share=min_share,

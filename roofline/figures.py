@@ -54,7 +54,8 @@ class Point:
         for what in ("seconds", "flops", "bytes"):
             value = getattr(self, what)
             if value is not None and not (isfinite(value) and value >= 0):
-                raise UsageError(f"{self.name}: {what} is {value}", why="it is at least 0")
+                bad = f"{self.name}: {what} is {value}"
+                raise UsageError(bad, why="it is at least 0", hint="2.1e12, 3GB, 3.1ms")
         if not self.seconds:
             raise UsageError(f"{self.name} takes no time", hint="--time 3.1ms")
         if not self.flops and not self.bytes:

@@ -27,13 +27,13 @@ def refuse_unreadable(path: Path) -> None:
     except OSError as error:
         raise unreadable(path, error) from error
     if not stat.S_ISREG(mode):
-        hint = None if stat.S_ISDIR(mode) else "copy its output into a file first"
+        hint = "a file in it" if stat.S_ISDIR(mode) else "copy its output into a file first"
         raise InputError(f"cannot read {path}", why=_kind(mode), hint=hint)
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
     """The error for a file or folder that cannot be opened, with what to do about it."""
-    hint = None
+    hint = f"ls -ld {path}"
     if isinstance(error, PermissionError):
         hint = f"ls -ld {path} {path.parent}, then chmod or another user"
     elif path.is_symlink():
@@ -178,6 +178,5 @@ def _exists(path: Path) -> UsageError:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    denied = isinstance(error, PermissionError)
-    hint = f"a name in a folder of your own; ls -ld {path.parent}" if denied else None
+    hint = f"a name in another folder; df -h {path.parent}, ls -ld {path.parent}"
     return UsageError(f"cannot write {path}", why=error.strerror or str(error), hint=hint)

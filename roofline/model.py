@@ -362,7 +362,8 @@ class Rule:
             value = getattr(self, name)
             if not 0 <= value <= most:  # nor is nan
                 why = "it is from 0 to 100 %" if most == 100 else "it is at least 0"
-                raise UsageError(f"the rule's {name} is {value}", why=why)
+                hint = "latency=60, balance=10, waves=1"
+                raise UsageError(f"the rule's {name} is {value}", why=why, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,8 @@ def profile(
 
 def _failed(target: object, why: str | None) -> ProgramError:
     name = getattr(target, "__qualname__", repr(target))
-    return ProgramError(f"{name} did not end in the process under ncu", why=why)
+    hint = f"{name} alone, without ncu"
+    return ProgramError(f"{name} did not end in the process under ncu", why=why, hint=hint)
 
 
 def _name(number: int) -> str:

@@ -46,7 +46,8 @@ class Choice:
             known = ", ".join(SORT_KEYS)
             raise UsageError(f"{self.sort!r} is no order", hint=f"one of {known}")
         if self.min_share is not None and not 0 <= self.min_share <= 1:
-            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
+            why = "a share is from 0 to 1"
+            raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

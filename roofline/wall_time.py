@@ -214,7 +214,8 @@ def _paired(name: str, before: Sequence[float], after: Sequence[float]) -> Paire
     """Before / after by pairs of runs; pairs with a value of 0 say nothing."""
     ratios = sorted(b / a for b, a in zip(before, after, strict=True) if a > 0 and b > 0)
     if not ratios:
-        raise UsageError(f"{name} is never above 0", why="there is no ratio of it")
+        why, hint = "there is no ratio of it", "a metric that grows with the work"
+        raise UsageError(f"{name} is never above 0", why=why, hint=hint)
     low, high = median_interval(ratios)
     outcome: Literal["faster", "slower", "no_change", "unknown"] = "unknown"
     if low is not None and high is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests import strange
-from tests.e2e.running import SAMPLE, run
+from tests.e2e.running import ROOT, SAMPLE, run
 from tests.e2e.test_hostile_text import chrome, nsys, summary
 from tests.hostile import HOSTILE
 
@@ -131,6 +132,72 @@ def _odd(value: Any, rng: random.Random) -> Any:
     if isinstance(value, dict):
         return {key: _odd(inner, rng) for key, inner in value.items()}
     return [_odd(inner, rng) for inner in value] if isinstance(value, list) else value
+
+
+NUMBER = re.compile(r"(?<![\w#])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+ODD = ("nan", "inf", "-1", "0", "1e300", "1e-320", "9" * 400, '""', "[]", "true", "1e999", "0x7f")
+
+
+def reworded(text: str, rng: random.Random) -> bytes:
+    """A text that somebody wrote with some numbers as others, or with its bytes damaged."""
+    if rng.random() < 0.4:
+        return damaged(text.encode(), rng)
+    if rng.random() < 0.3:  # lines gone, twice or elsewhere
+        lines = text.splitlines(keepends=True)
+        return "".join(rng.choices(lines, k=rng.randrange(len(lines) + 1))).encode()
+    rate = rng.choice((0.02, 0.2))
+    return NUMBER.sub(lambda n: rng.choice(ODD) if rng.random() < rate else n[0], text).encode()
+
+
+ADVICE = """\
+[common]
+slow = "fewer bytes"
+
+[cause.my_spills]
+when = "local_share >= 0.1 and registers > 200 or (not known(hit_l1) and waves < 2.5)"
+hint = "spill less"
+claim = ["{local_share%} of its accesses are spills"]
+try_first = ["slow", { say = "smaller tiles", when = "registers >= 255" }]
+risk = "exact"
+gain = "1 + 0.5"
+
+[unit.dram]
+hint = "move fewer bytes"
+"""
+ROWS = """\
+name,gpu,dtype,flops,bytes,time,mnk
+gemm,h100,bf16,2.1e12,3GB,3.1ms,
+norm,a100,fp32,1e9,8.5GiB,560us,
+attn,h100,fp16,,,40us,4096x4096x128
+"""
+
+
+def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What people write: advice, specs, points, records."""
+    report, record = strange.write(tmp_path, "two launches"), tmp_path / "log.md"
+    assert run("predict", report, "--record", record, "--expect", "first=2x").exit_code == 0
+    log = record.read_text()
+    spec = (ROOT / "specs" / "hopper.toml").read_text()
+    sources = (ROOT / "specs" / "sources.toml").read_text()
+    for seed in seeds():
+        rng, folder = random.Random(f"texts {seed}"), tmp_path / f"{seed}"
+        for name, text in (("specs/a.toml", spec), ("specs/sources.toml", sources)):
+            (folder / name).parent.mkdir(exist_ok=True, parents=True)
+            (folder / name).write_bytes(
+                reworded(text, rng) if rng.random() < 0.7 else text.encode()
+            )
+        for name, text in (("advice/a.toml", ADVICE), ("rows.csv", ROWS), ("log.md", log)):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(reworded(text, rng))
+        monkeypatch.delenv("ROOFLINE_ADVICE", raising=False)
+        answered("analyze", SAMPLE, "--specs", folder / "specs", *rng.choice(([], ["--json"])))
+        answered("specs", "show", "H100 PCIe", "--specs", folder / "specs")
+        answered("verdict", folder / "rows.csv", *rng.choice(([], ["--json"], ["--explain", "1"])))
+        answered("history", folder / "log.md")
+        answered("compare", report, report, "--record", folder / "log.md")
+        answered("predict", report, "--expect", "first=2x", "--record", folder / "log.md")
+        monkeypatch.setenv("ROOFLINE_ADVICE", str(folder / "advice"))
+        answered("analyze", SAMPLE, "--explain", "1")
 
 
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -293,6 +293,19 @@ def test_every_module_says_what_it_is_for():
     assert [module for module, tree in MODULES.items() if not ast.get_docstring(tree)] == []
 
 
+def test_every_error_says_what_to_try():
+    """A gate alone has nothing to type: what it tells is the answer."""
+    kinds = {"InputError", "UsageError", "CaptureError", "ProgramError"}
+    without = [
+        f"{module}, line {node.lineno}"
+        for module, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in kinds
+        if not {"hint", None} & {word.arg for word in node.keywords}
+    ]
+    assert not without
+
+
 HEAVY = ("pandas", "matplotlib", "numpy", "ncu_report", "rich", "pyarrow", "msgspec", "google")
 
 

@@ -137,6 +137,7 @@ def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
         raise UsageError(
             f"--level full and --set {request.section_set} exclude each other",
             why="ncu takes one set, and --level full is its set full",
+            hint="leave out one of the two",
         )
     clocks = request.clock_control
     for ours, needed, option, value in (

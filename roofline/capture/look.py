@@ -34,6 +34,8 @@ from roofline.process import Completed, run_inside, run_quietly, run_through, ru
 from roofline.timeline import load_timeline
 from roofline.timeline.events import Events, Interner, Timeline, Work, identity
 
+_RECORD = "roofline profile --timeline FILE, with a timeline of the program"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
@@ -73,7 +75,7 @@ def look_at(
     end = "runs to its end"
     if not until_end:
         end = f"is ended {seconds:g} s after it first uses a GPU (--until program lets it run on)"
-    failure = InputError("nobody can look")
+    failure = InputError("nobody can look", hint=_RECORD)
     for number, (who, by) in enumerate(_ways(how, request.program)):
         if number:
             say(f"{failure.what}: {failure.why}")
@@ -162,7 +164,8 @@ def _folder() -> Iterator[Path]:
     """A folder for what is recorded, which holds personal data: it is gone afterwards."""
     parent = Path(tempfile.gettempdir())
     if shutil.disk_usage(parent).free < _ROOM_BYTES:
-        raise InputError("nothing was recorded", why=f"{parent} has less than 200 MB of room")
+        why = f"{parent} has less than 200 MB of room"
+        raise InputError("nothing was recorded", why=why, hint="TMPDIR=FOLDER with more room")
     with temporary_folder(None, parent) as folder:
         yield folder
 
@@ -174,11 +177,13 @@ def _environment(request: CaptureRequest, setup: CaptureSetup) -> dict[str, str]
 def _ended(done: Completed | None, what: str, setup: CaptureSetup) -> Completed:
     """The run, if it came to an end that leaves something to be read."""
     if done is None:
-        raise InputError("nothing was recorded", why=f"{what} cannot be started")
+        why = f"{what} cannot be started"
+        raise InputError("nothing was recorded", why=why, hint=f"command -v {what}")
     if (done.stopped or "").startswith("SIG"):
         raise LookInterrupted(str(done.stopped))
     if done.stopped == HUNG:
-        raise InputError(f"{what} saw nothing", why="it did not end when the program did")
+        why = "it did not end when the program did"
+        raise InputError(f"{what} saw nothing", why=why, hint=_RECORD)
     if done.stopped == IDLE:
         why = f"it opened none in {_PATIENCE_S / 60:.0f} minutes"
         hint = "--until program lets it run on"
@@ -196,8 +201,10 @@ def _failure(done: Completed, who: str) -> Iterator[None]:
     except InputError as error:
         if done.code and not done.stopped:
             how = f"it ended with exit code {done.code} before any kernel was seen"
-            raise ProgramError("the program failed", why=how) from error
-        raise InputError(f"{who} saw nothing", why=error.why or error.what) from error
+            hint = "the program alone, without roofline"
+            raise ProgramError("the program failed", why=how, hint=hint) from error
+        why = error.why or error.what
+        raise InputError(f"{who} saw nothing", why=why, hint=_RECORD) from error
 
 
 # --- nsys -----------------------------------------------------------------------------------------
@@ -296,7 +303,7 @@ def _exported(nsys: Nsys, said: str) -> Timeline:
     if report is None:
         made = any(f.suffix == ".qdstrm" and f.is_file() for f in files)
         why = "its part that makes reports is missing" if made else "it made no report"
-        raise InputError("nsys saw nothing", why=why)
+        raise InputError("nsys saw nothing", why=why, hint="nsys status -e; another nsys")
     try:
         return load_timeline(report, nsys=nsys.path)
     finally:
@@ -380,7 +387,8 @@ def by_torch(
         with _failure(done, "PyTorch"):
             if not traces:
                 why = [text for state, text in _STATES.items() if state in states.values()]
-                raise InputError("PyTorch saw nothing", why=why[-1] if why else _NO_TORCH)
+                last = why[-1] if why else _NO_TORCH
+                raise InputError("PyTorch saw nothing", why=last, hint=_RECORD)
             timeline = load_timeline(max(traces, key=lambda trace: trace.stat().st_size))
     return Look(timeline=timeline, by="PyTorch's profiler")
 

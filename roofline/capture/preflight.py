@@ -212,7 +212,8 @@ def check_command(
     for line in re.findall("^(?:==ERROR==|unrecogni[sz]ed option).*", said, re.MULTILINE):
         if "in the --devices option" in line:
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
-            raise UsageError(f"--device {request.devices}: ncu does not take it", why=why)
+            what = f"--device {request.devices}: ncu does not take it"
+            raise UsageError(what, why=why, hint="nvidia-smi -L lists the GPUs by number")
         for failure in (catalogue()["option_unknown"], catalogue()["section_unknown"]):
             if failure.means(line) and "--list-chips" not in line:
                 context = f"ncu {ncu.version.text}, before the program was started"
@@ -250,12 +251,12 @@ _PYTHON_LAUNCHERS = {
 }  # fmt: skip
 # What starts the program where ncu does not see it, and the way round.
 _OUTSIDE = {
-    "sudo": "sudo drops ncu's library from the program: put sudo in front of roofline",
-    "docker": "ncu does not see into a container: run roofline inside it",
-    "podman": "ncu does not see into a container: run roofline inside it",
-    "ssh": "ncu does not see the other machine: run roofline there",
-    "nsys": "two profilers exclude each other: leave nsys out, or give its report to --timeline",
-    "ncu": "roofline runs ncu itself: leave ncu and its options out",
+    "sudo": ("sudo drops ncu's library from the program", "sudo in front of roofline"),
+    "docker": ("ncu does not see into a container", "roofline inside it"),
+    "podman": ("ncu does not see into a container", "roofline inside it"),
+    "ssh": ("ncu does not see the other machine", "roofline there"),
+    "nsys": ("two profilers exclude each other", "without nsys, or --timeline with its report"),
+    "ncu": ("roofline runs ncu itself", "without ncu and its options"),
 }
 
 
@@ -267,7 +268,8 @@ def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | Non
     """
     launcher = PurePath(program[0]).name
     if launcher in _OUTSIDE:
-        raise UsageError(f"{launcher} as the program", why=_OUTSIDE[launcher])
+        why, hint = _OUTSIDE[launcher]
+        raise UsageError(f"{launcher} as the program", why=why, hint=hint)
     if launcher not in (*_PYTHON_LAUNCHERS, *_MPI):
         return None
     inside = command_in_launcher(0, program, ours)

@@ -71,7 +71,8 @@ def _end(text: str, code: int, cause: BaseException) -> NoReturn:
 def _system(error: OSError, words: Sequence[str]) -> NoReturn:
     """An error of the system that names a file is about reading it: files.py tells of writing."""
     if error.filename is not None:
-        cannot = InputError(f"cannot use {os.fsdecode(error.filename)}", why=error.strerror)
+        name = os.fsdecode(error.filename)
+        cannot = InputError(f"cannot use {name}", why=error.strerror, hint=f"ls -ld {name}")
         _end(str(cannot), cannot.exit_code, error)
     if error.errno not in _LOST:
         _fault(error, words)
@@ -79,7 +80,7 @@ def _system(error: OSError, words: Sequence[str]) -> NoReturn:
     if error.errno == errno.EPIPE:
         raise click.exceptions.Exit(PIPE_CLOSED) from error
     why = "it is closed" if error.errno == errno.EBADF else error.strerror
-    lost = UsageError("cannot write the answer to stdout", why=why)
+    lost = UsageError("cannot write the answer to stdout", why=why, hint="-o FILE")
     _end(str(lost), lost.exit_code, error)
 
 

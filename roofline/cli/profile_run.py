@@ -158,7 +158,9 @@ def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
         ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
         why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
         what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
-        raise InputError(what if criteria.kernels else "no kernel is worth profiling", why=why)
+        hint = "a word of one of these, or none" if criteria.kernels else "more work in the program"
+        what = what if criteria.kernels else "no kernel is worth profiling"
+        raise InputError(what, why=why, hint=hint)
     say(render.stands_for(selection, wanted, ", ".join(criteria.kernels)))
     return selection
 
@@ -328,7 +330,8 @@ def answer_about(
     reports = [run.captured.report for run in runs if run.captured]
     analysis, _ = analyze_reports(reports, judging)
     if analysis is None:  # they were read a moment ago
-        raise InputError(f"{', '.join(map(str, reports))} cannot be read any more")
+        what = f"{', '.join(map(str, reports))} cannot be read any more"
+        raise InputError(what, hint="the same command again")
     answer(analysis, Choice(), showing, output, selection)
     words = ["roofline", "analyze", *map(str, reports)]
     if showing.timeline is None:

@@ -100,7 +100,8 @@ def _check(options: ReportOptions) -> None:
     base = options.image_base
     if base is not None and (options.no_picture or not re.fullmatch(r"https?://[^\s\"<>]+", base)):
         why = "there is no picture" if options.no_picture else "it is not an http(s) address"
-        raise UsageError(f"--image-base {base!r} cannot be used", why=why)
+        hint = "leave out one" if options.no_picture else "https://HOST/PATH of the pictures"
+        raise UsageError(f"--image-base {base!r} cannot be used", why=why, hint=hint)
     unused = [f"--{name}" for name, asked in comparing.given().items() if asked]
     if unused and not options.compares:
         raise UsageError(

@@ -193,7 +193,8 @@ def check_command(options: CheckOptions) -> int:
         output.write(checks(checked, width=_width(output), color=output.color))
     unexplained = sum(d.cause is None for c in checked for d in c.differences)
     if unexplained:
-        raise GateError(f"{unexplained} differences without an explanation")
+        hint = "roofline specs show GPU, for the sources of its numbers"
+        raise GateError(f"{unexplained} differences without an explanation", hint=hint)
     return InputError.exit_code if failures else 0
 
 
@@ -205,7 +206,8 @@ def _check_files(registry: Registry) -> None:
     for problem in found:
         click.echo(note_text(problem))
     if found:
-        raise GateError(f"{plural(len(found), 'problem')} in the spec files")
+        hint = "docs/peaks.md says what a file holds"
+        raise GateError(f"{plural(len(found), 'problem')} in the spec files", hint=hint)
     rows = [row for spec in chosen for row in figures(spec)]
     apart = sum(not row.agrees for row in rows)
     where = ", ".join(str(folder) for folder in registry.folders)

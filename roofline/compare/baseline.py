@@ -59,7 +59,8 @@ def save_baseline(path: Path, analysis: Analysis) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {path.parent}", why=error.strerror) from error
+        what, hint = f"cannot make the folder {path.parent}", "--baseline with another folder"
+        raise UsageError(what, why=error.strerror, hint=hint) from error
     baseline = Baseline(version=__version__, analysis=without_personal(analysis))
     import msgspec
 

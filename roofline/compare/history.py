@@ -106,7 +106,8 @@ def history(heads: Iterable[Mapping[str, Any]]) -> tuple[Stage, ...]:
     try:
         stages = [msgspec.convert(head, Stage) for head in heads]
     except msgspec.ValidationError as error:
-        raise InputError("an entry of the record is damaged", why=str(error)) from error
+        hint = "undo what was changed by hand between its lines of ---"
+        raise InputError("an entry of the record is damaged", why=str(error), hint=hint) from error
     closed = {stage.closes for stage in stages}
     ends: dict[object, Stage] = {}
     found = []

@@ -81,7 +81,8 @@ def read_record(path: Path) -> tuple[dict[str, Any], ...]:
             lines = (line.partition(": ") for line in part.splitlines())
             heads.append({key: json.loads(value) for key, _, value in lines})
     except ValueError as error:
-        raise InputError(f"{path}: a head is damaged", why=str(error)) from error
+        hint = "undo what was changed by hand between its lines of ---"
+        raise InputError(f"{path}: a head is damaged", why=str(error), hint=hint) from error
     if not heads or any(head.get("schema") != SCHEMA for head in heads):
         raise InputError(
             f"{path} is not an experiment record", hint="roofline predict BEFORE --record log.md"
@@ -119,7 +120,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot add to {path}", why=str(error)) from error
+        hint = "--record with another file"
+        raise UsageError(f"cannot add to {path}", why=str(error), hint=hint) from error
 
 
 def run_check(command: str, *, timeout_s: float = TIMEOUT_S) -> tuple[Correctness, str]:

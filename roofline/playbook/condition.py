@@ -50,10 +50,11 @@ def names(text: str) -> frozenset[str]:
 def _compiled(text: str) -> tuple[_Meaning, frozenset[str]]:
     try:
         tree = ast.parse(" ".join(text.split()), mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError) as error:
+        meaning = _meaning(tree)
+    except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(f"{text!r} is no expression") from error
     said = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return _meaning(tree), frozenset(said - _CHOICES.keys() - {"known"})
+    return meaning, frozenset(said - _CHOICES.keys() - {"known"})
 
 
 def _meaning(node: ast.AST) -> _Meaning:

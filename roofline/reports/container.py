@@ -44,7 +44,7 @@ _OTHERS = {
 }
 # How ncu's pages begin, as text and as CSV.
 _PRINTED = re.compile(rb"""\[\d+\] .+@|==(PROF|ERROR|WARNING)==|"?ID"?[,;]"?Process ID""")
-_HINTS = {
+HINTS = {
     "cut": "copy it again, or capture again and let ncu end by itself",
     "junk": "copy it again: something was appended to it, or it is damaged",
     "empty": "capture again",
@@ -62,7 +62,7 @@ class ContainerError(ValueError):
 
     def __init__(self, code: str, text: str, hint: str | None = None) -> None:
         super().__init__(text)
-        self.code, self.hint = code, hint or _HINTS[code]
+        self.code, self.hint = code, hint or HINTS[code]
 
     def of(self, path: Path, *, partly: bool = False) -> InputError:
         """The error of the file at ``path``, of which some may have been read."""

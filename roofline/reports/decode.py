@@ -13,7 +13,15 @@ from typing import Any, Literal, TypeVar
 from roofline.errors import InputError
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult
 from roofline.reports.code import Code, code_of
-from roofline.reports.container import ContainerError, Summary, Walk, opened, parsed, summarize
+from roofline.reports.container import (
+    HINTS,
+    ContainerError,
+    Summary,
+    Walk,
+    opened,
+    parsed,
+    summarize,
+)
 from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
 from roofline.reports.metrics import ByName, Scalar, renamed, rule_result
@@ -223,7 +231,8 @@ class _Metrics(ByName):
             return None if raw is None else self._parse(raw)
         except decode_error() as error:
             why = f"bytes of {name} of result {self._index + 1} are damaged"
-            raise InputError(f"cannot read all of {self._table.path}", why=why) from error
+            what, hint = f"cannot read all of {self._table.path}", HINTS["junk"]
+            raise InputError(what, why=why, hint=hint) from error
 
     def number(self, name: str) -> float | None:
         """See ``Metrics``."""

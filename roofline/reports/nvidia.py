@@ -38,7 +38,8 @@ class NvidiaReport:
             why = "it opens only names that are UTF-8"
             raise InputError(what, why=why, hint="rename the file") from error
         except Exception as error:
-            raise InputError(what, why=str(error)) from error
+            hint = "without --reader ncu-report"
+            raise InputError(what, why=str(error), hint=hint) from error
         ranges = [context.range_by_idx(number) for number in range(context.num_ranges())]
         return [(one, number) for one in ranges for number in range(one.num_actions())]
 

@@ -79,7 +79,8 @@ def read_all(
     one raises), and ``on_progress`` of (bytes read, bytes in all) as files are done.
     """
     if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
-        raise UsageError(f"jobs is {jobs!r}", why=f"it is a whole number from 1 to {MOST_JOBS}")
+        why = f"it is a whole number from 1 to {MOST_JOBS}"
+        raise UsageError(f"jobs is {jobs!r}", why=why, hint="without it: as many as CPUs")
     files = files_of(paths, on_error)
     sizes = list(map(_size, files))
     done, total = 0, sum(sizes)

@@ -116,7 +116,7 @@ class Registry:
             for key, spec in self._parsed[path].items():
                 if key in merged and merged[key].layer == spec.layer:
                     why = f"{merged[key].family}.toml has that key already"
-                    raise InputError(f"{path.name}: [{key}]", why=why)
+                    raise InputError(f"{path.name}: [{key}]", why=why, hint="another key")
                 merged[key] = spec
         return merged
 
@@ -188,7 +188,8 @@ def builtin_folder() -> Path:
     for place in (package / "_specs", package.parent / "specs"):
         if place.is_dir():
             return place
-    raise InputError("the hardware registry is missing", why=f"no folder {package / '_specs'}")
+    why = f"no folder {package / '_specs'}"
+    raise InputError("the hardware registry is missing", why=why, hint="install roofline again")
 
 
 def user_folder() -> Path:

@@ -116,7 +116,8 @@ def step_change(before: Selection, after: Selection) -> StepChange:
 def _judged(side: Selection) -> StepUse:
     if side.selected.judged is None:
         why = "a summary, or a trace that ends in the middle, has no step"
-        raise InputError(f"{side.file} cannot be compared", why=why)
+        hint = "the whole trace of several steps, on both sides"
+        raise InputError(f"{side.file} cannot be compared", why=why, hint=hint)
     return side.selected.judged
 
 

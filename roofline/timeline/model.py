@@ -90,7 +90,8 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_share <= 1:
-            raise UsageError(f"min_share is {self.min_share}", why="a share is from 0 to 1")
+            why = "a share is from 0 to 1"
+            raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")
 
     @property
     def window(self) -> bool:

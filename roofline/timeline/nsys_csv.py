@@ -146,7 +146,8 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         which = identities[row.identity(("GrdX", "GrdY", "GrdZ"), ("BlkX", "BlkY", "BlkZ"))]
         columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream))
     if not any(i.work is Work.KERNEL for i in identities):
-        raise InputError(f"{file} holds no kernels", why="the GPU trace lists copies only")
+        why, hint = "the GPU trace lists copies only", "nsys profile with the program's kernels"
+        raise InputError(f"{file} holds no kernels", why=why, hint=hint)
     table = np.array(columns, dtype=np.int64).T
     timed = possible(*table[:2])
     events = Events.of(*table[:, timed])

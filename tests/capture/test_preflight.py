@@ -286,7 +286,7 @@ def test_a_launcher_is_told_the_command_that_works(typed: str, inside: str) -> N
         ("docker run x", "inside"),
         ("ssh host ./app", "there"),
         ("nsys profile ./app", "--timeline"),
-        ("/opt/bin/ncu ./app", "leave ncu"),
+        ("/opt/bin/ncu ./app", "without ncu"),
     ],
 )
 def test_what_ncu_cannot_follow_is_refused(typed: str, said: str) -> None:

@@ -28,7 +28,10 @@ def test_a_full_disk_behind_stdout(command: str, buffered: str):
     done = shell(f"$R {command} >/dev/full", SAMPLE, PYTHONUNBUFFERED=buffered)
 
     assert done.returncode == 2
-    assert done.stderr == "roofline: cannot write the answer to stdout: No space left on device\n"
+    assert (
+        done.stderr
+        == "roofline: cannot write the answer to stdout: No space left on device\n  try: -o FILE\n"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS[:2])
@@ -36,7 +39,9 @@ def test_stdout_that_is_closed(command: str):
     done = shell(f"$R {command} >&-", SAMPLE)
 
     assert done.returncode == 2
-    assert done.stderr == "roofline: cannot write the answer to stdout: it is closed\n"
+    assert (
+        done.stderr == "roofline: cannot write the answer to stdout: it is closed\n  try: -o FILE\n"
+    )
 
 
 @pytest.mark.parametrize("lost", ["2>&-", "2>/dev/full", "2>&- <&-"])
