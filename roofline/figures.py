@@ -118,13 +118,13 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
     found: dict[str, float] = {}
     dtype = told.get("dtype", "fp32")
     if text := told.get("mnk"):
-        sizes = [int(size) for size in re.findall(r"\d+", text)]
-        if not re.fullmatch(r"\d+([x,*]\d+){2,3}", text) or not all(sizes):
+        sizes = [int(size) for size in re.findall(r"\d{1,15}", text)]
+        if not re.fullmatch(r"\d{1,15}([x,*]\d{1,15}){2,3}", text) or not all(sizes):
             why = "it takes three sizes above 0, or a batch and three"
             raise UsageError(f"{where}mnk is {text!r}", why=why, hint="MxNxK, as 4096x4096x8192")
         m, n, k = sizes[-3:]
         batch = prod(sizes[:-3])
-        width = int((re.findall(r"\d+", key_of(dtype)) or ["32"])[0])
+        width = int((re.findall(r"\d{1,3}", key_of(dtype)) or ["32"])[0])
         width = 32 if "tf32" in key_of(dtype) else width
         found = {"flops": 2.0 * batch * m * n * k}
         found["bytes"] = batch * (m * k + k * n + m * n) * width / 8

@@ -92,6 +92,8 @@ def test_amounts_as_people_type_them(text: str, unit: str, value: float | None) 
         ({"gpu": "h100", "time": "0", "flops": "1"}, "takes no time"),
         ({"gpu": "h100", "time": "soon", "flops": "1"}, "time is 'soon'"),
         ({"gpu": "h100", "time": "1ms", "mnk": "4x4"}, "mnk is '4x4'"),
+        ({"gpu": "h100", "time": "1ms", "mnk": f"4x4x{'9' * 400}"}, "mnk is '4x4x9"),
+        ({"gpu": "h100", "time": "1ms", "mnk": "4x4x4", "dtype": "fp" + "9" * 400}, "no type"),
         ({"gpu": "h100", "time": "1ms", "flops": "1", "dtype": "posit"}, "no type is called"),
     ],
 )

@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,7 @@ def read_record(path: Path) -> tuple[dict[str, Any], ...]:
             lines = (line.partition(": ") for line in part.splitlines())
             heads.append({key: json.loads(value) for key, _, value in lines})
     except ValueError as error:
-        hint = "undo what was changed by hand between its lines of ---"
-        raise InputError(f"{path}: a head is damaged", why=str(error), hint=hint) from error
+        raise _damaged(path, error) from error
     if not heads or any(head.get("schema") != SCHEMA for head in heads):
         raise InputError(
             f"{path} is not an experiment record", hint="roofline predict BEFORE --record log.md"
@@ -90,20 +90,29 @@ def read_record(path: Path) -> tuple[dict[str, Any], ...]:
     return tuple(heads)
 
 
+def _damaged(path: Path, error: Exception) -> InputError:
+    hint = "undo what was changed by hand between its lines of ---"
+    return InputError(f"{path}: a head is damaged", why=str(error), hint=hint)
+
+
 def opened(path: Path, digest: str | None) -> Statement | None:
     """The last open entry of a record about a BEFORE of that digest; ``None`` without one."""
     heads = read_record(path) if path.is_file() else ()
-    closed = {head.get("closes") for head in heads}
-    for head in reversed(heads):
-        is_open = head.get("status") == "open" and head["entry"] not in closed
-        if is_open and digest is not None and head.get("digest") == digest:
-            return Statement(
-                when=head["recorded"],
-                **{key: None if head[key] == NOT_STATED else head[key] for key in _STATED},
-                predictions=tuple(head["predictions"]),
-                closes=head["entry"],
-                stated=head["recorded"],
-            )
+    try:
+        closed = {head.get("closes") for head in heads}
+        for head in reversed(heads):
+            is_open = head.get("status") == "open" and head["entry"] not in closed
+            if is_open and digest is not None and head.get("digest") == digest:
+                datetime.fromisoformat(head["recorded"])
+                return Statement(
+                    when=head["recorded"],
+                    **{key: None if head[key] == NOT_STATED else head[key] for key in _STATED},
+                    predictions=tuple(map(str, head["predictions"])),
+                    closes=head["entry"],
+                    stated=head["recorded"],
+                )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from error
     return None
 
 

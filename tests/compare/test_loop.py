@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,20 @@ def test_what_cannot_be_judged_is_not_written(
 
     assert (done.exit_code, said in done.stderr) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("recorded", '"2026-11-infT08"'), ("predictions", "7"), ("problem_", "1"), ("entry", "[]")],
+)
+def test_an_open_entry_that_is_damaged_is_refused(tmp_path: Path, line: str, said: str) -> None:
+    log = tmp_path / "log.md"
+    assert run("predict", BEFORE, "--expect", "transpose=2x", "--record", log).exit_code == 0
+    key = line.rstrip("_")
+    log.write_text(re.sub(rf"^{key}: .*$", f"{line}: {said}", log.read_text(), flags=re.M))
+
+    done = run("compare", BEFORE, AFTER, "--record", log)
+    assert (done.exit_code, f"{log}: a head is damaged" in done.stderr) == (3, True)
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:

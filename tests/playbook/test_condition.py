@@ -58,6 +58,7 @@ def test_a_condition_tells_what_it_reads():
         "a ** 9",
         "[a]",
         "(" * 500,
+        "a >= " + "9" * 400,
     ],
 )
 def test_what_is_no_arithmetic_is_refused(text):
