@@ -94,7 +94,9 @@ def _cupy() -> _Tools:
     try:
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     except Exception as error:  # its own kind, which has no name without a GPU
-        raise UsageError("roofline.bench needs a GPU that CuPy can use", why=str(error)) from error
+        raise UsageError(
+            "roofline.bench needs a GPU that CuPy can use", why=str(error), hint="nvidia-smi"
+        ) from error
 
     class CupyEvent:
         def __init__(self) -> None:
