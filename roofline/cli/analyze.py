@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofline.api import chosen
+from roofline.cli import completion
 from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
@@ -33,6 +34,7 @@ class Showing:
         "--explain KERNEL",
         "One kernel on a card, by its rank in the table, its name or a regular expression: what "
         "limits it and why, what to try, what that could gain, and what would refute it.",
+        shell_complete=completion.kernels,
     )
     everything: bool = opt.written(
         "--all", "With --explain: every number with its metric, peaks, stalls, instructions."

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from roofline.cli import completion
 from roofline.errors import UsageError
 from roofline.model import Rule
 from roofline.patterns import compiled
@@ -305,13 +306,18 @@ class Choosing(Choice):
         "-k --kernel --kernels --kernel-regex RE...",
         "Kernels in whose demangled name RE is found; a word such as gemm or attention,norm means "
         "these families. Repeatable.",
+        shell_complete=completion.kinds,
     )
     exact_regex: bool = which("--exact-regex", EXACT)
     kernel_names: tuple[str, ...] = which(
-        "--kernel-name NAME...", "Exactly this function, or this whole signature. Repeatable."
+        "--kernel-name NAME...",
+        "Exactly this function, or this whole signature. Repeatable.",
+        shell_complete=completion.kernels,
     )
     devices: tuple[str, ...] = which(
-        "--device X...", "Launches on this GPU: a part of its name, or its index. Repeatable."
+        "--device X...",
+        "Launches on this GPU: a part of its name, or its index. Repeatable.",
+        shell_complete=completion.devices,
     )
     min_share: float | None = amount(
         "--min-share PERCENT",

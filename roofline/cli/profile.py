@@ -31,6 +31,7 @@ from roofline.capture.request import (
     NameBase,
     Replay,
 )
+from roofline.cli import completion
 from roofline.cli import options as opt
 from roofline.cli.analyze import Showing, check
 from roofline.cli.errors import say
@@ -69,6 +70,7 @@ class ProfileOptions:
         "Kernels in whose demangled name RE is found (Perl syntax, case counts); a word such as "
         "gemm or attention,norm means these families. Repeatable.",
         type=_perl,
+        shell_complete=completion.families,
     )
     exact_regex: bool = opt.which("--exact-regex", opt.EXACT)
     kernel_name: tuple[str, ...] = opt.which(
@@ -230,7 +232,9 @@ class ProfileOptions:
         default=300.0,
     )
     chip: str | None = opt.expert(
-        "--chip NAME", "With --dry-run: plan for this chip (gh100) or GPU, not for this machine's."
+        "--chip NAME",
+        "With --dry-run: plan for this chip (gh100) or GPU, not for this machine's.",
+        shell_complete=completion.chips,
     )
     quiet: bool = opt.expert("--quiet", "No progress on stderr.")
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from roofline.cli import completion
 from roofline.cli import options as opt
 from roofline.cli.errors import say
 from roofline.cli.options import File, Jobs
@@ -45,7 +46,7 @@ class ListOptions(Folder):
 class ShowOptions(Folder):
     """``roofline specs show``."""
 
-    name: str = opt.argument("NAME")
+    name: str = opt.argument("NAME", shell_complete=completion.gpus)
     output: Output = answer_in(*FORMATS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from roofline.cli import completion
 from roofline.cli import options as opt
 from roofline.cli.analyze import Showing, answer, ceilings, check
 from roofline.cli.options import Choosing, File, Rules
@@ -18,7 +19,9 @@ class VerdictOptions:
 
     file: Path | None = opt.argument("[FILE.csv]", required=False, type=File())
     name: str | None = opt.which("--name TEXT", "What the kernel is called.")
-    gpu: str | None = opt.which("--gpu NAME", "The GPU: see 'roofline specs list'.")
+    gpu: str | None = opt.which(
+        "--gpu NAME", "The GPU: see 'roofline specs list'.", shell_complete=completion.gpus
+    )
     dtype: str | None = opt.which(
         "--dtype TYPE",
         "Type of the operands: bf16, fp16, tf32, fp8, ... on the tensor cores, fp32 (the "
