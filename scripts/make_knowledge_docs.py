@@ -57,9 +57,9 @@ an entry fires only on what was measured. A file that is not understood is refus
 - `count`, `counted`: the evidence that must fall if the fix is one, and its name, which `compare`
   checks.
 - `hint`, `refute`, `try_first`, `avoid`: what to do; a line may be
-  `{{ say = "...", when = "..." }}`.
-- `risk`: what a fix may change: `exact` nothing, `reassociates` the order of sums, and
-  `changes numerics`.
+  `{{ say = "...", when = "...", risk = "..." }}`.
+- `risk`, of an entry or of a line to try: what it may change: `exact` nothing, `reassociates` the
+  order of sums, `changes numerics` the precision. Answers say the last two beside the advice.
 """
 
 
@@ -91,7 +91,8 @@ def _code(text: str) -> str:
 
 
 def _line(line: Advice) -> str:
-    return line.say + (f" (when {_code(line.when)})" if line.when else "")
+    risk = f" ({line.risk})" if line.risk else ""
+    return line.say + risk + (f" (when {_code(line.when)})" if line.when else "")
 
 
 def _way(words: Sequence[str]) -> str:

@@ -35,10 +35,14 @@ Risk = Literal["exact", "reassociates", "changes numerics"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A line of advice; ``when`` is the evidence without which it is not given."""
+    """A line of advice; ``when`` is the evidence without which it is not given.
+
+    ``risk`` is that of the entry where the line has none.
+    """
 
     say: str
     when: str = ""
+    risk: Risk | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,13 @@ class Play:
         """The first claim that is true and whose figures are all known, these still in braces."""
         claims = told(self.claim, evidence)
         return next((text for text in claims if figures(text) <= evidence.keys()), "")
+
+    def steps(self, evidence: Mapping[str, Any]) -> Iterator[str]:
+        """What to try, with what that may change beside it, but for what leaves results alone."""
+        for line in self.try_first:
+            risk = line.risk or self.risk or "exact"
+            for say in told((line,), evidence):
+                yield say if risk == "exact" else f"{say} ({risk})"
 
     def expressions(self) -> Iterator[str]:
         """All conditions and amounts."""

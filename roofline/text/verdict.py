@@ -256,7 +256,7 @@ def refute(result: Result) -> str:
 def try_first(result: Result) -> tuple[str, ...]:
     """What to try, the best first: by cause, what gives most first, then by unit."""
     v = result.verdict
-    lines = (line for entry in _entries(v) for line in told(entry.try_first, v.evidence))
+    lines = (line for entry in _entries(v) for line in entry.steps(v.evidence))
     return tuple(dict.fromkeys(lines))[:_STEPS]
 
 

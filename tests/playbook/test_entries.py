@@ -159,7 +159,7 @@ def test_a_cause_fires_where_the_evidence_proves_it(code):
     text = said.cause_text(found, named[code])
     assert "{" not in text
     assert text != said.words(code)
-    assert entry.try_first[0].say in said.try_first(found) or entry.try_first[0].when
+    assert next(entry.steps(found.verdict.evidence)) in said.try_first(found)
     if entry.promise in ("waste", "occupancy", "idle"):
         assert named[code].gain >= 1.1
 
@@ -228,6 +228,31 @@ def test_entries_read_only_evidence_that_has_a_meaning():
 
 def advice(found: Result) -> str:
     return " / ".join((said.hint(found), *said.try_first(found)))
+
+
+def test_advice_says_what_it_may_change():
+    def steps(key: str) -> list[str]:
+        return [*builtin()[key].steps({})]
+
+    fuse, narrower, tile = steps("unit.dram")
+    assert narrower == "store and read a narrower type (changes numerics)"
+    assert not fuse.endswith(")")
+    assert not tile.endswith(")")
+    # An entry's own risk is that of its lines: sums of atomics are in another order.
+    assert all(step.endswith(" (reassociates)") for step in steps("cause.atomics"))
+    assert not any("(" in step for step in steps("cause.uncoalesced"))
+
+
+@pytest.mark.parametrize("word", ["narrower type", "FP32", "tensor cores", "split-K", "stream-K"])
+def test_what_cannot_leave_results_alone_is_not_called_exact(word):
+    found = [
+        (play_.risk if line.risk is None else line.risk)
+        for play_ in builtin().values()
+        for line in play_.try_first
+        if word in line.say
+    ]
+    assert found
+    assert set(found) <= {"changes numerics", "reassociates"}
 
 
 def test_bank_conflicts_that_are_the_cause_are_advised_on_once():
