@@ -114,6 +114,7 @@ ARROWS = {
         "timeline",
         "capture",
         "compare",
+        "wall_time",
     ),
     "plot": (
         "display",

@@ -18,7 +18,6 @@ from roofline.capture.machine import Gpu, look
 from roofline.capture.preflight import (
     advice_on_launcher,
     ask,
-    check_command,
     check_program,
     find_ncu,
     fit,
@@ -41,6 +40,7 @@ from roofline.errors import UsageError
 from roofline.foreign import shown
 from roofline.kernel_names import families, is_collective
 from roofline.process import become, reads_a_pipe
+from roofline.wall_time import read_times
 
 if TYPE_CHECKING:
     from roofline.capture.run import CaptureSetup
@@ -50,6 +50,18 @@ LOOKS = ("auto", "again", "nsys", "torch", "ncu", "none")
 # Fields that choose the kernels: by a timeline, and those that it leaves no room for.
 _OF_TIMELINE = ("top", "min_share", "warmup_steps", "cover")
 _OF_LOOK = ("kernel", "exact_regex", "collectives")  # which a look takes, and a timeline does not
+_EXCLUSIVE = (
+    ("kernel", "kernel_name"),
+    ("first", "launch_count"),
+    ("time", "time_file"),
+    *(("time", other) for other in ("rank", "dry_run", "list_kernels")),
+    *(("time_file", other) for other in ("rank", "dry_run", "list_kernels")),
+)
+# Fields that a request has under the same name.
+_SAME = (
+    "program collectives per_config sections section_set clock_control cache_control rules graphs "
+    "ncu_options"
+).split()
 _BY_HAND = (
     "kernel exact_regex kernel_name name_base collectives launch_skip launch_count per_config nvtx "
     "region capture_range list_kernels first"
@@ -161,6 +173,13 @@ class ProfileOptions:
         type=Share(0, 100),
     )
     timeout: float | None = opt.amount("--timeout SECONDS", "End the run after this time.")
+    time: bool = opt.amount(
+        "--time",
+        "Run the program a few times without ncu, too, and print its wall time beside ncu's.",
+    )
+    time_file: Path | None = opt.amount(
+        "--time-file FILE", "Print the wall time that 'roofline time --json' wrote into FILE."
+    )
     dry_run: bool = opt.amount(
         "--dry-run", "Print ncu's command line and its cost; run only ncu --version."
     )
@@ -270,42 +289,41 @@ def command(options: ProfileOptions) -> int:
     Exit codes: 3 nothing in the timeline is worth profiling; 4 ncu could not profile; 5 the
     program failed and left nothing to analyse; 128 + N ended by signal N.
     """
-    from roofline.capture.run import check_output, free_names, kernels_seen, numbered
+    from roofline.capture.run import check_output, kernels_seen
     from roofline.cli import profile_run
 
     _check(options)
-    base, output = _request(options), options.output
-    setting: CaptureSetup | None = None
-    selection: Selection | None
-    if looked := _looks(options):
-        options, base, setting, selection = _look(options, base)
-    else:
-        selection = _selection(options, base)
-    planned = () if selection is None else selection.requests
-    count = max(len(planned), 1)
-    names = free_names(base.program, count)
-    reports = names if output.output is None else numbered(output.output, count)
+    base, looked = _request(options), _looks(options)
+    selection = None if looked else _selection(options, base)
+    times = None if options.time_file is None else read_times(options.time_file)
+    runs = profile_run.runs_of(base, selection, options.output.output)
     if options.dry_run:
-        runs = profile_run.runs_of(base, planned, reports)
         click.echo(shown(profile_run.plan(runs, options.ncu, options.chip)))
         return 0
+    force = options.output.force
     if not options.list_kernels:
-        for report in reports:
-            check_output(report, force=output.force)
-    if setting is None:
-        base, setting = _look_up(base, options)
-    runs = profile_run.runs_of(base, planned, reports)
-    for run in runs:
-        check_command(run.request, setting.ncu, setting.metrics, ask)
-    if selection is None and not looked:
-        _tell_choice(base, setting)
+        for run in runs:
+            check_output(run.report, force=force)
+    base, setting = _look_up(base, options)
+    runs = profile_run.runs_of(base, selection, options.output.output)
+    profile_run.check_commands(runs, setting)
+    if selection is None:
+        _tell_choice(replace(base, launch_count=None) if looked else base, setting)
     if options.list_kernels:
         click.echo("\n".join(map(str, kernels_seen(base, setting))))
         return 0
-    runs = profile_run.capture_all(runs, setting, force=output.force)
+    if options.time:
+        times = profile_run.timed(options.program, options.timeout)
+    if looked:
+        options, selection = _look(options, base, setting, runs[0].report)
+        runs = profile_run.runs_of(base, selection, options.output.output)
+        for run in runs:
+            check_output(run.report, force=force)
+        profile_run.check_commands(runs, setting)
+    runs = profile_run.capture_all(runs, setting, force=force)
     if any(run.captured for run in runs):
         profile_run.answer_about(
-            runs, setting.ncu, selection, options.showing, options.judging, options.answer
+            runs, setting.ncu, selection, times, options.showing, options.judging, options.answer
         )
     return profile_run.exit_code(runs)
 
@@ -314,28 +332,36 @@ def _check(options: ProfileOptions) -> None:
     """Refuse at once what does not go together."""
     if not options.program[0]:
         raise UsageError("the program's name is empty", hint="roofline profile python bench.py")
-    if options.kernel and options.kernel_name:
-        raise UsageError("--kernel and --kernel-name exclude each other", hint="one of them")
+    values = {name: getattr(options, name) for name in options.__slots__}
+    given = {k for k, v in values.items() if not (v is None or v is False or v == ())}  # 0 is
+    for one, other in _EXCLUSIVE:
+        if given.issuperset((one, other)):
+            what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
+            raise UsageError(what, hint="one of them")
     if options.chip is not None and not options.dry_run:
         why = "a run takes the GPU of this machine"
         raise UsageError("--chip needs --dry-run", why=why, hint="add --dry-run, or leave it out")
+    if options.time and reads_a_pipe():
+        why = "its runs would find the pipe that the program reads empty"
+        raise UsageError("--time needs several runs", why=why, hint="--time-file FILE")
     timeline_chooses = options.showing.timeline is not None
-    if options.first is not None and options.launch_count is not None:
-        raise UsageError("--first and --launch-count exclude each other", hint="one of them")
     for field in _BY_HAND if timeline_chooses else () if _looks(options) else _OF_TIMELINE:
-        value = getattr(options, field)
-        if value is None or value is False or value == ():
-            continue
-        name = f"--{field.replace('_', '-')}"
-        if not timeline_chooses:
-            raise UsageError(f"{name} needs a timeline or a look", hint="--timeline FILE")
-        raise UsageError(
-            f"--timeline and {name} exclude each other",
-            why="the timeline says which launches to profile",
-            hint="one of them; 'roofline select' prints commands that you can change",
-        )
+        if field in given and not timeline_chooses:
+            raise UsageError(
+                f"{_spelling(field)} needs a timeline or a look", hint="--timeline FILE"
+            )
+        if field in given:
+            raise UsageError(
+                f"--timeline and {_spelling(field)} exclude each other",
+                why="the timeline says which launches to profile",
+                hint="one of them; 'roofline select' prints commands that you can change",
+            )
     # The source goes into the report, explained or not.
     check(replace(options.showing, source=False), options.answer)
+
+
+def _spelling(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
 
 
 def _looks(options: ProfileOptions) -> bool:
@@ -357,17 +383,11 @@ def _looks(options: ProfileOptions) -> bool:
 
 
 def _look(
-    options: ProfileOptions, base: CaptureRequest
-) -> tuple[ProfileOptions, CaptureRequest, CaptureSetup, Selection]:
+    options: ProfileOptions, base: CaptureRequest, setting: CaptureSetup, report: Path
+) -> tuple[ProfileOptions, Selection]:
     """See which kernels take the time, and choose among them."""
-    from roofline.capture.run import check_output, free_names
     from roofline.cli import profile_run
 
-    report = options.output.output or free_names(base.program, 1)[0]
-    check_output(report, force=options.output.force)
-    base, setting = _look_up(base, options)
-    check_command(base, setting.ncu, setting.metrics, ask)
-    _tell_choice(replace(base, launch_count=None), setting)
     how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
     seconds, until_end = options.look_seconds, options.until == "program"
     trace = profile_run.look_at(base, setting, report, how, seconds, until_end=until_end)
@@ -375,14 +395,14 @@ def _look(
     selection = profile_run.chosen_of(
         trace,
         step=options.showing.step,
-        top=10 if options.top is None else options.top,
+        top=options.top or 10,
         min_share=options.min_share or 0.0,
         warmup_steps=options.warmup_steps,
         kernels=options.kernel,
         letters=options.exact_regex,
         cover=0.9 if options.cover is None else options.cover,
     )
-    return options, base, setting, selection
+    return options, selection
 
 
 def _request(options: ProfileOptions) -> CaptureRequest:
@@ -391,29 +411,21 @@ def _request(options: ProfileOptions) -> CaptureRequest:
     if count is None:
         count = 1 if options.per_config else DEFAULT_LAUNCH_COUNT
     names = (name.strip() for words in options.metrics for name in words.split(","))
+    same = {name: getattr(options, name) for name in _SAME}
     return CaptureRequest(
-        program=options.program,
-        level=CaptureLevel(options.level),
+        **same,
         **chosen(options.kernel, exact=options.exact_regex),
+        level=CaptureLevel(options.level),
         kernels=options.kernel_name,
         name_base=NameBase(options.name_base) if options.name_base else None,
-        collectives=options.collectives,
         launch_skip=options.launch_skip or 0,
         launch_count=count or None,
-        per_config=options.per_config,
         nvtx=(*options.nvtx, *map(region_range, options.region)),
         from_start=not options.capture_range,
         devices=_devices(options),
         metrics=tuple(name for name in names if name),
-        sections=options.sections,
-        section_set=options.section_set,
         replay=Replay(options.replay),
-        clock_control=options.clock_control,
-        cache_control=options.cache_control,
-        rules=options.rules,
         source=options.showing.source,
-        graphs=options.graphs,
-        ncu_options=options.ncu_options,
     )
 
 
@@ -455,7 +467,7 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
             hint="--replay application, if kernels talk to the host",
         )
     asked = {name: getattr(options, name) for name in _OF_TIMELINE}
-    selection = profile_run.read(showing.timeline, step=showing.step, **asked)
+    selection, _ = profile_run.read(showing.timeline, step=showing.step, **asked)
     _leave_other_ranks(options, len(selection.requests))
     profile_run.tell_selection(selection, loud=sys.stderr.isatty() and not options.quiet)
     if not selection.requests:

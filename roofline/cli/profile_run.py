@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import signal
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,21 +16,31 @@ from typing import Any
 
 import click
 
+from roofline import wall_time
 from roofline.capture.command import command as ncu_command
 from roofline.capture.failures import NcuFailedError, ProgramFailedError
 from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
 from roofline.capture.machine import model_names
-from roofline.capture.preflight import find_ncu
+from roofline.capture.preflight import ask, check_command, find_ncu
 from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
-from roofline.capture.run import TAKEN, Captured, CaptureSetup, capture, log_path
+from roofline.capture.run import (
+    TAKEN,
+    Captured,
+    CaptureSetup,
+    capture,
+    free_names,
+    log_path,
+    numbered,
+)
 from roofline.cli.analyze import Showing, analyze_reports, answer
 from roofline.cli.errors import say
 from roofline.cli.options import Judging
-from roofline.cli.output import Output
+from roofline.cli.output import Output, progress
 from roofline.errors import InputError, RooflineError, UsageError
 from roofline.files import whole_file
 from roofline.foreign import shown
 from roofline.model import Analysis, Device
+from roofline.process import run_quietly
 from roofline.render import capture as render
 from roofline.render import selection as text
 from roofline.specs import load
@@ -39,9 +50,12 @@ from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
 from roofline.timeline.selection import matching
 from roofline.view import Choice
+from roofline.wall_time import ProgramTimes
 
 _ENDED = "The program was ended after the last kernel; --until program lets it run on."
 _MANY = 5  # names that a message lists
+_TIMED = (1, 3)  # runs of --time: to warm up, and for the record
+_TIMED_S = 3600.0  # for each, without --timeout
 # The chips that the plan shows where none is known: one of each generation.
 _SHOWN = ("TU102", "GA100", "GA102", "AD102", "GH100", "GB100", "GB202")
 _ELSE = "GH100"
@@ -101,10 +115,10 @@ def exit_code(runs: Iterable[Run]) -> int:
 # --- before the program starts ----------------------------------------------------------------
 
 
-def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
+def read(timeline: Path, *, step: str | None, **asked: Any) -> tuple[Selection, Criteria]:
     """The kernels of the timeline that are worth profiling; ``None`` is the usual value."""
     criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
-    return select(load_timeline(timeline, step=step), criteria)
+    return select(load_timeline(timeline, step=step), criteria), criteria
 
 
 def look_at(
@@ -151,8 +165,7 @@ def _changed_since(place: Path, program: Sequence[str]) -> bool:
 
 def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
     """The kernels of a look that are profiled; says what they stand for."""
-    criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
-    selection = select(load_timeline(trace, step=step), criteria)
+    selection, criteria = read(trace, step=step, **asked)
     wanted = [selection.kernels[i] for i in matching(selection.kernels, criteria)]
     if not selection.requests:
         ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
@@ -165,16 +178,38 @@ def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
     return selection
 
 
-def runs_of(
-    base: CaptureRequest, planned: Sequence[ProfileRequest], reports: Sequence[Path]
-) -> list[Run]:
-    """A run for each of ``planned``, or the one of ``base`` where no timeline chooses."""
-    if not planned:
-        return [Run(request=base, report=reports[0])]
+def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | None) -> list[Run]:
+    """A run for each that a timeline asks for, or the one of ``base`` where none chooses."""
+    wanted = () if selection is None else selection.requests
+    count = max(len(wanted), 1)
+    names = free_names(base.program, count) if output is None else numbered(output, count)
+    if not wanted:
+        return [Run(request=base, report=names[0])]
     return [
-        Run(request=request_for(base, wanted), report=report, wanted=wanted)
-        for wanted, report in zip(planned, reports, strict=True)
+        Run(request=request_for(base, one), report=report, wanted=one)
+        for one, report in zip(wanted, names, strict=True)
     ]
+
+
+def check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
+    """Have ncu read its command lines before anything runs."""
+    for run in runs:
+        check_command(run.request, setting.ncu, setting.metrics, ask)
+
+
+def timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
+    """What the program takes without ncu, from runs whose output is hidden."""
+    say(f"Timing without ncu: {_TIMED[0]} run to warm up, then {_TIMED[1]}; output is hidden")
+    with progress("runs", verb="Timing") as tell:
+        times = wall_time.time_program(
+            program,
+            lambda argv: run_quietly(argv, timeout_s=limit_s or _TIMED_S),
+            warmup=_TIMED[0],
+            repeats=_TIMED[1],
+            tell=tell,
+        )
+    inside = wall_time.instrumentation(os.environ, tuple(wall_time.ancestors()))
+    return replace(times, instrumented=inside)
 
 
 def request_for(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
@@ -322,6 +357,7 @@ def answer_about(
     runs: Sequence[Run],
     ncu: Ncu,
     selection: Selection | None,
+    times: ProgramTimes | None,
     showing: Showing,
     judging: Judging,
     output: Output,
@@ -338,7 +374,8 @@ def answer_about(
         words += ["--explain", "1"]
     else:
         words += ["--timeline", str(showing.timeline), *_step(showing)]
-    for line in ("", *_afterwards(runs, ncu, analysis), f"Next: {shell(words)}"):
+    beside = () if times is None else (render.beside(times, analysis),)
+    for line in ("", *beside, *_afterwards(runs, ncu, analysis), f"Next: {shell(words)}"):
         # A format for programs stays alone on stdout.
         click.echo(shown(line), err=output.format != "table")
 

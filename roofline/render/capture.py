@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from roofline.capture.levels import Cost, cost
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.model import Analysis
-from roofline.text.numbers import plural, share
+from roofline.text.numbers import duration, plural, share
 from roofline.timeline.model import KernelShare, Selection
+from roofline.wall_time import ProgramTimes
 
 _REPLAYS = {
     "kernel": "each kernel was run again for every pass",
@@ -73,6 +74,20 @@ def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iter
     return (
         f"Measured: {'; '.join(parts)}. Times are measured under ncu; 'roofline time' measures "
         "without it."
+    )
+
+
+def beside(times: ProgramTimes, analysis: Analysis) -> str:
+    """The time of the program without ncu, and that of what was profiled, each by itself."""
+    wall, how = times.wall_s, plural(times.repeats, "run")
+    how += "" if wall.spread is None else f", spread {share(wall.spread)}"
+    how += f", INSTRUMENTED: {', '.join(times.instrumented)}" if times.instrumented else ""
+    lasted = [r.measurement.duration_s for r in analysis.results]
+    known = [each for each in lasted if each is not None]
+    under = f"{duration(sum(known))} in {plural(len(known), 'launch')}" if known else "not measured"
+    return (
+        f"Time without ncu: {duration(wall.median)}, the whole program (median of {how}). Time "
+        f"under ncu: {under}. Not to be mixed: ncu locks clocks and runs each launch alone."
     )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 
 import pytest
@@ -186,3 +187,37 @@ def test_a_percent_sign_in_the_folder_is_no_macro(fake: Fake) -> None:
     assert (fake.folder / "50%p" / "a.ncu-rep").exists()
     words = fake.calls()[0]["argv"]
     assert "50%%p" in words[words.index("--export") + 1]
+
+
+def test_the_time_without_ncu_stands_beside(fake: Fake) -> None:
+    fake.program("bench", 'echo ran >> "$HOME/runs"; sleep 0.2')
+    done = fake.run("profile", "--time", "bench")
+
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("Time without ncu: ")]
+    # Four times alone, once under ncu: of the fake ncu's report, one launch of 1 ms.
+    assert (fake.folder.parent / "runs").read_text().count("ran") == 5
+    found = re.match(r"Time without ncu: ([\d.]+) (ms|s), the whole program \(median of 3", line)
+    assert found, line
+    assert float(found[1]) / {"ms": 1e3, "s": 1}[found[2]] >= 0.2
+    assert "Time under ncu: 1.00 ms in 1 launch." in line
+
+
+def test_a_time_may_come_from_a_file(fake: Fake) -> None:
+    made = fake.run("time", "--repeats", "1", "--warmup", "0", "-o", "t.json", "true")
+    assert made.returncode == 0, made.stderr
+
+    done = fake.run("profile", "--time-file", "t.json", "--json", "-f", "true")
+
+    assert "analysis" in json.loads(done.stdout)["schema"]
+    assert "the whole program (median of 1 run)." in done.stderr
+    assert fake.run("profile", "--time-file", "no.json", "true").returncode == 3
+    assert len(fake.calls()) == 1  # the file is read first
+
+
+@pytest.mark.parametrize("other", ["--dry-run", "--list-kernels", "--time-file=x", "--rank=0"])
+def test_a_time_needs_runs_of_its_own(fake: Fake, other: str) -> None:
+    done = fake.run("profile", "--time", other, "true")
+    assert done.returncode == 2
+    assert "exclude each other" in done.stderr
+    assert fake.calls() == []
