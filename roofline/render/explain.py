@@ -208,7 +208,10 @@ def _traffic(result: Result) -> Iterator[str]:
         sides = {"memory": ", left of the ridge", "compute": ", right of the ridge"}
         unit = names.operation_unit(v.dominant)
         side = sides.get(v.ridge_side or "", "")
-        yield f"AI {numbers.plain(m.arithmetic_intensity)} {unit}/B{side}"
+        at = (
+            f", {numbers.percent(v.ceiling_percent)} of the roof there" if v.ceiling_percent else ""
+        )
+        yield f"AI {numbers.plain(m.arithmetic_intensity)} {unit}/B{side}{at}"
 
 
 def _launch(m: Measurement) -> Iterator[str]:

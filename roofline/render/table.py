@@ -19,6 +19,7 @@ ROWS = 20  # shown where the caller does not say how many
 TRIED = 3  # rows that get why, try and gain
 _BESIDE = 56  # columns for name and cause, below which the cause has a line of its own
 _BROAD = 140  # columns from which more is shown
+_ROOF = 120  # and what is reached of the roof at a kernel's intensity
 _NAME = 48  # letters of a name in the table, and
 _SENTENCE = 60  # below it
 _FILE = 24
@@ -114,7 +115,7 @@ def _table(
     gap = 2 if width >= 78 else 1
     before = [_Column("#", lambda line: str(line.rank), right=True)]
     places = (_Column(title, _of(cell)) for title, cell in where(part))
-    after = [*places, *_figures(width, launches=launches)]
+    after = [*places, *_figures(lines, width, launches=launches)]
     saved = _Column("can save", _saved, right=True, style=lambda _: "bold green")
     fixed = sum(_width(c, lines) + gap for c in (*before, *after, saved))
     room = width - fixed
@@ -186,7 +187,7 @@ def _files(paths: list[str]) -> dict[str, str]:
     return dict(zip(paths, (names.middle(name, _FILE) for name in bare), strict=True))
 
 
-def _figures(width: int, *, launches: bool) -> Iterator[_Column]:
+def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[_Column]:
     if launches:
         yield _Column("launch", lambda line: f"#{line.row.result.measurement.index}", right=True)
     if width >= _BROAD:
@@ -195,6 +196,8 @@ def _figures(width: int, *, launches: bool) -> Iterator[_Column]:
     yield _Column("share", lambda line: share(line.row), right=True)
     yield _Column("limited by", lambda line: limiter(line.row), style=_colour)
     yield _Column("", lambda line: reached(line.row), right=True)
+    if width >= _ROOF and any(line.row.result.verdict.ceiling_percent for line in lines):
+        yield _Column("of roof", lambda line: _of_roof(line.row), right=True)
     if width >= _BROAD:
         yield _Column("second unit", lambda line: _second(line.row))
 
@@ -217,6 +220,11 @@ def reached(row: Row) -> str:
     v = row.result.verdict
     doubt = "?" if v.confidence is Confidence.LOW and v.bound is not Bound.UNKNOWN else ""
     return f"{numbers.percent(v.limiter_percent)}{doubt}"
+
+
+def _of_roof(row: Row) -> str:
+    """The rate of operations, of what the roof allows at the kernel's intensity."""
+    return numbers.percent(row.result.verdict.ceiling_percent)
 
 
 def _colour(line: Ranked) -> str:

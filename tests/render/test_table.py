@@ -423,3 +423,14 @@ def test_a_gap_in_the_units_does_not_deny_those_that_were_measured() -> None:
 
     assert re.search(r"DRAM +90 %", text)
     assert "Not measured: utilisation unit by unit. To collect:" in text
+
+
+@pytest.mark.parametrize(("width", "shown"), [(119, False), (120, True)])
+def test_what_is_reached_of_the_roof_where_there_is_room(width, shown):
+    found = analysis(result(measurement(), verdict(ceiling_percent=57.4)))
+
+    text = table.render(chosen(found), width=width)
+
+    assert ("of roof" in text) is shown
+    assert ("57 %" in text) is shown
+    assert "of roof" not in table.render(chosen(analysis(result(measurement()))), width=width)
