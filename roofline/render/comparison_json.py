@@ -31,7 +31,8 @@ _SIDE = (
     *("name", "demangled", "grid", "block", "launches", "shape_count", "sources", "device"),
     *("duration_s", "durations_s", "total_s", "dram_bytes", "operations", "unmeasured"),
     *("utilization", "families", "computed", "bound", "limiter", "limiter_percent", "nearest"),
-    *("co_limited", "cause", "cause_text", "floor_s", "next_limiter", "next_floor_s"),
+    *("co_limited", "cause", "cause_text", "causes", "gain", "gain_by"),
+    *("floor_s", "next_limiter", "next_floor_s"),
     *("sm_clock_hz", "dram_clock_hz", "threads", "waves", "occupancy_percent"),
     *("registers_per_thread", "shared_memory_bytes"),
 )
@@ -73,8 +74,15 @@ def _plain(value: Any) -> Any:
     data = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, KernelPair):
         changes = _plain(changes_of(value.before, value.after))
+        before, after = (
+            [c.code for c in side.result.verdict.causes] for side in (value.before, value.after)
+        )
         more = {"per": value.per, "cause": value.cause.code, "sentence": sentence(value)}
-        return data | more | {"changes": changes}
+        gone = {
+            "causes_gone": [code for code in before if code not in after],
+            "causes_new": [code for code in after if code not in before],
+        }
+        return data | more | gone | {"changes": changes}
     return data
 
 
@@ -100,6 +108,8 @@ def _struct(cls: type) -> type[Any]:
         hints |= {
             "per": Literal["launch", "total"],
             "cause": CauseCode,
+            "causes_gone": tuple[str, ...],
+            "causes_new": tuple[str, ...],
             "changes": tuple[Change, ...],
             "sentence": str,
         }

@@ -83,6 +83,20 @@ def test_a_number_in_json_is_the_one_measured() -> None:
     assert {c["quantity"]: c["ratio"] for c in pair["changes"]}["dram_bytes"] == 0.5
 
 
+def test_json_has_the_causes_of_both_sides_and_which_went() -> None:
+    local = {"local_sectors": 1e8, "global_sectors": 1e7}
+    before = launch(use={"l1": 90, "dram": 20}, counts=local, waves=1.2, sm_active_percent=50.0)
+    after = launch(us=300, use={"l1": 62, "dram": 60}, waves=1.2, sm_active_percent=50.0)
+
+    (pair,) = json.loads(comparison_json.render(compared(before, after)))["pairs"]
+
+    assert pair["before"]["causes"][0]["code"] == "local_memory"
+    assert pair["before"]["gain_by"] == "waste"
+    assert pair["causes_gone"] == ["local_memory"]
+    codes = {cause["code"] for cause in pair["after"]["causes"]}
+    assert set(pair["causes_new"]) == codes - {c["code"] for c in pair["before"]["causes"]}
+
+
 def test_the_table_has_a_line_and_a_sentence_a_kernel() -> None:
     text = table.render(everything(), width=120)
 
