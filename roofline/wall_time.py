@@ -68,7 +68,8 @@ class PairedRatio:
     """How many times better a program is than the one that took turns with it.
 
     ``ratio`` is the median over pairs of runs, ``low`` and ``high`` its interval of at least 95 %,
-    without any assumption on how runs scatter; ``None`` for fewer than six pairs.
+    without any assumption on how runs scatter; ``None`` for fewer than six pairs. Where nobody said
+    which value is ``better``, it is B over A, and not judged.
     """
 
     name: str
@@ -77,6 +78,7 @@ class PairedRatio:
     high: float | None
     pairs: int
     outcome: Literal["faster", "slower", "no_change", "unknown"]
+    better: Literal["lower", "higher"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,10 +194,9 @@ def time_program(
     if not against:
         return timed[0]
     before, after = timed
-    pairs = [_paired("wall time", before.wall_s.values, after.wall_s.values)]
+    pairs = [_paired("wall time", "lower", before.wall_s.values, after.wall_s.values)]
     for one, other in zip(before.metrics, after.metrics, strict=True):
-        sides = (other.runs, one.runs) if one.better == "higher" else (one.runs, other.runs)
-        pairs.append(_paired(one.name, *sides))
+        pairs.append(_paired(one.name, one.better, one.runs, other.runs))
     return replace(after, against=before, paired=tuple(pairs))
 
 
@@ -210,19 +211,29 @@ def _figure(metric: Metric, runs: Sequence[Sequence[float]]) -> FigureSummary:
     )
 
 
-def _paired(name: str, before: Sequence[float], after: Sequence[float]) -> PairedRatio:
-    """Before / after by pairs of runs; pairs with a value of 0 say nothing."""
-    ratios = sorted(b / a for b, a in zip(before, after, strict=True) if a > 0 and b > 0)
+def _paired(
+    name: str,
+    better: Literal["lower", "higher"] | None,
+    before: Sequence[float],
+    after: Sequence[float],
+) -> PairedRatio:
+    """How many times better by pairs of runs; pairs with a value of 0 say nothing."""
+    pairs = zip(before, after, strict=True)
+    ratios = sorted(b / a if better == "lower" else a / b for b, a in pairs if a > 0 and b > 0)
     if not ratios:
-        why, hint = "there is no ratio of it", "a metric that grows with the work"
-        raise UsageError(f"{name} is never above 0", why=why, hint=hint)
+        raise UsageError(f"{name} is never above 0", why="there is no ratio of it")
     low, high = median_interval(ratios)
     outcome: Literal["faster", "slower", "no_change", "unknown"] = "unknown"
-    if low is not None and high is not None:
+    if low is not None and high is not None and better is not None:
         outcome = "faster" if low > 1 else "slower" if high < 1 else "no_change"
-    middle = statistics.median(ratios)
     return PairedRatio(
-        name=name, ratio=middle, low=low, high=high, pairs=len(ratios), outcome=outcome
+        name=name,
+        ratio=statistics.median(ratios),
+        low=low,
+        high=high,
+        pairs=len(ratios),
+        outcome=outcome,
+        better=better,
     )
 
 
@@ -379,14 +390,7 @@ def table(times: ProgramTimes) -> str:
             values = (s.median, s.p95, s.p99, s.min, s.max)
             cells = "".join(f"{'-' if v is None else show(v):>12}" for v in values)
             lines.append(f"{mark + label:18.18}{cells} {share(s.spread):>8}")
-    for one in times.paired:
-        span = "no interval from fewer than six pairs"
-        if one.low is not None and one.high is not None:
-            span = f"{one.low:.3f}x to {one.high:.3f}x with 95 %"
-        said = {"no_change": "no change", "unknown": "not judged"}.get(one.outcome, one.outcome)
-        if one.name != "wall time":
-            said = {"faster": "better", "slower": "worse"}.get(one.outcome, said)
-        lines.append(f"B is {one.ratio:.3f}x A in {one.name} ({span}, {one.pairs} pairs): {said}")
+    lines += map(_turns, times.paired)
     around = times.environment
     for what, pair, show in (
         ("SM clock", around.sm_clock_hz, clock_text),
@@ -397,3 +401,16 @@ def table(times: ProgramTimes) -> str:
     if times.repeats == 1:
         lines.append("One run has no spread: whether another would differ is not known.")
     return "\n".join(lines) + "\n"
+
+
+def _turns(one: PairedRatio) -> str:
+    """How B, which took turns with A, compares: "B is 1.256x A in wall time (...): faster"."""
+    span = "no interval from fewer than six pairs"
+    if one.low is not None and one.high is not None:
+        span = f"{one.low:.3f}x to {one.high:.3f}x with 95 %"
+    said = {"no_change": "no change", "unknown": "not judged"}.get(one.outcome, one.outcome)
+    if one.name != "wall time":
+        said = {"faster": "better", "slower": "worse"}.get(one.outcome, said)
+    if one.better is None:
+        said = f"--metric '{one.name}<=RE' or '{one.name}>=RE' says which way is better"
+    return f"B is {one.ratio:.3f}x A in {one.name} ({span}, {one.pairs} pairs): {said}"

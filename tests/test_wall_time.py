@@ -160,6 +160,23 @@ def test_two_programs_take_turns_and_are_paired() -> None:
     assert "B is 2.000x A in rate" in table(timing)
 
 
+def test_pairs_of_runs_by_hand() -> None:
+    # B takes turns with A: 10/8, 12/8, 9/10, 11/10, 14/10, 16/10, 10/5, 15/6 of the wall times.
+    old, new = [10, 12, 9, 11, 14, 16, 10, 15], [8, 8, 10, 10, 10, 10, 5, 6]
+    walls: list[float] = []
+    for i, (a, b) in enumerate(zip(old, new, strict=True)):
+        walls += (a, b) if i % 2 == 0 else (b, a)
+    timing = time_program(
+        ["new"], answering(), repeats=8, warmup=0, against=["old"], clock=clock(*walls)
+    )
+
+    (wall,) = timing.paired
+    # In order 0.9 1.1 1.25 1.4 1.5 1.6 2 2.5: the median 1.45. Of 8 values P(X <= 0) = 1/256 is
+    # under 2.5 %, P(X <= 1) = 9/256 is not: the extremes hold it with 99.2 %.
+    assert (wall.ratio, wall.low, wall.high) == pytest.approx((1.45, 0.9, 2.5))
+    assert wall.outcome == "no_change"
+
+
 def test_the_interval_of_a_median_by_hand() -> None:
     # Of 6 values both extremes: 1 - 2/64 = 96.9 %. Of 9: the second, 1 - 2 (1 + 9)/512 = 96.1 %.
     assert median_interval([1, 2, 3, 4, 5, 6]) == (1, 6)

@@ -179,7 +179,8 @@ def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         yield None, "not_judged", note("gate_not_measured", what=gate.pattern)
     for name, outcome, ratio, best in wanted:
         if outcome == "unknown":
-            yield name, "not_judged", note("no_step_time")
+            why = note("gate_figure_unjudged", what=name) if gate.pattern else note("no_step_time")
+            yield name, "not_judged", why
         elif outcome != "slower":
             yield name, "passed", note("outcome", speedup=ratio, outcome=outcome)
         else:

@@ -176,15 +176,15 @@ def _figures(before: ProgramTimes, after: ProgramTimes) -> Iterator[PairedRatio]
     for one in before.metrics:
         other = others.get(one.name)
         if other is not None and one.median > 0 and other.median > 0:
-            ratio = one.median / other.median
-            ratio = 1 / ratio if one.better == "higher" else ratio
+            ratio = other.median / one.median
+            ratio = 1 / ratio if one.better == "lower" else ratio
             outcome: PairOutcome = "unknown"
             noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
-            low, high = ratio / (1 + noise), ratio * (1 + noise)
-            if min(len(one.values), len(other.values)) > 1:
-                outcome = outcome_of(low, high)
+            span = {"low": ratio / (1 + noise), "high": ratio * (1 + noise)}
+            if one.better is not None and min(len(one.values), len(other.values)) > 1:
+                outcome = outcome_of(span["low"], span["high"])
             yield PairedRatio(
-                name=one.name, ratio=ratio, low=low, high=high, pairs=0, outcome=outcome
+                name=one.name, ratio=ratio, **span, pairs=0, outcome=outcome, better=one.better
             )
 
 

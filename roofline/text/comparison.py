@@ -43,8 +43,10 @@ def figure(one: Any) -> str:
     """A figure of the program's own: "TTFT: 1.20x better"."""
     words = {"faster": "better", "slower": "worse", "no_change": "no change"}
     span = f" ({interval(one)})" if one.pairs else ""
-    said = words.get(one.outcome, "not judged")
-    return f"{names.printable(one.name)}: {said}, {times(one.ratio)}{span}"
+    said, name = words.get(one.outcome, "not judged"), names.printable(one.name)
+    if one.better is None:
+        said = f"not judged, as --metric '{name}<=RE' or '{name}>=RE' says which way is better"
+    return f"{name}: {said}, {times(one.ratio)}{span}"
 
 
 def _program(facts: Mapping[str, Any]) -> str:
@@ -249,5 +251,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "gate_no_pair": "no paired kernel is named {pattern!r}",
     "gate_nothing_before": "{kernel} is new in AFTER, so there is nothing to compare it with",
     "gate_gone": "not in AFTER",
+    "gate_figure_unjudged": "not judged: several runs, and --metric '{what}<=RE' or '{what}>=RE', "
+    "which says which way is better",
     "gate_none_gone": "no kernel is gone",
 }

@@ -85,7 +85,14 @@ def test_times_of_inside_a_profiler_are_refused(tmp_path: Path) -> None:
 def test_runs_in_turns_are_judged_by_their_interval(tmp_path: Path) -> None:
     old = {"schema": "roofline.time/1", "repeats": 9, "wall_s": {"median": 2.0, "spread": 0.5}}
     ratio = {"name": "wall time", "ratio": 1.3, "low": 1.2, "high": 1.4, "pairs": 9}
-    rate = ratio | {"name": "tok/s", "outcome": "slower", "ratio": 0.8, "low": 0.7, "high": 0.9}
+    rate = ratio | {
+        "name": "tok/s",
+        "better": "higher",
+        "outcome": "slower",
+        "ratio": 0.8,
+        "low": 0.7,
+        "high": 0.9,
+    }
     both = timed(
         tmp_path / "a.json", 1.5, against=old, paired=[ratio | {"outcome": "faster"}, rate]
     )
@@ -107,6 +114,23 @@ def test_figures_of_timings_taken_apart_are_compared_by_name(tmp_path: Path) -> 
     (found,) = program_time(before, after).figures
 
     assert (found.name, found.ratio, found.outcome) == ("tok/s", 2.0, "faster")
+
+
+def test_a_figure_without_a_direction_is_not_judged(tmp_path: Path) -> None:
+    rate = {"name": "tok/s", "pattern": "", "values": [1, 2], "spread": 0.1}
+    before = timed(tmp_path / "b.json", 2.0, metrics=[rate | {"median": 10.0}])
+    program = program_time(
+        before, timed(tmp_path / "a.json", 2.0, metrics=[rate | {"median": 8.0}])
+    )
+
+    (found,) = program.figures
+    assert (found.ratio, found.outcome) == (0.8, "unknown")
+    told = "not judged, as --metric 'tok/s<=RE' or 'tok/s>=RE' says which way is better, 0.80x"
+    assert figure(found) == f"tok/s: {told}"
+    comparison = replace(compared(launch(), launch()), program=program)
+    (gated,) = judge(comparison, [parse_gate("tok/s: program=5%")])
+    assert gated.status == "not_judged"
+    assert "which way is better" in note_text(gated.text)
 
 
 @pytest.mark.parametrize(

@@ -53,3 +53,18 @@ def test_its_figures_are_what_time_reads(bench: Fake) -> None:
     assert found["gemm us"]["better"] == "lower"
     assert found["gemm us"]["median"] > 0
     assert found["copy GB/s"]["median"] > 0
+
+
+def test_clocks_and_power_are_noted_where_nvidia_smi_is(bench: Fake) -> None:
+    bench.program(
+        "nvidia-smi",
+        'case "$*" in *clocks.sm*) printf "210, 5001, 30.5\\n1980, 2619, 412.5\\n" ;; '
+        "*) echo '0, NVIDIA H100 PCIe, 9.0, 550.54.15, Disabled' ;; esac",
+    )
+    done = bench.run("time", "--repeats", "1", "--warmup", "0", "--json", "sleep", "1")
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["environment"]
+    # Of two GPUs the one that draws more.
+    assert (found["sm_clock_hz"], found["power_w"]) == ([1.98e9, 1.98e9], [412.5, 412.5])
+    assert found["gpus"] == ["NVIDIA H100 PCIe"]
