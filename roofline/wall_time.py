@@ -221,7 +221,9 @@ def _paired(
     pairs = zip(before, after, strict=True)
     ratios = sorted(b / a if better == "lower" else a / b for b, a in pairs if a > 0 and b > 0)
     if not ratios:
-        raise UsageError(f"{name} is never above 0", why="there is no ratio of it")
+        raise UsageError(
+            f"{name} is never above 0", why="there is no ratio of it", hint="another --metric"
+        )
     low, high = median_interval(ratios)
     outcome: Literal["faster", "slower", "no_change", "unknown"] = "unknown"
     if low is not None and high is not None and better is not None:
