@@ -30,7 +30,7 @@ demo: $(VENV)/.user  ## analyse a sample report and leave a roofline picture in 
 test: lint types unit  ## all that decides whether a change is good
 
 quick: lint  ## style, and the tests that last failed or are fast: for the loop while one works
-	$(BIN)/python -m pytest --numprocesses auto --failed-first --maxfail 5 -m 'not slow'
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --failed-first --maxfail 5 -m 'not slow'
 
 lint: $(VENV)/.developer  ## style
 	$(BIN)/ruff check .
@@ -40,10 +40,10 @@ types: $(VENV)/.developer  ## types
 	$(BIN)/mypy
 
 unit: $(VENV)/.developer  ## tests, on all cores
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 fuzz: $(VENV)/.developer  ## damage every kind of input 2000 times, other ones each day
-	ROOFLINE_FUZZ=2000 ROOFLINE_SEED=$$(date +%Y%m%d)0000 $(BIN)/python -m pytest --numprocesses auto tests/test_fuzz.py
+	ROOFLINE_FUZZ=2000 ROOFLINE_SEED=$$(date +%Y%m%d)0000 $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/test_fuzz.py
 
 mutants: $(VENV)/.developer  ## change counters, verdict and fold a line at a time: which tests notice
 	$(BIN)/python scripts/mutants.py

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from roofline.analysis import analyze
 from roofline.model import Action, Analysis, Bound, Note, Result
 from roofline.outlook import outlook
 from roofline.text.notes import note_text
 from roofline.text.outlook import leave
 from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result, verdict
-from tests.shared import REPORTS
+from tests.shared import REPORTS, analyzed
 
 GEMM = "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT"
 
@@ -149,7 +148,7 @@ def test_four_public_reports_hold_nothing_but_random_numbers() -> None:
     found = []
     for path in REPORTS:
         if "AlpriElse" in path.name:
-            codes = [note.code for note in outlook(choose(analyze(path), Choice()))]
+            codes = [note.code for note in outlook(choose(analyzed(path), Choice()))]
             if codes == ["initialisation"]:
                 found.append(path.name)
     assert len(found) == 4

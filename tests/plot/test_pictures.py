@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from roofline import analyze
-from roofline.errors import InputError
 from roofline.model import Analysis, Bound, Confidence, Result, Stall
 from roofline.plot import Options, draw
 from roofline.plot.canvas import Ruler
@@ -25,17 +22,9 @@ from roofline.plot.scene import compose
 from roofline.units import unit_name
 from tests.makers import analysis, unit
 from tests.plot.values import crowd, kernel, mixed, texts
-from tests.shared import REPORTS
+from tests.shared import REPORTS, analyzed
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_reports").glob("*.ncu-rep"))
-
-
-@cache
-def analysed(path: Path) -> Analysis:
-    try:
-        return analyze(path, jobs=1)
-    except InputError as error:
-        pytest.skip(str(error))
 
 
 def found(figure: Figure, kind: type, start: str) -> dict[str, Any]:
@@ -88,18 +77,18 @@ def check(shown: Analysis) -> None:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_the_limiter_of_every_sample_can_be_read(path):
-    check(analysed(path))
+    check(analyzed(path))
 
 
 @pytest.mark.skipif(not REPORTS, reason="no folder of real reports here")
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
 def test_the_limiter_of_every_public_report_can_be_read(path):
-    check(analysed(path))
+    check(analyzed(path))
 
 
 @pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
 def test_ceilings_of_kernels_that_dram_limits_lie_on_the_dram_roof(path):
-    for panel in compose(analysed(path), Options()).panels:
+    for panel in compose(analyzed(path), Options()).panels:
         chart = lay_out(panel, 900, 450, Ruler(), 30)
         if chart is None:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
+from roofline.timeline.events import Timeline
 from roofline.timeline.model import Criteria, First, Selection
 from roofline.timeline.replay import Schedule
 from roofline.timeline.selection import device_events
@@ -26,9 +28,15 @@ REFUSED = {
 }
 
 
+@cache
+def loaded(path: Path) -> Timeline:
+    """A timeline that is read once for all tests."""
+    return load_timeline(path)
+
+
 def found(name: str, **wanted: Any) -> Selection:
     path = next(p for p in FILES if p.name.startswith(name))
-    return select(load_timeline(path), Criteria(**wanted))
+    return select(loaded(path), Criteria(**wanted))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -38,7 +46,7 @@ def test_every_file_is_read_or_refused_with_the_reason(path: Path):
         with pytest.raises(InputError, match=REFUSED[name]):
             load_timeline(path)
         return
-    selection = select(load_timeline(path))
+    selection = select(loaded(path))
     for device in selection.devices:
         use = device.use
         assert use is not None
@@ -99,7 +107,7 @@ def test_what_kernels_twice_as_fast_would_buy(name: str, replay: float, amdahl: 
 def test_a_replay_of_a_real_timeline_has_no_error(path: Path):
     if path.name.partition(".")[0] in REFUSED:
         return
-    timeline = load_timeline(path)
+    timeline = loaded(path)
     for index in {d.index for d in select(timeline).devices}:
         _, part = device_events(timeline, Criteria(), index)
         schedule = Schedule.of(part.events, timeline.calls, part.waiting, part.is_copy)
@@ -164,7 +172,7 @@ def test_a_complete_small_export():
 def test_all_base_names_are_identifiers():
     for path in FILES:
         if path.name.partition(".")[0] not in REFUSED:
-            for device in select(load_timeline(path)).devices:
+            for device in select(loaded(path)).devices:
                 assert all(k.base_name.isidentifier() for k in device.kernels)
 
 
