@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofline.model import Bound, Measurement, Result, UnitUse
-from roofline.units import GENERIC, UNITS, ranked
+from roofline.model import Bound, Measurement, Result
+from roofline.units import GENERIC, UNITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,39 +25,26 @@ class OwnCeiling:
     bound: Bound
 
 
-def own_ceiling(m: Measurement, use: UnitUse, bound: Bound) -> OwnCeiling:
+def own_ceiling(m: Measurement, unit: str, percent: float, bound: Bound) -> OwnCeiling:
     """The ceiling of one unit of a kernel."""
     reached = m.operations_per_s
-    rate = 100.0 * reached / use.percent if reached and use.percent > 0 else None
+    rate = 100.0 * reached / percent if reached and percent > 0 else None
     finite = rate is not None and math.isfinite(rate)
-    return OwnCeiling(
-        unit=use.unit, percent=use.percent, rate=rate if finite else None, bound=bound
-    )
+    return OwnCeiling(unit=unit, percent=percent, rate=rate if finite else None, bound=bound)
 
 
 def own_ceilings(result: Result) -> tuple[OwnCeiling, ...]:
-    """The ceiling that the verdict names, and the other family's where both limit.
+    """The ceiling that the verdict names, and the next one where both limit.
 
     That of the busiest unit where the kernel waits; none where nothing is known of any unit.
     """
-    verdict = result.verdict
-    if verdict.nearest is None or verdict.limiter_percent is None:
-        return ()
-    uses = {use.unit: use for use in result.measurement.units}
-    first = uses.get(verdict.nearest)
-    unit = UNITS.get(verdict.nearest)
-    family = first.family if first else unit.family if unit else None
-    if family is None:
+    m, v = result.measurement, result.verdict
+    if v.nearest is None or v.limiter_percent is None:
         return ()
     # The verdict may know better than the counter: it takes what it computed where that is more.
-    nearest = UnitUse(
-        unit=verdict.nearest, family=family, percent=verdict.limiter_percent, metric=""
-    )
-    found = [own_ceiling(result.measurement, nearest, verdict.bound)]
-    others = ranked(use for use in uses.values() if use.family is not family)
-    if verdict.co_limited and others:
-        found.append(own_ceiling(result.measurement, others[0], Bound(others[0].family.value)))
-    return tuple(found)
+    first = own_ceiling(m, v.nearest, v.limiter_percent, v.bound)
+    following = (use for use in m.units if v.co_limited and use.unit == v.next_limiter)
+    return first, *(own_ceiling(m, u.unit, u.percent, Bound(u.family.value)) for u in following)
 
 
 def level_intensity(m: Measurement, level: str) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from roofline.model import Bound, Family
 from roofline.plot import figure, words
 from roofline.plot.canvas import Canvas, styled
 from roofline.plot.ceilings import unit_columns
-from roofline.plot.layout import Box
+from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options, paired
 from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX
@@ -114,7 +113,7 @@ def _draw_times(canvas: Canvas, pair: KernelPair, area: Box) -> None:
         return
     scale, unit = next(row for row in _SCALES if most >= row[0] or row is _SCALES[-1])
     width = area.x1 - area.x0
-    for tick in _ticks(most / scale):
+    for tick in ticks(most / scale):
         x = area.x0 + width * tick * scale / most
         canvas.line([x, x], [area.y0, area.y1], "grid", linewidth=0.8, zorder=0.5)
         canvas.small(x, area.y0 - 9, f"{tick:g}", ha="center")
@@ -153,13 +152,6 @@ def _limits(side: Side) -> list[str]:
             at = numbers.duration(judged.next_floor_s)
             forms.append(f"{forms[-1]}, next {unit_name(judged.next_limiter)} {at}")
     return forms[::-1]
-
-
-def _ticks(most: float) -> list[float]:
-    """Round numbers from 0 to ``most``, four to seven of them."""
-    power = 10.0 ** math.floor(math.log10(most / 4))
-    step = next(s * power for s in (1, 2, 5, 10) if most / (s * power) <= 6.5)
-    return [step * i for i in range(int(most / step + 1e-9) + 1)]
 
 
 def _units(pair: KernelPair) -> list[str]:

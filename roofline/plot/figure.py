@@ -80,7 +80,7 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
                 unnamed |= not all(spot.named for spot in chart.spots)
             continue
         if "roofline" not in scene.views or not drawn:
-            canvas.block([_devices(scene)], below=4)
+            canvas.block([_devices(scene)])
         (heat if view == "units" else gain).draw(canvas, scene, top)
     if unnamed and options.key and scene.views == ("roofline",):  # numbers need a key
         heat.draw(canvas, scene, top)
@@ -125,7 +125,7 @@ def draw_legend(canvas: Canvas, scene: Scene) -> None:
     marks, chart = scene.marks, "roofline" in scene.views and any(p.shown for p in scene.panels)
     shown: set[str] = {m.result.verdict.bound for m in marks}
     low = any(m.result.verdict.confidence is Confidence.LOW for m in marks)
-    for key, there in (("low", low), ("both", any(m.ceilings[1:] for m in marks)), ("own", chart)):
+    for key, there in (("low", low), ("both", any(m.other for m in marks)), ("own", chart)):
         shown |= {key} if there else set()
     shown |= {kind for p in scene.panels if chart for roof in p.roofs for kind in roof.rates}
     entries: dict[str, str] = {bound: f"{bound}-bound" for bound in Bound}

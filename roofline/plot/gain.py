@@ -11,7 +11,7 @@ from roofline.plot.layout import Box
 from roofline.plot.scene import Mark, Scene
 from roofline.plot.style import HEADING_PX, PAD, SMALL_PX
 from roofline.text import numbers
-from roofline.units import unit_name
+from roofline.text import verdict as said
 
 _ROW, _BAR, _HEAD, _AXIS = 26.0, 15.0, 44.0, 28.0
 _BESIDE = 260.0  # less room than this is too little for a line
@@ -26,8 +26,8 @@ def gain(mark: Mark) -> tuple[str, str]:
     if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
         return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
     saved = numbers.share((mark.share or 0.0) * (1 - judged.floor_s / took_s))
-    factor, unit = numbers.times(took_s / judged.floor_s), unit_name(judged.nearest)
-    long = f"saves up to {saved} of all: {factor} until {unit} is full"
+    factor = numbers.times(took_s / judged.floor_s)
+    long = f"saves up to {saved} of all: {factor} until {said.full(judged.nearest)}"
     return long, f"up to {factor}, {saved} of all"
 
 

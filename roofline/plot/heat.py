@@ -55,9 +55,9 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         middle = low + ROW_PX / 2
         bound = mark.result.verdict.bound
         hollow = mark.result.verdict.confidence is Confidence.LOW
-        other = mark.ceilings[1].bound if len(mark.ceilings) > 1 else None
         canvas.small(PAD + 18, middle, str(mark.rank), ha="right", va="center_baseline")
-        canvas.mark(PAD + 30, middle, bound, 4.5, gid=f"row-{mark.id}", hollow=hollow, other=other)
+        look: dict[str, Any] = {"hollow": hollow, "other": mark.other}
+        canvas.mark(PAD + 30, middle, bound, 4.5, gid=f"row-{mark.id}", **look)
         if several:
             canvas.text(names_x, middle + 6, name, va="center_baseline")
             device = mark.result.measurement.device.name or "unknown GPU"

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.collections import PolyCollection
 
 from roofline.plot.canvas import Canvas, styled
-from roofline.plot.layout import Box
+from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options
 from roofline.plot.style import PAD, SMALL_PX, TEXT_PX, TITLE_PX
@@ -19,7 +19,6 @@ from roofline.timeline.model import Selection, TimelineDevice
 
 WIDTH_PX = 1100.0
 _LEFT, _LANE, _BAR = 120.0, 34.0, 24.0
-_TICKS = 6
 # What a span is -> its colour in both themes: host, GPU, then the causes of idle time.
 COLORS = {
     "operator": "#9fb3c8",
@@ -79,10 +78,10 @@ def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
             bars[what, share].append(Box(x0, low, x1, low + _BAR))
         for (what, share), boxes in bars.items():
             _fill(canvas, boxes, what, share)
-    for i in range(_TICKS + 1):
-        x = _LEFT + (WIDTH_PX - PAD - _LEFT) * i / _TICKS
-        ha = "right" if i == _TICKS else "center"
-        text = numbers.duration(wall_s * i / _TICKS) if i else "0"
+    for seconds in ticks(wall_s):
+        x = _LEFT + seconds * per_s
+        ha = "right" if x > WIDTH_PX - 2 * PAD else "center"
+        text = numbers.duration(seconds) if seconds else "0"
         canvas.line([x, x], [24, height - 10], "grid", linewidth=0.8, zorder=0.5)
         canvas.small(x, 14, text, ha=ha)
 

@@ -69,6 +69,13 @@ def points_along(start: Point, end: Point, step: float) -> list[Point]:
     return [(x + width * i / steps, y + height * i / steps) for i in range(steps + 1)]
 
 
+def ticks(most: float) -> list[float]:
+    """Round numbers from 0 to ``most``, four to seven of them."""
+    power = 10.0 ** math.floor(math.log10(most / 4))
+    step = next(s * power for s in (1, 2, 5, 10) if most / (s * power) <= 6.5)
+    return [step * i for i in range(int(most / step + 1e-9) + 1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """A mark that wants a label of ``width`` x ``height``; ``radius`` is the mark's own."""

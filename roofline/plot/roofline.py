@@ -212,8 +212,7 @@ def draw(canvas: Canvas, chart: Chart) -> None:
         _draw_levels(canvas, chart, spot)
         _draw_ceilings(canvas, spot, chart.scale)
         hollow = spot.mark.result.verdict.confidence is Confidence.LOW
-        other = spot.bars[1][0].bound if len(spot.bars) > 1 else None
-        style: dict[str, Any] = {"hollow": hollow, "other": other, "zorder": 5}
+        style: dict[str, Any] = {"hollow": hollow, "other": spot.mark.other, "zorder": 5}
         canvas.mark(spot.x, spot.y, spot.bound, spot.radius, gid=spot.mark.id, **style)
     for bound in Bound:
         rest = [s for s in chart.spots[chart.top :] if s.bound is bound]
@@ -257,7 +256,7 @@ def _draw_levels(canvas: Canvas, chart: Chart, spot: Spot) -> None:
             continue
         x = chart.scale.x(intensity)
         use = next((use for use in m.units if use.unit == level), None)
-        own = own_ceiling(m, use, spot.bound) if use else None
+        own = own_ceiling(m, level, use.percent, spot.bound) if use else None
         if own and own.rate is not None:
             y = chart.scale.y(own.rate)
             canvas.line([x, x], [spot.y, y], spot.bound, linewidth=0.8, alpha=0.7, zorder=3)

@@ -96,6 +96,12 @@ class Mark(Row):
         return m.arithmetic_intensity or math.inf, m.operations_per_s or 0.0
 
     @property
+    def other(self) -> Bound | None:
+        """What else limits the kernel, where that is of the other family."""
+        bounds = (own.bound for own in self.ceilings[1:])
+        return next((b for b in bounds if b is not self.result.verdict.bound), None)
+
+    @property
     def spread(self) -> tuple[float, float] | None:
         """The lowest and the highest rate of the launches, where there are several."""
         group, m = self.group, self.result.measurement

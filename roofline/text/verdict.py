@@ -160,14 +160,18 @@ def _ceilings(result: Result) -> str:
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
-    name = the_unit(v.nearest or "its limit")
-    full = "are full" if name.endswith("s") else "is full"  # the issue slots
-    text = f"headroom: up to {at(v.floor_s)} until {name} {full}"
+    text = f"headroom: up to {at(v.floor_s)} until {full(v.nearest or 'its limit')}"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         following = unit(v.next_limiter) or "the next limit"
         text += f"; with less work for it: {_up_to(result, v.next_floor_s)}, then {following}"
     return text
+
+
+def full(key: str) -> str:
+    """A unit at its limit: "DRAM is full", "the issue slots are full"."""
+    name = the_unit(key)
+    return f"{name} {'are' if name.endswith('s') else 'is'} full"
 
 
 def claim(result: Result) -> str:

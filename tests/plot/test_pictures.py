@@ -87,6 +87,15 @@ def test_the_limiter_of_every_public_report_can_be_read(path):
 
 
 @pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
+def test_what_limits_a_kernel_too_is_within_the_balance(path):
+    for panel in compose(analysed(path), Options()).panels:
+        for mark in panel.marks:
+            judged = mark.result.verdict
+            for own in mark.ceilings[1:]:
+                assert judged.limiter_percent - own.percent <= judged.rule.balance
+
+
+@pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
 def test_ceilings_of_kernels_that_dram_limits_lie_on_the_dram_roof(path):
     for panel in compose(analyzed(path), Options()).panels:
         chart = lay_out(panel, 900, 450, Ruler(), 30)
@@ -108,11 +117,26 @@ def test_an_own_ceiling_is_the_rate_over_the_utilisation():
     assert own.rate == pytest.approx(75e9 / 0.9)
 
 
-def both(confidence: Confidence = Confidence.HIGH) -> Result:
+def both(confidence: Confidence = Confidence.HIGH, following: str = "issue") -> Result:
     units = (unit("dram", 80.0), unit("l2", 40.0), unit("issue", 75.0), unit("fma", 30.0))
     made = kernel("both", units=units)
-    judged = replace(made.verdict, co_limited=True, limiter_percent=80.0, confidence=confidence)
+    judged = replace(
+        made.verdict, co_limited=True, limiter_percent=80.0, next_limiter=following,
+        confidence=confidence,
+    )  # fmt: skip
     return replace(made, verdict=judged)
+
+
+def test_two_units_of_one_family_that_limit_have_two_ceilings_and_one_colour():
+    made = both(following="l2")
+    figure = draw(analysis(made))
+
+    assert [(c.unit, c.bound) for c in own_ceilings(made)] == [
+        ("dram", Bound.BANDWIDTH),
+        ("l2", Bound.BANDWIDTH),
+    ]
+    assert found(figure, Line2D, "kernel-")["1"].get_fillstyle() == "full"
+    assert "both limit" not in texts(figure)
 
 
 def test_a_kernel_that_two_units_limit_has_two_ceilings_and_two_colours():
