@@ -19,7 +19,7 @@ from roofline.timeline.model import Selection, TimelineDevice
 
 WIDTH_PX = 1100.0
 _LEFT, _LANE, _BAR = 120.0, 34.0, 24.0
-# What a span is -> its colour in both themes: host, GPU, then the causes of idle time.
+# What a span is -> its colour in both themes; the causes of idle time have theirs in their table.
 COLORS = {
     "operator": "#9fb3c8",
     "cuda": "#4f6d8f",
@@ -27,17 +27,6 @@ COLORS = {
     "copies": "#2a9d8f",
     "compute": "#3b76c4",
     "communication": "#8e5bb5",
-    "data_loading": "#b5179e",
-    "compilation": "#7a5c3e",
-    "allocation": "#c9184a",
-    "collective": "#6a4c93",
-    "synchronisation": "#e07a00",
-    "copy": "#1b7f79",
-    "optimizer": "#5a7d2a",
-    "launch_rate": "#d1495b",
-    "host_code": "#ef8354",
-    "queued": "#6c757d",
-    "unknown": "#a0a7ae",
 }
 _HOST = {"operator": "operators and ranges", "cuda": "CUDA calls", "wait": "waiting for the GPU"}
 
@@ -68,6 +57,7 @@ def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
     height = _LANE * len(device.lanes) + 40
     canvas.down(height)
     per_s = (WIDTH_PX - PAD - _LEFT) / wall_s
+    colors = _colors(device)
     for i, lane in enumerate(device.lanes):
         low = height - 10 - _LANE * (i + 1)
         canvas.text(_LEFT - 10, low + _BAR / 2, lane.name, ha="right")
@@ -77,7 +67,7 @@ def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
             x0, x1 = _LEFT + start_s * per_s, _LEFT + end_s * per_s
             bars[what, share].append(Box(x0, low, x1, low + _BAR))
         for (what, share), boxes in bars.items():
-            _fill(canvas, boxes, what, share)
+            _fill(canvas, boxes, colors[what], share)
     for seconds in ticks(wall_s):
         x = _LEFT + seconds * per_s
         ha = "right" if x > WIDTH_PX - 2 * PAD else "center"
@@ -86,11 +76,14 @@ def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
         canvas.small(x, 14, text, ha=ha)
 
 
-def _fill(canvas: Canvas, boxes: Sequence[Box], what: str, share: float = 1.0) -> None:
+def _colors(device: TimelineDevice) -> dict[str, str]:
+    return {cause.code: cause.color for cause in device.idle} | COLORS
+
+
+def _fill(canvas: Canvas, boxes: Sequence[Box], color: str, share: float = 1.0) -> None:
     """Boxes as one object, paler where something took only a share of them."""
     corners = [[(b.x0, b.y0), (b.x1, b.y0), (b.x1, b.y1), (b.x0, b.y1)] for b in boxes]
     style: dict[str, Any] = {"linewidths": 0, "transform": canvas.pixels, "alpha": share}
-    color = COLORS.get(what, COLORS["unknown"])
     canvas.figure.add_artist(PolyCollection(corners, facecolors=color, **style))
 
 
@@ -105,13 +98,13 @@ def _draw_legend(canvas: Canvas, device: TimelineDevice) -> None:
         for c in device.idle
         if c.total_s > 0.001 * wall_s
     ]
-    x = WIDTH_PX
+    x, colors = WIDTH_PX, _colors(device)
     for what, text in entries:
         needed = 22 + canvas.ruler.width(text, SMALL_PX) + 18
         if x + needed > WIDTH_PX:
             x = PAD
             canvas.down(20)
-        _fill(canvas, [Box(x, 4, x + 14, 16)], what)
+        _fill(canvas, [Box(x, 4, x + 14, 16)], colors[what])
         canvas.small(x + 20, 10, text)
         x += needed
     canvas.down(8)

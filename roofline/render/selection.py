@@ -9,11 +9,12 @@ from itertools import islice
 from textwrap import fill
 
 from rich.console import RenderableType
-from rich.table import Column, Table
+from rich.table import Column as Folded
 from rich.text import Text
 
 from roofline.render import job
 from roofline.render.markdown import NAME, bullets, code, escaped, table
+from roofline.render.table import BROAD, Cells, laid_out
 from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, bullet, to_text
 from roofline.text.notes import note_text
@@ -33,14 +34,12 @@ from roofline.timeline.model import (
     WhatIf,
     speedup_bound,
 )
+from roofline.timeline.operations import FAMILIES
 
 _FILLED = 0.25  # of a gap: less is not worth naming what the host did
 _WORTH = 0.05  # of the step: idle time for which a hypothesis is said
 _HUGE = 10  # nobody is promised more
-_NARROW = 100  # columns: below that, grid and block go under the name
-_FIGURES = 60  # columns that the figures take
-_SIZES = 18  # and that grid and block take
-_OPERATOR = 20  # and the operator behind them at most
+_OPERATOR = 24  # columns of the operator at most
 
 LEFT_OUT: dict[LeftOut, str] = {
     "first": "first: warm-up",
@@ -74,6 +73,7 @@ _NAMED = 40  # letters of a kernel's name within a line
 _ALIKE = 1.05  # times the median: a longest step that is no longer needs no word
 _BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
 WHERE = ("where the step goes", "-a step", "-share", "detail")
+_LEGEND = "share: of all kernels' time; exposed: of the wall time, with nothing else running"
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
 _NOT_YET = (
@@ -98,14 +98,17 @@ def markdown(selection: Selection) -> str:
     device = selection.selected
     lines = [f"{escaped(line)}  " for line in head(selection)]
     if device.judged is not None:
-        lines += ["", *table(WHERE, ([escaped(cell) for cell in row] for row in where(device)))]
-    if selection.chosen:
-        titles = [f"-{' '.join(title.split())}" for title in _titles(selection)]
+        parts = ([escaped(cell) for cell in row] for row in where(device))
+        lines += ["", *table(_where(device), parts)]
+    if chosen := selection.chosen:
+        columns = [c for part in _columns(selection) for c in part]
+        titles = ("-#", "kernel", *("-" * c.right + c.title for c in columns))
+        called = names.short_all((k.name for k in chosen), NAME)
         rows = (
-            (rank, code(name), sizes, *figures)
-            for rank, name, sizes, figures in _rows(selection, NAME)
+            (str(rank), code(name), *(escaped(c.cell(k)) for c in columns))
+            for rank, (k, name) in enumerate(zip(chosen, called, strict=True), 1)
         )
-        lines += ["", *table(("-#", "kernel", "grid / block", *titles), rows)]
+        lines += ["", f"**{_heading(selection)}**", "", *table(titles, rows)]
     if others := _others(device):
         lines += ["", escaped(others)]
     for title, found in _sections(selection):
@@ -125,7 +128,7 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
         yield from console.section("Devices (never added up):", map(bullet, listed))
     if device.judged is not None:
-        made = console.table(*WHERE[:-1], Column(overflow="fold"))
+        made = console.table(*_where(device)[:-1], Folded(overflow="fold"))
         for row in where(device):
             made.add_row(*row)
         yield from (Text(), made)
@@ -142,11 +145,17 @@ def _kernels(selection: Selection, width: int) -> Iterator[RenderableType]:
     if selection.chosen or others:
         yield Text()
     if selection.chosen:
-        if not _worth_profiling(selection):
-            yield Text("Kernels, for later", style="bold")
-        yield _table(selection, width)
+        yield Text(_heading(selection), style="bold")
+        yield from _table(selection, width)
     if others:
         yield Text(others, style="dim")
+    if selection.chosen and selection.selected.use is not None:
+        yield Text(_LEGEND, style="dim")
+
+
+def _heading(selection: Selection) -> str:
+    each = "a step" if selection.steps == "ranges" else "in all"
+    return f"Kernels, {each}{'' if _worth_profiling(selection) else ', for later'}"
 
 
 def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
@@ -158,40 +167,57 @@ def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
     yield "Skipped (ncu cannot help)", _apart(device)
 
 
-def _table(selection: Selection, width: int) -> Table:
-    wide = width >= _NARROW
-    figures = (Column(t, justify="right", no_wrap=True) for t in _titles(selection))
-    names_ = ("+kernel", "+grid / block") if wide else ("+kernel\ngrid / block",)
-    made = console.table("-#", *names_, *figures)
-    beside = _SIZES + _OPERATOR * any(k.source for k in selection.chosen)
-    room = max(width - _FIGURES - (beside if wide else 0), 20)
-    for rank, name, sizes, cells in _rows(selection, room):
-        made.add_row(rank, *([name, sizes] if wide else [f"{name}\n{sizes}"]), *cells)
-    return made
+def _table(selection: Selection, width: int) -> Iterator[Text]:
+    """A line a kernel; where it is narrow what it is goes below it, dim."""
+    chosen, gap = selection.chosen, 2 if width >= NARROWEST else 1
+    what, figures = _columns(selection)
+    rank: Cells[KernelShare] = Cells("#", lambda k: str(chosen.index(k) + 1), right=True)
+    wide = width >= BROAD
+    fixed = sum(c.letters(chosen) + gap for c in (rank, *(what if wide else ()), *figures))
+    called = names.short_all((k.name for k in chosen), max(width - fixed, 12))
+    kernel: Cells[KernelShare] = Cells("kernel", lambda k: called[chosen.index(k)])
+
+    def below(share: KernelShare) -> str:
+        cells = (c.cell(share) for c in what)
+        return ", ".join(cell for cell in cells if cell != numbers.ABSENT)
+
+    columns = [rank, kernel, *(what if wide else ()), *figures]
+    yield from laid_out(columns, chosen, gap, width, None if wide else below)
 
 
-def _titles(selection: Selection) -> Iterator[str]:
-    each = "a step" if selection.steps == "ranges" else "in all"
-    yield from (f"launches\n{each}", f"time\n{each}", "of kernel\ntime")
-    if selection.selected.use is not None:
-        yield from ("exposed\nof wall", "max step\nspeedup")
+def _columns(
+    selection: Selection,
+) -> tuple[list[Cells[KernelShare]], list[Cells[KernelShare]]]:
+    """What a kernel is and where it is from; and its figures, in the order of ``analyze``."""
+    device = selection.selected
+    what: list[Cells[KernelShare]] = [
+        Cells("grid / block", _sizes),
+        Cells("family", lambda k: k.family or numbers.ABSENT),
+        Cells("from", lambda k: names.middle(k.source or numbers.ABSENT, _OPERATOR)),
+    ]
+    figures: list[Cells[KernelShare]] = [
+        Cells("launches", lambda k: _per_step(k, device)[0], right=True),
+        Cells("time", lambda k: _per_step(k, device)[1], right=True),
+        Cells("share", lambda k: numbers.share(k.kernel_share), right=True),
+    ]
+    if device.use is not None:
+        figures += [
+            Cells("exposed", lambda k: numbers.share(k.exposed_share), right=True),
+            Cells(
+                "max step speedup",
+                lambda k: speedups(k.speedup_at_most),
+                right=True,
+                style=lambda _: "bold green",
+            ),
+        ]
+    return what, figures
 
 
-def _rows(selection: Selection, room: int) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Rank, name in ``room`` columns, grid, block and operator, figures of each chosen kernel."""
-    device, chosen = selection.selected, selection.chosen
-    shown = zip(chosen, names.short_all((k.name for k in chosen), room), strict=True)
-    for rank, (share, name) in enumerate(shown, 1):
-        figures = [*_per_step(share, device), numbers.share(share.kernel_share)]
-        if device.use is not None:
-            gain = speedups(share.speedup_at_most)
-            figures += [numbers.share(share.exposed_share), gain]
-        sizes = f"{names.dims(share.grid)} / {names.dims(share.block)}"
-        sizes += _SMALL * ((share.sm_coverage or 1) < 1)
-        if share.source is not None:
-            operator = names.middle(share.source.rpartition("::")[2], _OPERATOR)
-            sizes = operator if share.grid is None else f"{sizes}, {operator}"
-        yield str(rank), name, sizes, figures
+def _sizes(share: KernelShare) -> str:
+    if share.grid is None and share.block is None:
+        return numbers.ABSENT
+    sizes = f"{names.dims(share.grid)} / {names.dims(share.block)}"
+    return sizes + _SMALL * ((share.sm_coverage or 1) < 1)
 
 
 def _commands(selection: Selection, width: int) -> str:
@@ -336,6 +362,13 @@ def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
     yield "step", *_amount(use.wall_s, use), ""
 
 
+def _where(device: TimelineDevice) -> tuple[str, ...]:
+    """The titles of ``where``; of several steps which one it is."""
+    if device.judged is None or device.counted < 2:
+        return WHERE
+    return (f"where step {device.judged.number} goes", *WHERE[1:])
+
+
 def _amount(part_s: float, use: Use) -> tuple[str, str]:
     return numbers.duration(part_s), numbers.share(part_s / use.wall_s)
 
@@ -419,7 +452,8 @@ def _meanwhile(gap: IdleGap) -> str:
 
 def _apart(device: TimelineDevice) -> Iterator[str]:
     """What ncu cannot help with, summed by reason, and the reason."""
-    use = device.use
+    use, several = device.use, device.counted > 1
+    of = f"the time of all {device.counted} steps" if several else "the wall time"
     # Two copies at once leave the time to copies, though to neither of them alone.
     spent = (
         {}
@@ -434,7 +468,7 @@ def _apart(device: TimelineDevice) -> Iterator[str]:
             noun = "kind" if reason is Apart.COPY else "kernel"
             number = numbers.exact(sum(k.instances for k in found))
             share = spent.get(reason, sum(k.exposed_share or 0 for k in found))
-            exposed = f", exposed for {numbers.share(share)} of the wall time" if use else ""
+            exposed = f", exposed for {numbers.share(share)} of {of}" if use else ""
             yield f"{reason}: {plural(len(found), noun)}, {number} in all{exposed}; {why}"
 
 
@@ -442,12 +476,18 @@ def useful(device: TimelineDevice) -> Iterator[str]:
     """What operators asked for and got, by kind of work, before any counter is read."""
     for work in device.useful:
         if work.flop_per_s >= _LEAST_FLOP_PER_S:
-            of = work.peak_share
+            of, unknown = work.peak_share, work.kind_launches - work.launches
             peak = "" if of is None else f", {numbers.share(of)} of the peak"
-            yield (
-                f"{work.kind}: {work.flop_per_s / 1e12:.4g} TFLOP/s{peak} ({work.precision}); "
-                f"{plural(work.calls, 'call')}, {numbers.duration(work.time_s)} of kernels"
-            )
+            calls, time = plural(work.calls, "call"), numbers.duration(work.time_s)
+            covered = f"{calls}, {time} of kernels"
+            if unknown > 0:
+                every = numbers.duration(work.kind_time_s)
+                covered = (
+                    f"{calls} with shapes made {work.launches:,} of {work.kind_launches:,} "
+                    f"{FAMILIES[work.kind]} launches, {time} of {every}; the others are not in it"
+                )
+            speed = f"{work.flop_per_s / 1e12:.4g} TFLOP/s"
+            yield f"{work.kind}: {speed}{peak} ({work.precision}); {covered}"
 
 
 def _others(device: TimelineDevice) -> str:

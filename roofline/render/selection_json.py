@@ -71,6 +71,7 @@ class ShareDocument:
     ]
     apart: Annotated[Apart | None, about("why ncu cannot help with it")]
     chosen: bool
+    family: Annotated[Text, about("kind of work by its name: gemm, attention, norm and so on")]
     source: Annotated[Text, about("the operator that launched it most often")]
     useful: Annotated[Useful | None, about("work of its operators, where all are known")]
 

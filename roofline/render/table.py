@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -18,12 +19,14 @@ from roofline.view import Chosen, Row, chosen, promise
 ROWS = 20  # shown where the caller does not say how many
 TRIED = 3  # rows that get why, try and gain
 _BESIDE = 56  # columns for name and cause, below which the cause has a line of its own
-_BROAD = 140  # columns from which more is shown
+BROAD = 140  # columns from which more is shown
 _ROOF = 120  # and what is reached of the roof at a kernel's intensity
 _NAME = 48  # letters of a name in the table, and
 _SENTENCE = 60  # below it
 _FILE = 24
 _LARGE = 0.05  # of the time: what waits, and nobody knows what for, is worth a word
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,18 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Cells(Generic[T]):
+    """A column of rows: its title, and the text of a row; as wide as its longest cell, or that."""
+
     title: str
-    cell: Callable[[Ranked], str]
+    cell: Callable[[T], str]
     right: bool = False
-    style: Callable[[Ranked], str] = lambda _: ""
-    width: int | None = None  # else that of its longest cell
+    style: Callable[[T], str] = lambda _: ""
+    width: int | None = None
+
+    def letters(self, rows: Sequence[T]) -> int:
+        """How wide it is."""
+        return self.width or max(len(self.title), *(len(self.cell(row)) for row in rows))
 
 
 def render(
@@ -113,11 +122,11 @@ def _table(
 ) -> Iterator[RenderableType]:
     """A line a row; where it is narrow the cause goes below it, dim."""
     gap = 2 if width >= 78 else 1
-    before = [_Column("#", lambda line: str(line.rank), right=True)]
-    places = (_Column(title, _of(cell)) for title, cell in where(part))
+    before: list[Cells[Ranked]] = [Cells("#", lambda line: str(line.rank), right=True)]
+    places = (Cells(title, _of(cell)) for title, cell in where(part))
     after = [*places, *_figures(lines, width, launches=launches)]
-    saved = _Column("can save", _saved, right=True, style=lambda _: "bold green")
-    fixed = sum(_width(c, lines) + gap for c in (*before, *after, saved))
+    saved = Cells("can save", _saved, right=True, style=lambda _: "bold green")
+    fixed = sum(c.letters(lines) + gap for c in (*before, *after, saved))
     room = width - fixed
     beside = room >= _BESIDE
     share = room * 2 // 5 if beside else room
@@ -129,16 +138,29 @@ def _table(
         names.short_all((line.row.name for line in lines), max(letters - len(count), 8))[i] + count
         for i, count in enumerate(counts)
     ]
-    before.append(_Column("kernel", lambda line: shorter[line.rank - 1], width=letters))
-    why = _Column("why", lambda line: said.why(line.row.result), width=room - letters - gap)
-    columns = [*before, *after, *([why] if beside else ()), saved]
-    widths = [_width(c, lines) for c in columns]
+    before.append(Cells("kernel", lambda line: shorter[line.rank - 1], width=letters))
+    if beside:
+        rest = room - letters - gap
+        after.append(Cells("why", lambda line: said.why(line.row.result), width=rest))
+    columns = [*before, *after, saved]
+    below = None if beside else lambda line: said.why(line.row.result)
+    yield from laid_out(columns, lines, gap, width, below)
+
+
+def laid_out(
+    columns: Sequence[Cells[T]],
+    rows: Sequence[T],
+    gap: int,
+    width: int,
+    below: Callable[[T], str] | None = None,
+) -> Iterator[Text]:
+    """A line a row under bold titles; what goes ``below`` it is dim."""
+    widths = [c.letters(rows) for c in columns]
     yield _row(((c.title, "bold") for c in columns), columns, widths, gap)
-    for line in lines:
-        yield _row(((c.cell(line), c.style(line)) for c in columns), columns, widths, gap)
-        if not beside:
-            lead = " " * (widths[0] + gap)
-            text = Text(lead + said.why(line.row.result), style="dim")
+    for row in rows:
+        yield _row(((c.cell(row), c.style(row)) for c in columns), columns, widths, gap)
+        if below is not None:
+            text = Text(" " * (widths[0] + gap) + below(row), style="dim")
             text.truncate(width, overflow="ellipsis")
             yield text
 
@@ -148,7 +170,10 @@ def _of(cell: Callable[[Row], str]) -> Callable[[Ranked], str]:
 
 
 def _row(
-    cells: Iterator[tuple[str, str]], columns: list[_Column], widths: list[int], gap: int
+    cells: Iterator[tuple[str, str]],
+    columns: Sequence[Cells[Any]],
+    widths: list[int],
+    gap: int,
 ) -> Text:
     parts = []
     for (cell, style), column, width in zip(cells, columns, widths, strict=True):
@@ -157,12 +182,6 @@ def _row(
         text.align("right" if column.right else "left", width)
         parts.append(text)
     return Text(" " * gap).join(parts)
-
-
-def _width(column: _Column, lines: list[Ranked]) -> int:
-    if column.width is not None:
-        return column.width
-    return max(len(column.title), *(len(column.cell(line)) for line in lines))
 
 
 def where(part: Chosen) -> Iterator[tuple[str, Callable[[Row], str]]]:
@@ -187,19 +206,19 @@ def _files(paths: list[str]) -> dict[str, str]:
     return dict(zip(paths, (names.middle(name, _FILE) for name in bare), strict=True))
 
 
-def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[_Column]:
+def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cells[Ranked]]:
     if launches:
-        yield _Column("launch", lambda line: f"#{line.row.result.measurement.index}", right=True)
-    if width >= _BROAD:
-        yield _Column("grid / block", lambda line: names.geometry(line.row.result.measurement))
-    yield _Column("time", lambda line: numbers.duration(line.row.time_s), right=True)
-    yield _Column("share", lambda line: share(line.row), right=True)
-    yield _Column("limited by", lambda line: limiter(line.row), style=_colour)
-    yield _Column("", lambda line: reached(line.row), right=True)
+        yield Cells("launch", lambda line: f"#{line.row.result.measurement.index}", right=True)
+    if width >= BROAD:
+        yield Cells("grid / block", lambda line: names.geometry(line.row.result.measurement))
+    yield Cells("time", lambda line: numbers.duration(line.row.time_s), right=True)
+    yield Cells("share", lambda line: share(line.row), right=True)
+    yield Cells("limited by", lambda line: limiter(line.row), style=_colour)
+    yield Cells("", lambda line: reached(line.row), right=True)
     if width >= _ROOF and any(line.row.result.verdict.ceiling_percent for line in lines):
-        yield _Column("of roof", lambda line: _of_roof(line.row), right=True)
-    if width >= _BROAD:
-        yield _Column("second unit", lambda line: _second(line.row))
+        yield Cells("of roof", lambda line: _of_roof(line.row), right=True)
+    if width >= BROAD:
+        yield Cells("second unit", lambda line: _second(line.row))
 
 
 def share(row: Row) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -90,6 +91,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     hypothesis: str | None = None
     check: str | None = None
     remedy: str | None = None
+    color: Annotated[str, msgspec.Meta(pattern="^#[0-9a-fA-F]{6}$")] | None = None
     names: tuple[str, ...] = ()
 
 

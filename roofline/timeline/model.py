@@ -14,6 +14,7 @@ from typing import Literal
 
 from roofline.display import Displayed, short
 from roofline.errors import UsageError
+from roofline.kernel_names import family
 from roofline.model import Device, Dim3, Note
 
 Bounds = tuple[float | None, float | None]
@@ -110,7 +111,9 @@ class Useful:
 
     ``precision`` is the peak that ``peak_flop_per_s`` is the datasheet's of, ``None`` where the
     GPU is not known. ``compulsory_bytes`` are arguments and results once. ``time_s`` sums kernels.
-    ``alike``: all ``calls`` ask for the same.
+    ``alike``: all ``calls`` ask for the same. Not every call has its shapes recorded: all kernels
+    of this ``kind`` by their names are ``kind_launches`` in ``kind_time_s``, of which calls with
+    shapes made ``launches``.
     """
 
     kind: str
@@ -120,6 +123,9 @@ class Useful:
     time_s: float
     calls: int
     alike: bool
+    launches: int = 0
+    kind_launches: int = 0
+    kind_time_s: float = 0.0
     peak_flop_per_s: float | None = None
 
     @property
@@ -164,6 +170,11 @@ class KernelShare:
     chosen: bool = False
     source: str | None = None
     useful: Useful | None = None
+
+    @property
+    def family(self) -> str | None:
+        """The kind of work that the name tells: gemm, attention, norm and so on."""
+        return family(self.name)
 
     @property
     def low_share(self) -> float | None:
@@ -269,13 +280,15 @@ class IdleGap:
 class IdleClass:
     """One class of idle time: patterns of ``names``, and what people read.
 
-    ``hypothesis`` is what may be the reason, ``check`` what would confirm it.
+    ``hypothesis`` is what may be the reason, ``check`` what would confirm it, ``color`` that of the
+    picture.
     """
 
     title: str
     hypothesis: str = ""
     check: str = ""
     remedy: str = ""
+    color: str = "#a0a7ae"
     names: tuple[str, ...] = ()
 
 

@@ -112,4 +112,5 @@ for _name, _forward, _backward in (("flash", 4, 11), ("efficient", 6, 11), ("cud
     _whole = f"aten::_scaled_dot_product_{_name}_attention"
     FORMULAS[_whole] = ("attention", _attention(0, _forward, 2))
     FORMULAS[f"{_whole}_backward"] = ("attention", _attention(1, _backward, 4))
+FAMILIES = {"matmul": "gemm", "convolution": "conv", "attention": "attention"}  # of their kernels
 BY_SHAPES = frozenset(name for name, (kind, _) in FORMULAS.items() if kind == "matmul")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roofline.errors import InputError
-from roofline.kernel_names import is_collective, qualified_name
+from roofline.kernel_names import family, is_collective, qualified_name
 from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.patterns import select as named
@@ -35,6 +35,7 @@ from roofline.timeline.model import (
     Useful,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
+from roofline.timeline.operations import FAMILIES
 from roofline.timeline.pace import distribution, first_of, idle_time
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.replay import replayed
@@ -270,19 +271,22 @@ def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[
     if known[source].any() and device is not None:
         spec = load().find(device).spec
         peaks = {} if spec is None else spec.peaks().operations_per_s
+    families = [family(i.name) for i in groups.identities]
+    is_kind = {k: np.array([f == word for f in families])[group] for k, word in FAMILIES.items()}
     edges = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
     by_group = {}
     for first, last in pairwise([*edges, len(own)]):
-        which, times = source[first:last], lasted[first:last]
-        which, times = which[told[which]], times[told[which]]
-        if len(which):
+        mine = first + np.flatnonzero(told[source[first:last]])
+        if len(which := source[mine]):
             op, _ = Counter(sources[i].op or "" for i in which.tolist()).most_common(1)[0]
-            work = [*useful(which, times, sources, peaks)] if known[which].all() else []
+            own_kind = {kind: mask[mine] for kind, mask in is_kind.items()}
+            whole = known[which].all()
+            work = [*useful(which, lasted[mine], sources, peaks, own_kind)] if whole else []
             by_group[int(group[first])] = (
                 harmless(op) or None,
                 work[0] if len(work) == 1 else None,
             )
-    return tuple(useful(source, lasted, sources, peaks)), by_group
+    return tuple(useful(source, lasted, sources, peaks, is_kind)), by_group
 
 
 def _shares(

@@ -17,6 +17,7 @@ from roofline.timeline.events import (
     Integers,
     Interner,
     LaunchSource,
+    Mask,
     Timeline,
     Work,
     distinct,
@@ -131,11 +132,16 @@ def relabelled(
 
 
 def useful(
-    source: Integers, lasted: Integers, sources: Sequence[LaunchSource], peaks: Mapping[str, float]
+    source: Integers,
+    lasted: Integers,
+    sources: Sequence[LaunchSource],
+    peaks: Mapping[str, float],
+    is_kind: Mapping[str, Mask],
 ) -> Iterator[Useful]:
     """The work of kernels by kind of operation and type of data, most time first.
 
-    ``source`` and ``lasted`` (ns) are of kernels, ``peaks`` of the GPU in operations a second.
+    ``source`` and ``lasted`` (ns) are of kernels, ``is_kind`` says which are of a kind by their
+    names, ``peaks`` are the GPU's in operations a second.
     """
     parts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place in np.unique(source).tolist():
@@ -152,6 +158,7 @@ def useful(
         ]
         if not calls:
             continue
+        of_kind = is_kind[kind]
         flop, time_s = sum(n * o.flop for n, o in calls), int(lasted[own].sum()) / 1e9
         known = [p for p in TYPES[dtype][1] if p in peaks]
         fits = [p for p in known if peaks[p] * time_s >= flop] or known[-1:]
@@ -164,6 +171,9 @@ def useful(
                 time_s=time_s,
                 calls=sum(n for n, _ in calls),
                 alike=len({o for _, o in calls}) == 1,
+                launches=int((own & of_kind).sum()),
+                kind_launches=int(of_kind.sum()),
+                kind_time_s=int(lasted[of_kind].sum()) / 1e9,
                 peak_flop_per_s=peaks[fits[0]] if fits else None,
             )
         )

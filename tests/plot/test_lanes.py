@@ -11,8 +11,10 @@ from click.testing import CliRunner, Result
 
 from roofline.cli import cli
 from roofline.plot.lanes import COLORS
+from roofline.timeline import load_timeline, select
 from roofline.timeline.idle import known_classes
-from tests.timeline.made import launched, step, trace, write
+from roofline.timeline.model import Criteria
+from tests.timeline.made import call, copy, launched, step, trace, write
 
 
 @pytest.fixture
@@ -27,8 +29,19 @@ def drawn(timeline: Path, target: Path, *more: Any) -> Result:
 
 
 def test_every_known_cause_has_a_colour_of_its_own():
-    assert set(known_classes().codes) <= set(COLORS)
-    assert len(set(COLORS.values())) == len(COLORS)
+    classes = known_classes().by_code
+    colors = [*COLORS.values(), *(found.color for found in classes.values())]
+    assert len(set(colors)) == len(colors)
+    assert not set(classes) & set(COLORS)
+
+
+def test_all_that_lanes_can_hold_has_a_colour(tmp_path: Path):
+    events = [step(0, 0, 990), call("aten::mm", 1, 90) | {"cat": "cpu_op"}, copy(700, 50)]
+    events += [*launched(1, "gemm", 500, 100), *launched(2, "ncclAllReduce", 650, 20)]
+    events += [call("cudaDeviceSynchronize", 800, 100)]
+    device = select(load_timeline(write(tmp_path, trace(*events))), Criteria(lanes=True)).selected
+    shown = {what for lane in device.lanes for *_, what, _ in lane.spans}
+    assert shown == set(COLORS) | {cause.code for cause in device.idle}
 
 
 def test_an_svg_has_the_lanes_and_the_same_bytes_twice(timeline: Path, tmp_path: Path):

@@ -131,6 +131,26 @@ def test_copies_that_overlap_are_counted_once_and_alike(tmp_path: Path):
     assert "copy: 2 kinds, 2 in all, exposed for 60.0 % of the wall time;" in text
 
 
+def test_the_table_is_that_of_analyze(tmp_path: Path):
+    made = stepped(tmp_path)
+    wide = render(made, width=150).splitlines()
+    at = wide.index("Kernels, a step, for later")
+    assert wide[at + 1].split() == (
+        "# kernel grid / block family from launches time share exposed max step speedup".split()
+    )
+    narrow = render(made, width=100).splitlines()
+    at = narrow.index("Kernels, a step, for later")
+    assert narrow[at + 3] == "   64 / 128, gemm"
+    assert "\x1b[2m   64 / 128, gemm" in render(made, width=100, color=True)  # dim
+
+
+def test_figures_of_one_step_and_of_all_say_so(tmp_path: Path):
+    text = render(stepped(tmp_path))
+    # Of step 2 and of steps 2 and 3.
+    assert "where step 2 goes" in text
+    assert "exposed for 5.0 % of the time of all 2 steps" in text
+
+
 @pytest.mark.parametrize(
     ("bound", "said"),
     [(1.187, "1.19x"), (9.99, "9.99x"), (10.0, "over 10x"), (7e6, "over 10x"), (None, "no limit")],
@@ -141,8 +161,9 @@ def test_a_bound_is_no_longer_than_it_is_worth(bound: float | None, said: str):
 
 def test_markdown_is_a_table(tmp_path: Path):
     text = markdown(stepped(tmp_path))
-    assert "| # | kernel | grid / block | launches a step |" in text
-    assert "| 1 | `gemm<4, true>` | 64 / 128 | 1 | 300 µs |" in text
+    assert "**Kernels, a step, for later**" in text
+    assert "| # | kernel | grid / block | family | from | launches | time | share |" in text
+    assert "| 1 | `gemm<4, true>` | 64 / 128 | gemm | - | 1 | 300 µs |" in text
     assert "| idle: host code |" in text
 
 

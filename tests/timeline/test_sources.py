@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from roofline.render.selection import useful as lines_of_work
 from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Criteria, KernelShare, TimelineDevice
 from roofline.timeline.operations import FORMULAS, Operation, operation
@@ -112,6 +113,26 @@ def test_the_innermost_operator_counts_and_a_call_counts_once(tmp_path: Path):
     assert product is not None
     assert product.flop_per_s == pytest.approx(flop / 1e-3)
     assert rows(device)["splitKreduce"].useful is None
+
+
+def test_useful_operations_say_which_launches_they_cover(tmp_path: Path):
+    # Two of three products have shapes: 2 ms of 2.5 ms; of the third they were not recorded.
+    shapes = [[4096, 4096], [4096, 4096]]
+    device = chosen(
+        tmp_path,
+        op("aten::mm", 0, 20, shapes),
+        op("aten::mm", 30, 20, shapes),
+        op("aten::mm", 60, 20),
+        *(launched(i + 1, "gemm", 1100 * i + 100, 1000, asked=30 * i + 5) for i in (0, 1)),
+        launched(3, "gemm", 3000, 500, asked=65),
+        launched(4, "relu", 4000, 10, asked=90),
+    )
+    (found,) = device.useful
+    assert (found.calls, found.launches, found.kind_launches) == (2, 2, 3)
+    assert found.kind_time_s == pytest.approx(2.5e-3)
+    (line,) = lines_of_work(device)
+    covered = "2 calls with shapes made 2 of 3 gemm launches, 2.00 ms of 2.50 ms"
+    assert line.endswith(f"{covered}; the others are not in it")
 
 
 def test_other_threads_do_not_launch(tmp_path: Path):
