@@ -248,7 +248,7 @@ def _environment(situation: Situation) -> _Rows:
 def _extras(situation: Situation) -> _Rows:
     if missing := situation.missing:
         text = f"extras that are not installed: {', '.join(missing)}"
-        yield "extras", PASS, text, f"pip install 'roofline[{','.join(missing)}]'"
+        yield "extras", PASS, text, f"pip install {' '.join(EXTRAS[extra] for extra in missing)}"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:

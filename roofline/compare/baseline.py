@@ -39,7 +39,7 @@ def load_baseline(path: Path) -> Analysis:
         raise InputError(
             f"no baseline {path}",
             why=f"the folder has {', '.join(others)}" if others else None,
-            hint="--update-baseline makes it from AFTER",
+            hint=f"roofline compare --baseline {path.parent} --update-baseline AFTER",
         )
     import msgspec  # here, as help needs it not
 

@@ -288,7 +288,5 @@ def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> Non
         frame.to_parquet(path, index=False)
     except ImportError as error:
         raise UsageError(
-            "Parquet needs pyarrow",
-            why="it is not installed",
-            hint="pip install 'roofline[parquet]'",
+            "Parquet needs pyarrow", why="it is not installed", hint="pip install pyarrow"
         ) from error

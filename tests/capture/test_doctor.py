@@ -182,7 +182,7 @@ def test_a_driver_may_not_fit_both_ways(
 def test_extras_that_are_missing_are_named(good: Situation) -> None:
     check = found(replace(good, missing=("parquet",)), "extras")
     assert check.status is Status.PASS
-    assert check.remedy == "pip install 'roofline[parquet]'"
+    assert check.remedy == "pip install pyarrow"
 
 
 @pytest.mark.parametrize(
