@@ -20,11 +20,11 @@ from roofline.cli.select import parse_percentile
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
+from roofline.compare.history import Stage, followed, history
 from roofline.compare.judge import LEAST_SPREAD, judge_program, judge_step, judge_steps
 from roofline.compare.model import Comparison
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
-    Statement,
     add_record,
     check_record,
     digest_of,
@@ -226,17 +226,17 @@ def command(options: CompareOptions) -> int:
 
 def _with_open_entry(
     before: Analysis, after: Analysis, options: CompareOptions
-) -> tuple[CompareOptions, Statement | None]:
+) -> tuple[CompareOptions, Stage]:
     """With the predictions that the record holds of this BEFORE, and what the entry will state."""
     if options.record is None:
-        return options, None
-    digest, after_digest = digest_of(before), digest_of(after)
-    found = opened(options.record, digest)
+        return options, Stage()
+    stated = Stage(digest=digest_of(before), after_digest=digest_of(after))
+    found = opened(options.record, stated.digest)
     if found is None:
-        return options, Statement(when="", digest=digest, after_digest=after_digest)
+        return options, stated
     times = [Path(source.file).stat().st_mtime for source in after.sources if source.file]
-    if times and max(times) < datetime.fromisoformat(found.when).timestamp():
-        say(f"warning: AFTER is older than the predictions of entry {found.closes}")
+    if times and max(times) < datetime.fromisoformat(found.recorded or "").timestamp():
+        say(f"warning: AFTER is older than the predictions of entry {found.entry}")
     words = [text.partition(" ")[::2] for text in found.predictions]
     expect = [parse_expect(text) for option, text in words if option == "--expect"]
     because = [parse_claim(text) for option, text in words if option == "--because"]
@@ -245,9 +245,14 @@ def _with_open_entry(
         expect=tuple(dict.fromkeys((*expect, *options.comparing.expect))),
         because=tuple(dict.fromkeys((*because, *options.comparing.because))),
     )
-    return replace(options, comparing=comparing), replace(
-        found, digest=digest, after_digest=after_digest
+    stated = replace(
+        found,
+        after_digest=stated.after_digest,
+        closes=found.entry,
+        stated=found.recorded,
+        predictions=(),
     )
+    return replace(options, comparing=comparing), stated
 
 
 def _compare_steps(options: CompareOptions) -> int:
@@ -273,13 +278,12 @@ def _compare_steps(options: CompareOptions) -> int:
     noise = max(change.spread or 0.0, LEAST_SPREAD)
     judged = judge_step(comparing.expect, (change.before_s, change.after_s, noise))
     change = replace(change, notes=judged)
-    if output.format == "json":
-        output.write(render.json(change))
-    elif output.format == "markdown":
-        output.write(render.markdown(change, limit=options.top))
-    else:
-        width, color = output.width(), output.color
-        output.write(render.render(change, width=width, color=color, limit=options.top))
+    top, width, color = options.top, output.width(), output.color
+    output.answer(
+        json=lambda: render.json(change),
+        markdown=lambda: render.markdown(change, limit=top),
+        table=lambda: render.render(change, limit=top, width=width, color=color),
+    )
     return 0
 
 
@@ -288,8 +292,7 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     from itertools import pairwise
 
     from roofline.cli.history import write as write_history
-    from roofline.compare.history import followed, history
-    from roofline.render.record import head_of
+    from roofline.render.record import stage_of
 
     *_, last_but_one, last = options.reports
     why, hint = f"{len(options.reports)} are named", f"roofline compare {last_but_one} {last}"
@@ -297,8 +300,8 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     sides = [analyze_side(path, options.judging) for path in options.reports]
     analyses = [analysis for analysis, _ in sides]
     compared = [options.comparing.compare(*pair) for pair in pairwise(analyses)]
-    heads = [{"entry": n, **head_of(one)} for n, one in enumerate(compared, 2)]
-    write_history(history(heads), options.output)
+    stages = [stage_of(one, Stage(entry=number)) for number, one in enumerate(compared, 2)]
+    write_history(history(stages), options.output)
     if options.plot is not None:
         from roofline.plot import Options, save, walk
 
@@ -399,33 +402,27 @@ def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comp
     return replace(comparison, gates=judge(comparison, options.gates))
 
 
-def _answer(comparison: Comparison, options: CompareOptions, stated: Statement | None) -> None:
+def _answer(comparison: Comparison, options: CompareOptions, stated: Stage) -> None:
     """Everything that is written: the answer, the picture, the record, what CI reads."""
     from roofline.render import ci, comparison_json, pull_request
     from roofline.render import comparison as render
     from roofline.render.record import entry
 
-    output, force = options.output, options.output.force
-    if output.format == "json":
-        output.write(comparison_json.render(comparison))
-    elif output.format == "markdown":
-        output.write(pull_request.render(comparison, limit=options.top))
-    else:
-        width, color = output.width(), output.color
-        output.write(render.render(comparison, width=width, color=color, limit=options.top))
+    top, output, force = options.top, options.output, options.output.force
+    width, color = output.width(), output.color
+    output.answer(
+        json=lambda: comparison_json.render(comparison),
+        markdown=lambda: pull_request.render(comparison, limit=top),
+        table=lambda: render.render(comparison, limit=top, width=width, color=color),
+    )
     if options.plot is not None:
         draw(comparison, {options.plot: "light"}, force=force)
     if options.junit is not None:
         write_text(options.junit, ci.junit(comparison), force=force)
     if options.record is not None:
-        assert stated is not None
-        statement = replace(
-            stated,
-            when=now(),
-            problem=options.problem or stated.problem,
-            hypothesis=options.hypothesis or stated.hypothesis,
-            intervention=options.intervention or stated.intervention,
-        )
+        asked = ("problem", "hypothesis", "intervention")
+        words = {name: said for name in asked if (said := getattr(options, name))}
+        statement = replace(stated, recorded=now(), **words)
         number = add_record(options.record, lambda n: entry(comparison, statement, n))
         closed = f", which closes entry {stated.closes}" if stated.closes else ""
         say(f"entry {number} of {options.record}{closed}")

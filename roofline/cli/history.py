@@ -44,9 +44,8 @@ def write(stages: tuple[Stage, ...], output: Output) -> None:
     """Write a history as it is asked for."""
     from roofline.render import history as render
 
-    if output.format == "json":
-        output.write(render.json(stages))
-    elif output.format == "markdown":
-        output.write(render.markdown(stages))
-    else:
-        output.write(render.render(stages, width=output.width(), color=output.color))
+    output.answer(
+        json=lambda: render.json(stages),
+        markdown=lambda: render.markdown(stages),
+        table=lambda: render.render(stages, width=output.width(), color=output.color),
+    )

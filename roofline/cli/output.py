@@ -111,6 +111,10 @@ class Output:
         """Write text to the file, whole or not at all, or to stdout."""
         self.write_all(chunks)
 
+    def answer(self, **forms: Callable[[], str]) -> None:
+        """Write the one of ``forms`` whose name is the format."""
+        self.write(forms[self.format]())
+
     def write_all(self, chunks: Iterable[str]) -> None:
         """As ``write``, for text that is made while it is written."""
         if self.file is None:

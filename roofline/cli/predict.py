@@ -9,8 +9,9 @@ from roofline.cli import options as opt
 from roofline.cli.compare import analyze_side, now
 from roofline.cli.errors import say
 from roofline.cli.options import File, Judging
+from roofline.compare.history import Stage
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
-from roofline.compare.record import Statement, add_record, check_record, digest_of
+from roofline.compare.record import add_record, check_record, digest_of
 from roofline.errors import InputError, UsageError
 from roofline.patterns import select
 
@@ -66,8 +67,8 @@ def command(options: PredictOptions) -> int:
             )
     from roofline.render.record import open_entry
 
-    statement = Statement(
-        when=now(),
+    statement = Stage(
+        recorded=now(),
         problem=options.problem,
         hypothesis=options.hypothesis,
         intervention=options.intervention,

@@ -1,14 +1,13 @@
-"""Changes one after the other, from a record or from captures in a row, and what is left to win."""
+"""Changes one after the other, of a record or of captures in a row, and what is left to win."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 from roofline.compare.model import Comparison, Side
-from roofline.errors import InputError
 from roofline.model import Action, Result
 from roofline.units import unit_of_precision
 
@@ -63,79 +62,64 @@ class Judged:
 class Stage:
     """A change: an entry of a record, or two captures that follow each other.
 
+    ``problem``, ``hypothesis`` and ``intervention`` are what only the experimenter knows.
+    ``predictions`` of an open entry are as typed, "--expect gemm=2x"; ``judged`` are those of a
+    closed one, which ``closes`` the entry that ``stated`` them then. ``digest`` is that of BEFORE's
+    files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of their time, noise
+    and clocks accounted for; ``program`` are wall times without a profiler.
+
     ``gain`` is the time of the pairs before over after, ``total`` that of all changes that led to
-    it, ``follows`` the entry where its BEFORE was the AFTER. ``counts`` are kernels by what became
-    of their time, noise and clocks accounted for. ``program`` are wall times without a
-    profiler. ``predictions`` are those of an open entry, ``judged`` those of a closed one.
+    it, ``follows`` the entry where its BEFORE was the AFTER.
     """
 
-    entry: int
+    entry: int = 0
     status: Literal["open", "closed"] = "closed"
     recorded: str | None = None
     problem: str | None = None
     hypothesis: str | None = None
     intervention: str | None = None
+    closes: int | None = None
+    stated: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     digest: str | None = None
     after_digest: str | None = None
-    closes: int | None = None
+    predictions: tuple[str, ...] = ()
     before_s: float | None = None
     after_s: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     program: tuple[float, float] | None = None
-    predictions: tuple[str, ...] = ()
     judged: tuple[Judged, ...] = ()
+    evidence: str | None = None
     first_before: Bottleneck | None = None
     first_after: Bottleneck | None = None
     at_ceilings: AtCeilings | None = None
-    evidence: str | None = None
     gain: float | None = None
     total: float | None = None
     follows: int | None = None
 
 
-def history(heads: Iterable[Mapping[str, Any]]) -> tuple[Stage, ...]:
+def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     """The changes of a record, or of captures in a row, each with its gain and that in total.
 
     A change starts where an earlier one ended if its BEFORE is that one's AFTER: by the digest of
     the files, else by their names. What an entry closes is told there.
     """
-    import msgspec
-
-    try:
-        stages = [msgspec.convert(head, Stage) for head in heads]
-    except msgspec.ValidationError as error:
-        hint = "undo what was changed by hand between its lines of ---"
-        raise InputError("an entry of the record is damaged", why=str(error), hint=hint) from error
+    stages = tuple(stages)
     closed = {stage.closes for stage in stages}
     ends: dict[object, Stage] = {}
     found = []
     for stage in stages:
-        if stage.status == "open":
-            if stage.entry not in closed:
-                found.append(stage)
-            continue
-        origin = ends.get(stage.digest or stage.before) or ends.get(stage.before)
-        gain = stage.before_s / stage.after_s if stage.before_s and stage.after_s else None
-        total = gain if origin is None or gain is None else (origin.total or 1.0) * gain
-        follows = None if origin is None else origin.entry
-        stage = replace(stage, gain=gain, total=total, follows=follows)
-        ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
-        found.append(stage)
+        if stage.status == "closed":
+            origin = ends.get(stage.digest or stage.before) or ends.get(stage.before)
+            gain = stage.before_s / stage.after_s if stage.before_s and stage.after_s else None
+            total = gain if origin is None or gain is None else (origin.total or 1.0) * gain
+            follows = None if origin is None else origin.entry
+            stage = replace(stage, gain=gain, total=total, follows=follows)
+            ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
+        if stage.status == "closed" or stage.entry not in closed:
+            found.append(stage)
     return tuple(found)
-
-
-def facts_of(comparison: Comparison) -> dict[str, Any]:
-    """What a history needs of a comparison: its first bottlenecks, and the ceilings of AFTER."""
-    pairs = comparison.pairs
-    before = [*(p.before for p in pairs), *(u.side for u in comparison.gone)]
-    after = [*(p.after for p in pairs), *(u.side for u in comparison.new)]
-    return {
-        "first_before": _first(before),
-        "first_after": _first(after),
-        "at_ceilings": _at_ceilings(after),
-    }
 
 
 def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ...]:
@@ -147,22 +131,25 @@ def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ..
     side = _most(p.before for p in comparisons[0].pairs)
     found = [(side.result, False)]
     for comparison in comparisons:
-        after = [p.after for p in comparison.pairs if _is(p.before, side)]
+        m = side.measured
+        shape = m.demangled, m.grid, m.block
+        after = [
+            p.after
+            for p in comparison.pairs
+            if (p.before.measured.demangled, p.before.measured.grid, p.before.measured.block)
+            == shape
+        ]
         side = after[0] if after else _most(p.after for p in comparison.pairs)
         found.append((side.result, bool(after)))
     return tuple(found)
-
-
-def _is(one: Side, other: Side) -> bool:
-    m, n = one.measured, other.measured
-    return (m.demangled, m.grid, m.block) == (n.demangled, n.grid, n.block)
 
 
 def _most(sides: Iterable[Side]) -> Side:
     return max(sides, key=lambda side: side.total_s or 0.0)
 
 
-def _first(sides: Sequence[Side]) -> Bottleneck:
+def first_of(sides: Iterable[Side]) -> Bottleneck:
+    """What takes most time, and what limits it."""
     side = _most(sides)
     verdict = side.verdict
     return Bottleneck(
@@ -173,7 +160,7 @@ def _first(sides: Sequence[Side]) -> Bottleneck:
     )
 
 
-def _at_ceilings(sides: Sequence[Side]) -> AtCeilings | None:
+def at_ceilings(sides: Iterable[Side]) -> AtCeilings | None:
     """Kernels of which no ceiling is known count with all of their time."""
     total_s = floor_s = worth_s = 0.0
     known = measured = False
@@ -201,16 +188,13 @@ def ceiling_s(result: Result) -> tuple[float | None, bool]:
     if floor_s is None or peaks is None:
         return floor_s, False
     if unit in ("dram", "l2"):
-        amount = getattr(m, f"{unit}_bytes")
-        rate = getattr(peaks, f"{unit}_bytes_per_s")
-        parts = [amount / rate if amount is not None and rate else None]
+        work = [(getattr(m, f"{unit}_bytes"), getattr(peaks, f"{unit}_bytes_per_s"))]
     else:
-        rates = peaks.operations_per_s
-        parts = [
-            count / rates[key] if key in rates else None
+        work = [
+            (count, peaks.operations_per_s.get(key))
             for key, count in m.operations.items()
             if count and unit_of_precision(key) == unit
         ]
-    if not parts or None in parts:
+    if not work or any(amount is None or not rate for amount, rate in work):
         return floor_s, False
-    return max(floor_s, sum(part for part in parts if part is not None)), True
+    return max(floor_s, sum(amount / rate for amount, rate in work)), True

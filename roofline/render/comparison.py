@@ -346,10 +346,17 @@ def _span(low: float, high: float) -> str:
     return " to ".join(dict.fromkeys((times(low), times(high))))
 
 
+_EFFECTS = (
+    *("registers_per_thread", "shared_memory_bytes", "occupancy_percent", "waves"),
+    *("dram_bytes", "l2_bytes", "l1_bytes"),
+)
+LOOKED_AT = ", ".join(map(names.quantity, _EFFECTS)) + ", grid, block, figures of the program"
+
+
 def side_effects(pair: KernelPair) -> Iterator[str]:
-    """What else moved: registers, shared memory, occupancy, grid and block."""
+    """What else moved of what was looked at."""
     one, other = pair.before.measured, pair.after.measured
-    for key in ("registers_per_thread", "shared_memory_bytes", "occupancy_percent", "waves"):
+    for key in _EFFECTS:
         old, new = getattr(one, key), getattr(other, key)
         if old is not None and new is not None and ratio(old, new) != "same":
             yield f"{names.quantity(key)}: {from_to(key, old, new)}"

@@ -3,80 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from roofline import __version__
-from roofline.compare.history import facts_of
+from roofline.compare.history import Judged, Stage, at_ceilings, first_of
 from roofline.compare.model import Comparison, KernelPair
-from roofline.compare.record import NOT_STATED, SCHEMA, Statement
+from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
 from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render.markdown import escaped
 from roofline.text import names, numbers
 from roofline.text import verdict as said
+from roofline.text.comparison import figure
 from roofline.text.notes import note_text
 
 KERNELS = 10
 
 
-def entry(comparison: Comparison, statement: Statement, number: int = 1) -> str:
+def entry(comparison: Comparison, statement: Stage, number: int = 1) -> str:
     """One entry: a YAML document, every value of it JSON, then a section a subject."""
-    head: dict[str, Any] = dict(_stated(comparison, statement))
-    closing = {"closes": statement.closes, "stated": statement.stated}
-    head |= closing if statement.closes else {}
-    head |= {"digest": statement.digest, "after_digest": statement.after_digest}
-    head |= head_of(comparison)
-    return _written(statement, number, head, _sections(comparison, head))
+    main = comparison.pairs[0]
+    claims = [note_text(q.claim) for p in comparison.pairs for q in p.predictions if q.by == "user"]
+    stage = replace(
+        stage_of(comparison, statement),
+        entry=number,
+        problem=statement.problem or f"{main.before.measured.name}: {_limited(main)}",
+        hypothesis=statement.hypothesis or "; ".join(dict.fromkeys(claims)) or NOT_STATED,
+        intervention=statement.intervention or NOT_STATED,
+    )
+    before, after, done = comparison.before, comparison.after, comparison.correctness
+    more = {
+        "devices": after.devices,
+        "ncu": tuple(dict.fromkeys(before.ncu_versions + after.ncu_versions)),
+        "correctness": None if done is None else {"command": done.command, "passed": done.passed},
+        "kernels": [_kernel(p) for p in comparison.pairs[:KERNELS]],
+    }
+    return _written(stage, more, _sections(comparison, stage))
 
 
-def open_entry(before: Analysis, statement: Statement, number: int = 1) -> str:
+def open_entry(before: Analysis, statement: Stage, number: int = 1) -> str:
     """An entry of predictions before there is anything to judge them by."""
-    first = before.groups[0].result
-    problem = statement.problem or f"{first.measurement.name}: {said.hint(first)}"
-    head: dict[str, Any] = {
-        "problem": problem,
-        "hypothesis": statement.hypothesis or NOT_STATED,
-        "intervention": statement.intervention or NOT_STATED,
-        "status": "open",
-        "before": [source.path for source in before.sources],
-        "digest": statement.digest,
-        "predictions": statement.predictions,
-        "roofline": __version__,
-    }
+    told = [f"{g.result.measurement.name}: {said.hint(g.result)}" for g in before.groups[:KERNELS]]
+    stage = replace(
+        statement,
+        entry=number,
+        status="open",
+        problem=statement.problem or told[0],
+        before=tuple(source.path for source in before.sources),
+    )
     sections: dict[str, Iterable[str]] = {
-        "Baseline": [
-            f"{g.result.measurement.name}: {said.hint(g.result)}" for g in before.groups[:KERNELS]
-        ],
-        "Hypothesis": [head["hypothesis"]],
-        "Predictions, open": statement.predictions,
+        "Baseline": told,
+        "Hypothesis": [stage.hypothesis or NOT_STATED],
+        "Predictions, open": stage.predictions,
     }
-    return _written(statement, number, head, sections)
+    return _written(stage, {}, sections)
 
 
-def _written(
-    statement: Statement, number: int, stated: dict[str, Any], sections: dict[str, Iterable[str]]
-) -> str:
-    head = {"schema": SCHEMA, "entry": number, "recorded": statement.when, **stated}
+def _written(stage: Stage, more: dict[str, Any], sections: dict[str, Iterable[str]]) -> str:
+    head: dict[str, Any] = {"schema": SCHEMA, "roofline": __version__}
+    head |= {key: value for key, value in msgspec.to_builtins(stage).items() if value} | more
     yaml = [f"{key}: {msgspec.json.encode(value).decode()}" for key, value in cleaned(head).items()]
-    lines = ["---", *yaml, "---", "", f"# Experiment {number}: {escaped(stated['problem'])}"]
+    lines = ["---", *yaml, "---", "", f"# Experiment {stage.entry}: {escaped(stage.problem or '')}"]
     for title, body in sections.items():
         if told := [f"- {escaped(line)}" for line in body]:
             lines += ["", f"## {title}", "", *told]
     return "\n".join(lines) + "\n"
-
-
-def _stated(comparison: Comparison, statement: Statement) -> dict[str, str]:
-    """The experimenter's words, or what the captures and expectations say in their place."""
-    main = comparison.pairs[0]
-    claims = [note_text(q.claim) for p in comparison.pairs for q in p.predictions if q.by == "user"]
-    return {
-        "problem": statement.problem or f"{main.before.measured.name}: {_limited(main)}",
-        "hypothesis": statement.hypothesis or "; ".join(dict.fromkeys(claims)) or NOT_STATED,
-        "intervention": statement.intervention or NOT_STATED,
-    }
 
 
 def _limited(pair: KernelPair) -> str:
@@ -85,37 +80,37 @@ def _limited(pair: KernelPair) -> str:
     return f"{took}, " + (limit if limit == "unknown" else f"limited by {limit}")
 
 
-def head_of(comparison: Comparison) -> dict[str, Any]:
-    """What an entry, or a stage of a history, says of a comparison."""
-    before, after, done = comparison.before, comparison.after, comparison.correctness
-    return {
-        "before": before.sources,
-        "after": after.sources,
-        "devices": after.devices,
-        "ncu": tuple(dict.fromkeys(before.ncu_versions + after.ncu_versions)),
-        "roofline": __version__,
-        "counts": comparison.counts,
-        "program": None if (p := comparison.program) is None else [p.before_s, p.after_s],
-        "before_s": comparison.before_paired_s,
-        "after_s": comparison.after_paired_s,
-        "correctness": None if done is None else {"command": done.command, "passed": done.passed},
-        "judged": list(_judged(comparison)),
-        "evidence": words.sentence(comparison.pairs[0]),
-        **facts_of(comparison),
-        "kernels": [_kernel(p) for p in comparison.pairs[:KERNELS]],
-    }
+def stage_of(comparison: Comparison, statement: Stage) -> Stage:
+    """What was stated of a change, with what came of it."""
+    pairs, program = comparison.pairs, comparison.program
+    after = [*(p.after for p in pairs), *(u.side for u in comparison.new)]
+    return replace(
+        statement,
+        status="closed",
+        before=comparison.before.sources,
+        after=comparison.after.sources,
+        counts=comparison.counts,
+        program=None if program is None else (program.before_s, program.after_s),
+        before_s=comparison.before_paired_s,
+        after_s=comparison.after_paired_s,
+        judged=tuple(_judged(comparison)),
+        evidence=words.sentence(pairs[0]),
+        first_before=first_of([*(p.before for p in pairs), *(u.side for u in comparison.gone)]),
+        first_after=first_of(after),
+        at_ceilings=at_ceilings(after),
+    )
 
 
-def _judged(comparison: Comparison) -> Iterator[dict[str, Any]]:
+def _judged(comparison: Comparison) -> Iterator[Judged]:
     """What the user expected, of kernels and of the step, and how it came out."""
     for pair in comparison.pairs:
         for q in pair.predictions:
             if q.by == "user":
-                claim = {"claim": note_text(q.claim), "judgement": q.judgement}
-                yield claim | {"kernel": pair.after.measured.name}
-    for said_ in comparison.notes:
-        judgement = said_.facts.get("judgement", "not_testable")
-        yield {"claim": note_text(said_.facts["claim"]), "judgement": judgement, "kernel": None}
+                kernel = pair.after.measured.name
+                yield Judged(claim=note_text(q.claim), judgement=q.judgement, kernel=kernel)
+    for told in comparison.notes:
+        judgement = told.facts.get("judgement", "not_testable")
+        yield Judged(claim=note_text(told.facts["claim"]), judgement=judgement)
 
 
 def _kernel(pair: KernelPair) -> dict[str, Any]:
@@ -136,13 +131,13 @@ def _kernel(pair: KernelPair) -> dict[str, Any]:
     }
 
 
-def _sections(comparison: Comparison, stated: dict[str, Any]) -> dict[str, Iterable[str]]:
+def _sections(comparison: Comparison, stage: Stage) -> dict[str, Iterable[str]]:
     pairs = comparison.pairs[:KERNELS]
     program = comparison.program
     return {
         "Baseline": [words.title(comparison), _limited(pairs[0])],
-        "Hypothesis": [stated["hypothesis"]],
-        "Intervention": [stated["intervention"]],
+        "Hypothesis": [stage.hypothesis or ""],
+        "Intervention": [stage.intervention or ""],
         "Correctness": _correctness(comparison),
         "Measured change": [
             words.totals(comparison),
@@ -156,15 +151,13 @@ def _sections(comparison: Comparison, stated: dict[str, Any]) -> dict[str, Itera
                 for q in p.predictions
             ),
             *map(note_text, comparison.notes),
-            *(
-                [f"stated {stated['stated']}, in entry {stated['closes']}"]
-                if "closes" in stated
-                else []
-            ),
+            *([f"stated {stage.stated}, in entry {stage.closes}"] if stage.closes else []),
         ],
         "Side effects": [
             *(f"{p.after.measured.name}: {line}" for p in pairs for line in words.side_effects(p)),
             *words.unpaired(comparison),
+            *([] if program is None else map(figure, program.figures)),
+            f"looked at: {words.LOOKED_AT}",
         ],
         "Environment": _environment(comparison),
     }

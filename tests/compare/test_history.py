@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
-from roofline.compare.history import ceiling_s, facts_of, followed, history
+from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, history
 from roofline.compare.judge import compare
-from roofline.errors import InputError
 from roofline.model import Peaks
 from roofline.render import history as render
 from tests.compare.pairs import capture, launch
@@ -29,18 +28,28 @@ def run(*argv: object) -> Result:
     return CliRunner().invoke(cli, list(map(str, argv)), catch_exceptions=False)
 
 
-def head(entry: int, before: str, after: str, before_s: float, after_s: float) -> dict[str, Any]:
-    sides = {"before": [before], "after": [after], "before_s": before_s, "after_s": after_s}
-    return {"entry": entry, "recorded": "2026-01-02T03:04:05+00:00", **sides}
+def change(
+    entry: int, before: str, after: str, before_s: float, after_s: float, **more: Any
+) -> Stage:
+    """A closed entry."""
+    return Stage(
+        entry=entry,
+        recorded="2026-01-02T03:04:05+00:00",
+        before=(before,),
+        after=(after,),
+        before_s=before_s,
+        after_s=after_s,
+        **more,
+    )
 
 
 def test_gains_multiply_along_the_captures_that_follow_each_other() -> None:
     stages = history(
         [
-            head(1, "a", "b", 8.0, 4.0),
-            head(2, "b", "c", 4.0, 5.0),  # given up
-            head(3, "b", "d", 4.0, 1.0),
-            head(4, "x", "y", 3.0, 1.0),  # of something else
+            change(1, "a", "b", 8.0, 4.0),
+            change(2, "b", "c", 4.0, 5.0),  # given up
+            change(3, "b", "d", 4.0, 1.0),
+            change(4, "x", "y", 3.0, 1.0),  # of something else
         ]
     )
 
@@ -50,25 +59,20 @@ def test_gains_multiply_along_the_captures_that_follow_each_other() -> None:
 
 
 def test_a_file_that_was_captured_again_is_another_one() -> None:
-    one = head(1, "a", "b", 8.0, 4.0) | {"digest": "0", "after_digest": "1"}
-    renamed = head(2, "kept", "c", 4.0, 2.0) | {"digest": "1", "after_digest": "2"}
+    one = change(1, "a", "b", 8.0, 4.0, digest="0", after_digest="1")
+    renamed = change(2, "kept", "c", 4.0, 2.0, digest="1", after_digest="2")
 
     assert [s.total for s in history([one, renamed])] == [2.0, 4.0]
 
 
 def test_a_prediction_is_shown_until_it_is_closed() -> None:
-    open_ = {"entry": 1, "status": "open", "before": ["a"], "predictions": ["--expect k=2x"]}
-    closing = head(2, "a", "b", 2.0, 1.0) | {"closes": 1}
+    open_ = Stage(entry=1, status="open", before=("a",), predictions=("--expect k=2x",))
+    closing = change(2, "a", "b", 2.0, 1.0, closes=1)
 
     assert [s.entry for s in history([open_, closing])] == [2]
     text = render.render(history([open_]), width=120, color=False)
     assert "0 changes, 1 prediction open" in text
     assert "--expect k=2x: open" in text
-
-
-def test_a_damaged_entry_is_named() -> None:
-    with pytest.raises(InputError, match="damaged"):
-        history([head(1, "a", "b", 8.0, 4.0) | {"after_s": "fast"}])
 
 
 # launch(): 1 ms, DRAM 90 % busy.
@@ -82,16 +86,13 @@ def test_a_damaged_entry_is_named() -> None:
 )
 def test_what_is_left_at_the_ceilings(dram: float, left: float, stop: bool, said: str) -> None:
     side = capture(launch(us=1000, use={"dram": dram, "issue": 20.0}))
-    facts = facts_of(compare(side, side))["at_ceilings"]
+    found = at_ceilings(p.after for p in compare(side, side).pairs)
 
-    assert facts.left == pytest.approx(left)
-    assert facts.stop is stop
-    stages = history([head(1, "a", "b", 1.0, 1.0) | {"at_ceilings": vars_of(facts)}])
+    assert found is not None
+    assert found.left == pytest.approx(left)
+    assert found.stop is stop
+    stages = history([change(1, "a", "b", 1.0, 1.0, at_ceilings=found)])
     assert said in render.outlook(stages)
-
-
-def vars_of(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def test_a_measured_ceiling_counts_where_the_device_has_one() -> None:

@@ -18,12 +18,12 @@ from roofline.compare.baseline import (
     save_baseline,
     without_personal,
 )
+from roofline.compare.history import Stage
 from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.compare.predictions import parse_expect
 from roofline.compare.record import (
     SCHEMA,
-    Statement,
     add_record,
     check_record,
     run_check,
@@ -131,8 +131,8 @@ def test_what_is_no_baseline(tmp_path: Path, text: str) -> None:
 
 # --- the experiment record -----------------------------------------------------------------------
 
-STATEMENT = Statement(
-    when="2026-01-02T03:04:05+00:00",
+STATEMENT = Stage(
+    recorded="2026-01-02T03:04:05+00:00",
     problem="decode is slow",
     hypothesis='half the weights, "1.4x"',
     intervention="int8 weights",
@@ -140,7 +140,7 @@ STATEMENT = Statement(
 WANTED = [parse_expect("kernel=1.8x")]
 
 
-def added(path: Path, comparison: Comparison, statement: Statement) -> int:
+def added(path: Path, comparison: Comparison, statement: Stage) -> int:
     return add_record(path, lambda number: entry(comparison, statement, number))
 
 
@@ -193,7 +193,7 @@ def test_running_again_adds(tmp_path: Path) -> None:
 def test_what_was_not_stated_is_taken_from_the_captures() -> None:
     comparison = compare(capture(launch()), capture(launch(us=500)), expectations=WANTED)
 
-    (head,) = heads(entry(comparison, Statement(when="now")))
+    (head,) = heads(entry(comparison, Stage(recorded="now")))
 
     assert head["problem"] == "kernel: 1.00 ms, limited by DRAM 90 %"
     assert head["hypothesis"] == "--expect kernel=1.8x"
@@ -219,6 +219,7 @@ def test_side_effects_are_recorded() -> None:
     assert "kernel: registers per thread: 32 to 128" in text
     assert "kernel: achieved occupancy: 90 % to 25 %" in text
     assert "kernel: grid: 100 to 50" in text
+    assert "looked at: registers per thread, shared memory per block, achieved occupancy" in text
 
 
 # --- the check of correctness --------------------------------------------------------------------

@@ -27,17 +27,15 @@ def test_an_open_entry_is_closed_by_the_comparison(tmp_path: Path) -> None:
 
     assert run("predict", BEFORE, *wanted, "--record", log, "--hypothesis", "pad").exit_code == 0
     (head,) = read_record(log)
-    assert (head["status"], head["digest"]) == (
-        "open",
-        hashlib.sha256(BEFORE.read_bytes()).hexdigest(),
-    )
+    digest = hashlib.sha256(BEFORE.read_bytes()).hexdigest()
+    assert (head.status, head.digest) == ("open", digest)
     done = run("compare", BEFORE, AFTER, "--record", log)
 
     assert "entry 2 of" in done.stderr
     assert "closes entry 1" in done.stderr
     closing = read_record(log)[1]
-    assert (closing["closes"], closing["hypothesis"]) == (1, "pad")
-    judged = {p["claim"]: p["judgement"] for p in closing["kernels"][0]["predictions"]}
+    assert (closing.closes, closing.hypothesis) == (1, "pad")
+    judged = {p.claim: p.judgement for p in closing.judged}
     assert judged["--expect transpose=2x..2.5x"] == "confirmed"
     assert judged["--expect bytes=-40%"] == "short"
     assert judged["--because l1"] == "confirmed"
@@ -71,7 +69,7 @@ def test_what_cannot_be_judged_is_not_written(
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("recorded", '"2026-11-infT08"'), ("predictions", "7"), ("problem_", "1"), ("entry", "[]")],
+    [("recorded", '"2026-11-infT08"'), ("predictions", "7"), ("entry", "[]")],
 )
 def test_an_open_entry_that_is_damaged_is_refused(tmp_path: Path, line: str, said: str) -> None:
     log = tmp_path / "log.md"
