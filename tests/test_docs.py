@@ -30,6 +30,29 @@ def test_there_is_something_to_check():
     assert "analyze.md" in {page.name for page in CHECKED}
 
 
+PYTHON = [
+    pytest.param(code, id=page.name)
+    for page in pages()
+    for code in re.findall(
+        r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    if re.search(r"^(import|from) roofline", code, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_of_the_documentation_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sample_reports").symlink_to(ROOT / "sample_reports")
+    (tmp_path / "report.ncu-rep").symlink_to(ROOT / "sample_reports" / "h100_mix.ncu-rep")
+    monkeypatch.chdir(tmp_path)
+
+    exec(compile(code, "<documentation>", "exec"), {})
+
+    assert capsys.readouterr().err == ""
+
+
 def test_the_tutorial_can_be_typed_from_its_first_command_to_its_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -12,11 +13,21 @@ from types import SimpleNamespace
 import pytest
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.skipif(
+made_by_mkdocs = pytest.mark.skipif(
     not find_spec("material"), reason="mkdocs-material is not installed"
 )
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = re.findall(r": ([\w./-]+\.md)$", nav, re.MULTILINE)
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+
+    assert pages <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+@made_by_mkdocs
 @pytest.mark.slow
 def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
@@ -32,6 +43,7 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path) -> None:
     assert "console nvidia" not in first
 
 
+@made_by_mkdocs
 @pytest.mark.parametrize(
     ("page", "link", "there"),
     [

@@ -88,7 +88,7 @@ def test_the_limiter_of_every_public_report_can_be_read(path):
 
 @pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
 def test_what_limits_a_kernel_too_is_within_the_balance(path):
-    for panel in compose(analysed(path), Options()).panels:
+    for panel in compose(analyzed(path), Options()).panels:
         for mark in panel.marks:
             judged = mark.result.verdict
             for own in mark.ceilings[1:]:
