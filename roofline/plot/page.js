@@ -41,7 +41,7 @@ const amount = (v, unit) => unit === '%' ? percent(v) : ['s', 'B', 'B/s', 'Hz', 
   : unit === 'operations' ? si(v, 'OP') : Number.isInteger(v) && !unit.includes('/') ? exact(v) : plain(v);
 
 let D, K, C = [], shown = [];
-const S = { view: 'roofline', level: 'dram', mode: 'numbers', device: 0, query: '', precision: '', least: 0, own: true, sheet: true, sort: 'total', down: true, k: null, hover: null, bounds: new Set(['bandwidth', 'compute', 'latency', 'unknown']) };
+const S = { view: 'roofline', level: 'dram', mode: 'numbers', device: 0, query: '', precision: '', least: 0, own: true, sheet: true, only: null, sort: 'total', down: true, k: null, hover: null, bounds: new Set(['bandwidth', 'compute', 'latency', 'unknown']) };
 const unit = key => (D.units[key] || [key])[0], family = key => (D.units[key] || [0, 'compute'])[1];
 const kept = i => i == null ? '' : D.kept[i];
 const rateUnit = k => { let best = null; for (const o in k.ops || {}) if (!best || k.ops[o] > k.ops[best]) best = o; return (D.precisions[best || k.dom] || [0, 'FLOP'])[1]; };
@@ -60,8 +60,8 @@ const CHARTS = {
   instructions: {
     x: () => `Warp instructions per ${levelName()} transaction of 32 bytes`, y: 'Warp instructions/s',
     at: (k, level) => { const b = k.m && k.m[level + '_bytes'], n = k.c && k.c.instructions; return b > 0 && n > 0 && k.t ? [n / (b / SECTOR), n / k.t] : null; },
-    roofs: d => [...d.roofs.filter(r => memory(r)).map(r => ({ ...r, rates: Object.fromEntries(Object.entries(r.rates).map(([a, b]) => [a, b / SECTOR])), unit: 'transactions/s' })),
-      ...(d.issue ? [{ key: 'issue', name: 'issue slots', rates: { report: d.issue }, unit: 'instructions/s' }] : [])],
+    roofs: d => [...d.roofs.filter(r => memory(r)).map(r => ({ ...r, rates: Object.fromEntries(Object.entries(r.rates).map(([a, b]) => [a, b / SECTOR])), unit: ' transactions/s' })),
+      ...(d.issue ? [{ key: 'issue', name: 'issue slots', rates: { report: d.issue }, unit: ' instructions/s' }] : [])],
     lift: (k, c) => c[1] > 0 ? 100 * k.c.instructions / k.t / c[1] : null,
   },
   time: {
@@ -87,7 +87,7 @@ function matcher(text) {
 function filter() {
   const fits = matcher(S.query), here = K.filter(k => k.d === S.device);
   const rest = here.filter(k => (!S.precision || k.ops && k.ops[S.precision] > 0) && (!S.least || (k.share || 0) >= S.least) && (fits(k.name) || k.full != null && fits(kept(k.full))));
-  shown = rest.filter(k => S.bounds.has(k.bound));
+  shown = rest.filter(k => S.bounds.has(k.bound) && (!S.only || k === S.only));
   for (const label of $('bounds').children) label.lastChild.textContent = rest.filter(k => k.bound === label.firstChild.value).length.toLocaleString('en-US');
   const sum = shown.reduce((t, k) => t + (k.share || 0), 0);
   $('count').textContent = `${shown.length.toLocaleString('en-US')} of ${here.length.toLocaleString('en-US')} kernels` + (here.some(k => k.share != null) ? `, ${percent(100 * sum, 1)} of the time` : '');
@@ -191,7 +191,7 @@ const overlap = (a, b) => a[0] < b[2] + 5 && b[0] < a[2] + 5 && a[1] < b[3] + 2 
 const inside = b => b[0] >= L && b[2] <= W - R && b[1] >= T && b[3] <= H - B;
 const pen = document.createElement('canvas').getContext('2d');
 const wide = (text, px) => { pen.font = `${px}px system-ui,sans-serif`; return pen.measureText(text).width + 2; };
-const cut = (text, n) => text.length > n ? text.slice(0, n - 1) + '…' : text;
+const cut = (text, n) => text.length > n ? text.slice(0, n >> 1) + '…' + text.slice(1 - (n >> 1)) : text; // both ends tell kernels apart
 
 function draw() {
   const box = $('chart').getBoundingClientRect();
@@ -278,7 +278,7 @@ function roofLabel(texts, line, taken) {
     if (!boxes.every(inside) || boxes.some(b => taken.hits(b))) continue;
     taken.push(...boxes);
     texts.append(s('text', { class: 'label halo', transform: `translate(${x} ${y}) rotate(${Math.atan2(dy, dx) * 180 / Math.PI})` }, text));
-    if (!memory(r) && bounds && S.view === 'roofline' && at[0][0] > L + 1) place(texts, `ridge ${plain(rate / bounds)}`, [[at[0][0] - 6, at[0][1] - 5, 'end'], [at[0][0], at[0][1] - 6, 'start']], 11, '', taken, false);
+    if (!memory(r) && bounds && S.view === 'roofline' && at[0][0] > L + 1) place(texts, `ridge ${plain(rate / bounds)}`, [[at[0][0] - 6, at[0][1] - 5, 'end'], [at[0][0], at[0][1] - 6, 'start'], [at[0][0] + 4, at[0][1] + 14, 'start']], 11, '', taken, false);
     return;
   }
 }
@@ -351,7 +351,7 @@ function labels(g, texts, taken) {
     const near = r => [0, 45, -45, 90, -90, 135, -135, 180].map(deg => { const a = deg * Math.PI / 180, x = q.x + r * Math.cos(a), y = q.y - r * Math.sin(a); return [x, y + 4, Math.abs(deg) === 90 ? 'middle' : Math.abs(deg) > 90 ? 'end' : 'start']; });
     const spots = [q.r + 6, q.r + 16, q.r + 32, q.r + 54].flatMap(near);
     const forms = many && q.k !== S.k ? [String(q.k.i + 1)] : [cut(q.k.name, 30), cut(q.k.name, 16), String(q.k.i + 1)];
-    for (const c of S.own && !many && S.view === 'roofline' ? q.k.own || [] : []) { const e = ends(q, c); if (e) place(texts, `${unit(c[0])} ${percent(c[1])}`, [[e[0] + 10, e[1] + 4, 'start'], [e[0] - 10, e[1] + 4, 'end'], [e[0], e[1] - 5, 'middle'], [e[0] + 10, e[1] - 9, 'start'], [e[0] - 10, e[1] - 9, 'end']], 11, `own ${D.pairs ? color(q.k) : c[3]}`, taken, null); }
+    for (const c of S.own && !many && S.view === 'roofline' ? q.k.own || [] : []) { const e = ends(q, c); if (e) place(texts, `${unit(c[0])} ${percent(c[1])}`, [[e[0] + 10, e[1] + 4, 'start'], [e[0] - 10, e[1] + 4, 'end'], [e[0], e[1] - 5, 'middle'], [e[0] + 10, e[1] - 9, 'start'], [e[0] - 10, e[1] - 9, 'end'], [e[0], e[1] - 19, 'middle'], [e[0] + 10, e[1] - 23, 'start'], [e[0] - 10, e[1] - 23, 'end']], 11, `own ${D.pairs ? color(q.k) : c[3]}`, taken, null); }
     for (const text of forms) if (place(texts, text, spots, 12, 'name', taken, q)) break;
   }
 }
@@ -362,7 +362,7 @@ function tip(q, x, y) {
   if (!q) return;
   const k = q.k, level = levelName(), lines = [k.name, time(k.total) + (k.n > 1 && !D.pairs ? ` in ${k.n} launches` : '') + (known(k.share) ? `, ${percent(100 * k.share, 1)} of the time` : ''), `${verdict(k)} (confidence ${k.conf})`];
   if (S.view === 'time') lines.push(`compute needs ${time(q.p[0])}, memory ${time(q.p[1])}, it took ${time(k.t)}`);
-  else lines.push(`${si(q.p[1], S.view === 'roofline' ? rateUnit(k) + '/s' : 'instructions/s')} at ${q.p[0] === Infinity ? 'no DRAM byte' : `${plain(q.p[0])} per ${S.view === 'roofline' ? `byte of ${level}` : `${level} transaction`}`}`);
+  else lines.push(`${si(q.p[1], S.view === 'roofline' ? rateUnit(k) + '/s' : ' instructions/s')} at ${q.p[0] === Infinity ? 'no DRAM byte' : `${plain(q.p[0])} per ${S.view === 'roofline' ? `byte of ${level}` : `${level} transaction`}`}`);
   const roof = k.dom && k.roof && k.roof[k.dom];
   if (known(roof)) lines.push(`${percent(roof)} of the ${D.precisions[k.dom][0]} roof` + (k.u && known(k.u.dram) ? `, DRAM ${percent(k.u.dram)}` : ''));
   if (D.pairs) lines.push(k.how);
@@ -395,7 +395,7 @@ function evidence() {
   const k = S.k, at = $('evidence'), metrics = k && Object.fromEntries(kept(k.uses) || []);
   if (!k) { at.replaceChildren(h('p', 0, 'No kernel fits these filters.')); return; }
   const parts = [h('h2', 0, `${k.i + 1}  ${k.name}`), k.full != null ? h('p', { class: 'origin' }, kept(k.full)) : null, h('p', 0, title(k)),
-    h('p', 0, dot(k), h('b', { class: 'word ' + k.bound }, verdict(k) + (k.co ? ', co-limited' : '')), ' ', h('button', { type: 'button', id: 'copy' }, 'Copy as Markdown'))];
+    h('p', 0, dot(k), h('b', { class: 'word ' + k.bound }, verdict(k) + (k.co ? ', co-limited' : '')), ' ', h('button', { type: 'button', id: 'copy' }, 'Copy as Markdown'), ' ', h('button', { type: 'button', id: 'only', 'aria-pressed': String(S.only === k) }, 'Only this'))];
   if (D.pairs) parts.push(h('p', 0, h('b', { class: 'word ' + color(k) }, k.how)), pairBars(k));
   if (!chart().at(k, S.level)) parts.push(h('p', { class: 'origin' }, `Not on this chart: ${whyNot(k)}.`));
   for (const [heading, kind, lines] of k.e.map(kept)) {
@@ -409,7 +409,7 @@ function evidence() {
     else parts.push(...lines.map(x => h('p', 0, x)));
   }
   at.replaceChildren(...parts.filter(Boolean)); at.scrollTop = 0;
-  $('copy').onclick = copy;
+  $('copy').onclick = copy; $('only').onclick = () => { S.only = S.only ? null : k; filter(); evidence(); $('only').focus(); };
 }
 function pairBars(k) {
   const most = Math.max(k.t || 0, k.was.t || 0, 1e-30);
@@ -449,7 +449,7 @@ function choose(k, { keep = false, scroll = false } = {}) {
 function linked() {
   const rank = /[#&]k=(\d+)/.exec(location.hash), k = rank && K[rank[1] - 1];
   if (!k) return;
-  if (k.d !== S.device) { S.device = k.d; $('device').value = k.d; V = null; filter(); }
+  if (k.d !== S.device || S.only) { $('device').value = S.device = k.d; V = S.only = null; filter(); }
   if (shown.includes(k)) choose(k, { scroll: true });
 }
 async function png() {
@@ -482,7 +482,7 @@ function listen() {
   field('view', 'view', () => { $('level').disabled = S.view === 'time'; draw(); evidence(); }); field('level', 'level', () => { draw(); evidence(); });
   field('mode', 'mode', () => { S.sort = 'total'; S.down = true; columns(); order(); }); field('query', 'query', filter); field('precision', 'precision', filter);
   field('own', 'own', draw); field('sheet', 'sheet', draw);
-  on('device', 'change', e => { S.device = +e.target.value; V = null; S.k = null; filter(); });
+  on('device', 'change', e => { S.device = +e.target.value; V = S.k = S.only = null; filter(); });
   on('share', 'input', e => { S.least = (e.target.value / 100) ** 3 * .5; $('least').textContent = S.least ? `≥ ${percent(100 * S.least, S.least < .001 ? 3 : 1)}` : 'all'; filter(); });
   on('bounds', 'change', e => { S.bounds[e.target.checked ? 'add' : 'delete'](e.target.value); filter(); });
   on('fit', 'click', () => { fit(); draw(); }); on('png', 'click', png);

@@ -261,6 +261,18 @@ def test_filters_leave_what_fits_and_count_it(opened: Open):
     assert 0 < int(count.inner_text().split()[0]) < 8
 
 
+def test_one_kernel_can_stand_alone(opened: Open):
+    shown = opened(page(many()), address="#k=3")
+    shown.click("#only")
+
+    assert shown.locator("#count").inner_text().startswith("1 of 8 kernels")
+    assert shown.locator("#chart path.mark").count() == 1
+    assert shown.locator("#only").get_attribute("aria-pressed") == "true"
+    shown.click("#only")
+    assert shown.locator("#count").inner_text().startswith("8 of 8 kernels")
+    assert shown.locator("#evidence h2").inner_text().startswith("3 ")
+
+
 def test_heads_sort_and_keep_saying_so(opened: Open):
     shown = opened(page(many()))
     head = shown.locator("#table th", has_text="Kernel")
