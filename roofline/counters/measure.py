@@ -25,11 +25,14 @@ from roofline.model import (
     Missing,
     Note,
 )
+from roofline.units import FEW_FP64
 
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8
 _SHORT_S = 20e-6
 _FULL = 99.9
+# FP64 from which on it is told of, in % of its peak, unless DRAM is so busy.
+_SOME_FP64, _FULL_DRAM = 10.0, 80.0
 # Orin, Thor (10.1 before CUDA 13) and GB10: memory shared with the CPU, without dram__ metrics.
 _NO_DRAM_COUNTERS = frozenset({"8.7", "10.1", "11.0", "12.1"})
 # Quantity -> the ncu option that collects it.
@@ -101,8 +104,9 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         "duration": numbers["duration_s"] is None,
         "utilization": not units,
         "dram_bytes": numbers["dram_bytes"] is None
+        and "dram_bytes" not in rates
         and device.compute_capability not in _NO_DRAM_COUNTERS,
-        "operations": not operations,
+        "operations": not operations and not rates.keys() - {"dram_bytes"},
         **{f"operations.{kind}": kind in unmeasured for kind in ("tensor", "fp16", "packed_fp32")},
         "stalls": not reasons,
         "occupancy": numbers["theoretical_occupancy_percent"] is None,
@@ -146,6 +150,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
             *peak_notes,
             *reader.notes,
             *_notes(launch, device, sms, numbers),
+            *_fp64_note({use.unit: use.percent for use in units}, device),
             *metrics.notes(),
         ),
         **numbers,
@@ -234,6 +239,14 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
     return " and ".join(what for what, value in limits.items() if value == least) or None
 
 
+def _fp64_note(busy: Mapping[str, float], device: Device) -> Iterator[Note]:
+    """Doubles where there are almost no FP64 units for them, and too few to be the cause."""
+    percent, most = busy.get("fp64", 0.0), max(busy.values(), default=0.0)
+    few = device.compute_capability in FEW_FP64 and busy.get("dram", 0.0) < _FULL_DRAM
+    if few and _SOME_FP64 <= percent < most / 2:
+        yield Note(code="some_fp64")
+
+
 def _notes(
     launch: Launch, device: Device, sms: int | None, numbers: Mapping[str, float | None]
 ) -> Iterator[Note]:
@@ -242,6 +255,8 @@ def _notes(
         yield Note(code=f"{launch.kind}_result")
     if sms is not None:
         yield Note(code="part_of_gpu", facts={"sms": sms, "of_sms": device.sm_count})
+    elif metrics.number("launch__uses_green_context") and not metrics.number("launch__sm_count"):
+        yield Note(code="part_unknown")
     if metrics.number("launch__uses_mps"):
         yield Note(code="shared_gpu")
     if device.compute_capability in _NO_DRAM_COUNTERS:

@@ -49,6 +49,7 @@ DOUBTS: Mapping[str, Sentence] = {
     "computed": "the utilisation is computed, not counted",
     "counters_unreadable": "some counters could not be read",
     "shared_gpu": "other programs could use the GPU at the same time (MPS)",
+    "part_unknown": "how many SMs its green context has is not known",
     "launches_differ": "launches of this kernel were judged differently",
     "counters_nan": lambda f: (
         f"{plural(len(f['names']), 'counter')} without a number (NaN)"
@@ -151,7 +152,9 @@ def _ceilings(result: Result) -> str:
         )
 
     if v.floor_s is None:
-        return ""
+        if took_s or v.gain is None or v.gain_by != "headroom" or v.bound is Bound.LATENCY:
+            return ""
+        return f"headroom: {up_to(v.gain)} until {full(v.nearest or 'its limit')}"
     nearest = unit(v.nearest) or "its limit"
     if v.bound is Bound.LATENCY:
         if _held_back(v):

@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from roofline.kernel_names import family, is_initialisation, library
 from roofline.model import Action, Bound, Measurement
-from roofline.units import UNITS
-from roofline.verdict.evidence import FEW_FP64
+from roofline.units import FEW_FP64, UNITS
 
 # The best versions of a library are as near as this to what others reach, and no fix is theirs.
 _NEAR = 1.05

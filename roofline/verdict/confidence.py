@@ -66,6 +66,7 @@ def doubts_of(
         (_L, "sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
         (_L, "counters_unreadable", bool(codes & {"counters_nan", "unknown_unit"}), {}),
         (_L, "shared_gpu", "shared_gpu" in codes, {}),
+        (_L, "part_unknown", "part_unknown" in codes, {}),
         (_M, "under_sure", not latent and threshold + _NEAR < top.percent < _SURE, {"sure": _SURE}),
         (
             _M,

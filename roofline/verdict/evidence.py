@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from roofline.kernel_names import library
 from roofline.model import Measurement, Rule, UnitUse
+from roofline.units import FEW_FP64
 
 _WARP = 32
 _SECTOR_BYTES = 32.0
@@ -16,8 +17,6 @@ _REQUESTS_A_CYCLE = {
     **dict.fromkeys(("7.0", "7.2", "8.0", "9.0", "10.0"), 1.0),
     **dict.fromkeys(("7.5", "8.6", "8.9", "12.0", "12.1"), 0.5),
 }
-# GPUs with two FP64 units an SM, for programs that must run and not for speed.
-FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.3", "11.0", "12.0", "12.1"})
 
 
 def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str, float]:
@@ -73,6 +72,7 @@ def _launch(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
         "blocks": blocks,
         "threads": threads,
         "warp_lanes": wide,
+        "empty_lanes": None if not wide or threads is None else 1 - threads / wide,
         "waves": m.waves,
         "whole_waves": whole,
         "fill": fill,

@@ -19,12 +19,12 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import ROUNDING, UNITS, queue_of_fp64, same_pipe
+from roofline.units import FEW_FP64, ROUNDING, UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import Sides, all_uses, computed, disagreement, idle_below, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
 from roofline.verdict.confidence import doubts_of
-from roofline.verdict.evidence import FEW_FP64, evidence_of
+from roofline.verdict.evidence import evidence_of
 
 _FEW_FP64_BUSY = 40.0
 
@@ -177,7 +177,11 @@ def _advice(m: Measurement, bound: Bound, top: UnitUse, causes: Sequence[Cause])
         return callers
     if bound is not Bound.LATENCY:
         key = top.unit if top.unit in UNITS else "other"
-        return f"unit.{_part_of_l1(m) if key == 'l1' else key}"
+        if key == "l1":
+            key = _part_of_l1(m)
+        elif key == "fma" and m.integers_per_s():
+            key = "fma_integer"
+        return f"unit.{key}"
     if causes:
         return entry_of(causes[0])
     if m.stalls:

@@ -106,6 +106,7 @@ PROVEN = {
         (("issue", 37.0),),
         {"theoretical_occupancy_percent": 25.0, "occupancy_limiter": "shared memory"},
     ),
+    "empty_lanes": ((("issue", 85.0), ("dram", 40.0)), {"block": (16, 1, 1)}),
     "partial_warps": ((("issue", 37.0),), {"block": (16, 1, 1)}),
     "short_kernel": (
         (("dram", 20.0),),
@@ -173,6 +174,7 @@ def test_none_fires_against_the_count_it_reads(code):
         "achieved": found.verdict.evidence.get("theoretical"),
         "registers": None,
         "threads": None,
+        "empty_lanes": 0.0,
     }
     name = entry.count
     if name in ("registers", "threads"):

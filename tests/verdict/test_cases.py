@@ -137,3 +137,91 @@ def test_an_fp64_tensor_gemm_is_limited_by_its_own_pipe() -> None:
     assert found.verdict.next_floor_s == pytest.approx(0.3e-3)
     assert all(word in advice for word in ("FP32", "TF32", "accuracy"))
     assert "FP8" not in advice
+
+
+def shape(blocks: float, threads: float = 256.0) -> dict[str, Value]:
+    """The metrics of a grid of so many blocks."""
+    sizes = (("grid", blocks), ("block", threads))
+    ones = {f"launch__{what}_dim_{axis}": 1.0 for what, _ in sizes for axis in "yz"}
+    return ones | {f"launch__{what}_dim_x": size for what, size in sizes}
+
+
+def test_reductions_that_fill_l2_are_named_without_its_atomic_units() -> None:
+    # 6 of 7 in 10 sectors
+    found = judged(
+        A100,
+        {"lts__t_sectors": 90.0},
+        **{
+            "lts__t_sectors_op_red.sum": 6e8,
+            "lts__t_sectors_op_atom.sum": 0.0,
+            "lts__t_sectors.sum": 7e8,
+        },
+    )
+
+    assert "atomics and reductions are 85.7 % of L2's sectors" in said.claim(found)
+    assert "atomic" in said.try_first(found)[0]
+
+
+def test_integer_products_are_not_told_to_take_tf32() -> None:
+    mix = {"IDP.4A.S8.S8": 1e9, "LDG.E": 1e6}
+    found = judged(
+        A100,
+        {"sm__pipe_fma_cycles_active": 85.0},
+        {"sass__thread_inst_executed_true_per_opcode_with_modifier_all": mix},
+    )
+
+    assert found.measurement.integer_operations == 8e9
+    assert said.hint(found) == "FMA pipe at 85 %: fewer integer multiply-adds"
+    assert not any("TF32" in line for line in said.try_first(found))
+
+
+@pytest.mark.parametrize(
+    ("busy", "code", "gain"),
+    [
+        # A quarter of each warp is enough: 85 % falls to 21 %, and DRAM at 40 % holds.
+        ({"sm__issue_active": 85.0, "dram__cycles_active": 40.0}, "empty_lanes", 2.5),
+        # Bytes stay; empty lanes may be why DRAM is not full.
+        ({"dram__cycles_active": 70.0}, "partial_warps", 1 / 0.7),
+    ],
+)
+def test_empty_lanes_are_waste_only_where_lanes_take_time(busy, code, gain) -> None:
+    found = judged(A100, busy, **shape(1e6, 8.0))
+
+    assert found.verdict.cause == code
+    assert found.verdict.gain == pytest.approx(gain)
+
+
+def test_a_green_context_of_unknown_size_is_not_judged_surely() -> None:
+    context = {"launch__uses_green_context": 1.0}
+    found = judged(A100, {"dram__cycles_active": 88.0}, **context)
+    whole = judged(A100, {"dram__cycles_active": 88.0}, **context, launch__sm_count=108.0)
+
+    assert "how many SMs its green context has is not known" in said.confidence_reasons(found)
+    assert "part_unknown" in {note.code for note in found.measurement.notes}
+    assert "part_unknown" not in {note.code for note in whole.measurement.notes}
+
+
+@pytest.mark.parametrize(
+    ("dram", "fp64", "told"), [(70.0, 30.0, True), (85.0, 30.0, False), (70.0, 9.0, False)]
+)
+def test_some_fp64_is_told_of_where_there_is_almost_none(dram, fp64, *, told) -> None:
+    busy = {"dram__cycles_active": dram, "sm__pipe_fp64_cycles_active": fp64}
+    codes = {note.code for note in judged(T4, busy).measurement.notes}
+
+    assert ("some_fp64" in codes) is told
+    assert "some_fp64" not in {note.code for note in judged(A100, busy).measurement.notes}
+
+
+def test_rates_without_a_time_are_not_said_to_be_missing() -> None:
+    rates = {
+        "sm__sass_thread_inst_executed_ops_fadd_fmul_ffma_pred_on.sum.per_second": 1.6e13,
+        "dram__bytes_read.sum.per_second": 5e11,
+        "dram__bytes_write.sum.per_second": 1e11,
+        "sm__pipe_fma_cycles_active" + PCT: 82.0,
+    }
+    found = Judge(registry=load())(measure(launch(A100 | rates)))
+
+    missing = {gap.quantity for gap in found.measurement.missing}
+    assert "duration" in missing
+    assert missing.isdisjoint({"operations", "dram_bytes"})
+    assert said.bounds(found) == "headroom: up to 1.22x until the FMA pipe is full"
