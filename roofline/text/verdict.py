@@ -152,9 +152,9 @@ def _ceilings(result: Result) -> str:
         )
 
     if v.floor_s is None:
-        if took_s or v.gain is None or v.gain_by != "headroom" or v.bound is Bound.LATENCY:
+        if took_s or v.limiter is None or v.gain is None or v.gain_by != "headroom":
             return ""
-        return f"headroom: {up_to(v.gain)} until {full(v.nearest or 'its limit')}"
+        return f"headroom: {up_to(v.gain)} until {full(v.limiter)}"
     nearest = unit(v.nearest) or "its limit"
     if v.bound is Bound.LATENCY:
         if _held_back(v):
