@@ -13,7 +13,7 @@ from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options
 from roofline.plot.style import PAD, SMALL_PX, TEXT_PX, TITLE_PX
-from roofline.render.selection import WHERE, head, where
+from roofline.render.selection import head, titles, where
 from roofline.text import numbers
 from roofline.timeline.model import Selection, TimelineDevice
 
@@ -47,7 +47,7 @@ def picture(selection: Selection, options: Options) -> Picture:
         _draw_lanes(canvas, device)
         _draw_legend(canvas, device)
         figure = canvas.finish(0)
-    table = (tuple(title.removeprefix("-") for title in WHERE), *where(device))
+    table = (tuple(title.removeprefix("-") for title in titles(selection)), *where(selection))
     return Picture(figure=figure, title=lines[0], theme=options.theme, marks=(), table=table)
 
 

@@ -98,17 +98,17 @@ def markdown(selection: Selection) -> str:
     device = selection.selected
     lines = [f"{escaped(line)}  " for line in head(selection)]
     if device.judged is not None:
-        parts = ([escaped(cell) for cell in row] for row in where(device))
-        lines += ["", *table(_where(device), parts)]
+        parts = ([escaped(cell) for cell in row] for row in where(selection))
+        lines += ["", *table(titles(selection), parts)]
     if chosen := selection.chosen:
         columns = [c for part in _columns(selection) for c in part]
-        titles = ("-#", "kernel", *("-" * c.right + c.title for c in columns))
+        heads = ("-#", "kernel", *("-" * c.right + c.title for c in columns))
         called = names.short_all((k.name for k in chosen), NAME)
         rows = (
             (str(rank), code(name), *(escaped(c.cell(k)) for c in columns))
             for rank, (k, name) in enumerate(zip(chosen, called, strict=True), 1)
         )
-        lines += ["", f"**{_heading(selection)}**", "", *table(titles, rows)]
+        lines += ["", f"**{_heading(selection)}**", "", *table(heads, rows)]
     if others := _others(device):
         lines += ["", escaped(others)]
     for title, found in _sections(selection):
@@ -128,8 +128,8 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
         listed = (f"{d.index}: {_spent(d)}" for d in selection.devices)
         yield from console.section("Devices (never added up):", map(bullet, listed))
     if device.judged is not None:
-        made = console.table(*_where(device)[:-1], Folded(overflow="fold"))
-        for row in where(device):
+        made = console.table(*titles(selection)[:-1], Folded(overflow="fold"))
+        for row in where(selection):
             made.add_row(*row)
         yield from (Text(), made)
     hypotheses_, ranks, *below = _sections(selection)
@@ -345,8 +345,9 @@ def if_moved(found: WhatIf) -> Iterator[str]:
     yield f"{', '.join(changed)}.{then}"
 
 
-def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
+def where(selection: Selection) -> Iterator[tuple[str, str, str, str]]:
     """The parts of the judged step, which add up to it: name, time, share and a remark."""
+    device = selection.selected
     use = device.judged
     if use is None:
         return
@@ -359,11 +360,14 @@ def where(device: TimelineDevice) -> Iterator[tuple[str, str, str, str]]:
         of = "" if cause.gaps == 1 else f"{cause.gaps:,} gaps, longest "
         remark = f"{of}{numbers.duration(gap.duration_s)}{_meanwhile(gap)}"
         yield f"idle: {names.printable(cause.title)}", *_amount(cause.total_s, use), remark
-    yield "step", *_amount(use.wall_s, use), ""
+    yield "step" if selection.steps == "ranges" else "in all", *_amount(use.wall_s, use), ""
 
 
-def _where(device: TimelineDevice) -> tuple[str, ...]:
+def titles(selection: Selection) -> tuple[str, ...]:
     """The titles of ``where``; of several steps which one it is."""
+    device = selection.selected
+    if selection.steps != "ranges":
+        return ("where the time goes", "-time", *WHERE[2:])
     if device.judged is None or device.counted < 2:
         return WHERE
     return (f"where step {device.judged.number} goes", *WHERE[1:])

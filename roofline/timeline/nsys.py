@@ -88,8 +88,8 @@ _WHERE = ("start", _LASTED, _KEY)
 
 _BY_NODE = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o FILE PROGRAM"
 _NO_RECORDS = (
-    "CUDA calls were recorded but no kernel records (lost, trimmed or dropped from the export, or "
-    "another profiler held CUPTI)"
+    "CUDA was traced, but there are no kernel records (lost, trimmed or dropped from the export, "
+    "or another profiler held CUPTI)"
 )
 _RECORD_AGAIN = (
     "record again with nothing else attached: nsys profile --trace=cuda,nvtx -o FILE PROGRAM; "

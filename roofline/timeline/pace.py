@@ -19,9 +19,10 @@ from roofline.timeline.occupancy import COPY
 _BANDS_S = (0.0, 10e-6, 100e-6, 1e-3, 10e-3)
 _NO_WAIT = 0.05  # of the wall time: a host that waits less never waits for the GPU
 _MOST = 0.5  # of the idle time
-_MUCH = 0.1  # of the wall time: less idle time sets no pace
+_MUCH = 0.1 + 1e-9  # of the wall time: less idle time sets no pace
 _EVEN = 1.5 + 1e-9  # kernels made so many times faster are hard work
-_SHORT_NS = 100_000  # gaps that many launches make together
+_SHORT_NS = 100_000  # gaps that many launches make together:
+_LAUNCHES = 10  # so many, or fewer launches would change little
 _SLOWER = 1.1  # times the length of a typical step
 _PART = 0.05  # of what a step takes longer: less is not listed
 _PARTS = 5
@@ -89,8 +90,9 @@ class IdleTime:
         """Whether most of a window's idle time is in short gaps that have no other cause."""
         scattered = [i for i, code in enumerate(self.classes.codes) if code in _SCATTERED]
         mine = (self.pieces[:, 0] == window) & (self.length < _SHORT_NS)
-        short_s = int(self.length[mine & np.isin(self.cause, scattered)].sum()) / 1e9
-        return use.idle_s > _MUCH * use.wall_s and short_s >= _MOST * use.idle_s
+        short = self.length[mine & np.isin(self.cause, scattered)]
+        enough = len(short) >= _LAUNCHES and use.idle_s > _MUCH * use.wall_s
+        return enough and int(short.sum()) / 1e9 >= _MOST * use.idle_s
 
     def host_paced(self, window: int, use: Use, host_wait_s: float | None) -> bool | None:
         """Whether the GPU waits for the host and the host never for the GPU."""

@@ -163,14 +163,17 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
         ]
         return int(at[1] - at[0])
 
-    whole = max(took(lasted), 1)
+    recorded = whole = max(took(lasted), 1)
+    if cut and high - low <= _EVENTS:  # a window begins and ends as asked
+        whole = max(recorded, part.occupancy.wall_ns)
+
+    def saved(ns: Integers) -> float:
+        return max(recorded - took(ns), 0) / whole
+
     sums = np.bincount(group[compute], weights=lasted[compute], minlength=len(groups.identities))
     largest = np.argsort(-sums, kind="stable")[: max(_WORK // len(events), 1)]
-    saved = {
-        g: max(1 - took(np.where(group == g, 0, lasted)) / whole, 0.0)
-        for g in largest[sums[largest] > 0].tolist()
-    }
-    return max(1 - took(np.where(compute, lasted // 2, lasted)) / whole, 0.0), saved
+    alone = {g: saved(np.where(group == g, 0, lasted)) for g in largest[sums[largest] > 0].tolist()}
+    return saved(np.where(compute, lasted // 2, lasted)), alone
 
 
 def host_times(times: Integers, knots: Integers) -> Integers:

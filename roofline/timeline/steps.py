@@ -19,6 +19,7 @@ from roofline.errors import InputError, UsageError
 from roofline.timeline.events import Events, Integers, Range, Timeline
 from roofline.timeline.model import Keep, LeftOut
 
+_INSIDE = 10  # a range that ends later than another by less than this part of it is within it
 _USUAL = 1.5  # times the usual distance of two steps: what is farther apart has a pause between
 
 
@@ -46,7 +47,7 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
 
     Where several threads have such ranges, that of the thread which launches most counts. Each
     goes on until the next but for a pause: half of its own length, where steps do not usually
-    begin that far apart.
+    begin that far apart. A range that overlaps the one before, and is not within it, ends it.
     """
     processes = set(np.unique(events.process).tolist())
     own = [r for r in timeline.ranges if r.process in processes] or list(timeline.ranges)
@@ -57,7 +58,11 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
     thread = max(ranges_of, key=lambda t: (launches[t], ranges_of[t]))
     outermost: list[Range] = []
     for found in sorted((r for r in own if r.thread == thread), key=lambda r: (r.start, -r.end)):
-        if found.end > found.start and (not outermost or found.start >= outermost[-1].end):
+        over = outermost[-1].end if outermost else found.start
+        if found.start < over < found.end - (found.end - found.start) // _INSIDE:
+            outermost[-1] = replace(outermost[-1], end=found.start)
+            over = found.start
+        if found.start >= over and found.end > found.start:
             outermost.append(found)
     periods = [b.start - a.start for a, b in pairwise(outermost)]
     usual = sorted(periods)[(len(periods) - 1) // 2] if len(periods) > 1 else 0

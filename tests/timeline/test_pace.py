@@ -142,6 +142,17 @@ def test_many_short_gaps_are_launch_bound(tmp_path: Path):
     assert (band.to_s, band.gaps) == (10e-6, 899)
 
 
+def test_one_launch_a_step_is_not_launch_bound(tmp_path: Path):
+    # A gap of 90 us before the one kernel of each step: fewer launches would change nothing.
+    events: list[Any] = []
+    for i in range(5):
+        events += [step(i, 300 * i, 299), *launched(i + 1, "a", 300 * i + 100, 200)]
+    device = judged(tmp_path, *events)
+    assert device.judged is not None
+    assert device.judged.idle_s == pytest.approx(100e-6)
+    assert device.launch_bound is False
+
+
 def test_launch_rate_is_what_is_usual_on_this_host(tmp_path: Path):
     # 60 launches 40 us apart leave gaps of 35 us, and once the host did something else for 300 us.
     at = [40 * i + (300 if i > 30 else 0) for i in range(1, 61)]

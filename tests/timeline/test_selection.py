@@ -181,6 +181,27 @@ def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
     assert (one.launches, two.launches) == (1, 1)
 
 
+def test_steps_that_overlap_go_from_start_to_start(tmp_path: Path):
+    # Each range is open for 1500 us and begins 1000 us after the one before; one is within another.
+    events = [step(i, 1000 * i, 1500) for i in range(6)] + [step(9, 2100, 100)]
+    events += [launched(i + 1, "gemm", 1000 * i + 100, 400) for i in range(6)]
+    device = chosen(tmp_path, *events).selected
+    assert [us(s.wall_s) for s in device.steps[:5]] == [1000] * 5
+    assert (device.counted, device.kernels[0].instances_per_step) == (4, 1)
+
+
+def test_a_replay_of_a_window_saves_no_more_than_runs_in_it(tmp_path: Path):
+    # 600 of 1000 us each: at half the time 300 go of 1000, whatever the events in the window span.
+    events: list[Any] = []
+    for i in range(4):
+        events += launched(i + 1, "gemm", 1000 * i + 10, 600, asked=1000 * i)
+        events.append(call("cudaStreamSynchronize", 1000 * i + 5, 606))
+    saved = chosen(tmp_path, *events, start=1_000_000, end=3_000_000).selected.twice_saves
+    assert saved is not None
+    assert saved[1] == pytest.approx(0.3)
+    assert saved[0] == pytest.approx(0.3, abs=1e-3)
+
+
 def test_a_copy_that_runs_ahead_does_not_end_the_step(tmp_path: Path):
     memcpy = copy(105, 5)
     memcpy["args"]["correlation"] = 50
@@ -312,7 +333,7 @@ def test_a_launch_call_that_fills_the_gap_is_late(tmp_path: Path):
     gap = selection.selected.gaps[0]
     assert us(gap.duration_s) == 30
     assert us(gap.host_late_s) == 28
-    (_, _, _, said), *_ = [row for row in where(selection.selected) if row[0].startswith("idle")]
+    (_, _, _, said), *_ = [row for row in where(selection) if row[0].startswith("idle")]
     assert said == "30.0 µs, in cudaLaunchKernel"
 
 
