@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -44,140 +44,108 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
 
     Only a speed-up tests a bound; a pair without one gets none of these.
     """
-    if pair.outcome != "faster" or pair.timing is None or pair.work.differs:
-        return
-    verdict, duration_s = pair.before.verdict, pair.before.measured.duration_s
+    verdict, timing = pair.before.verdict, pair.timing
     unit, then = verdict.nearest or verdict.limiter, verdict.next_limiter
-    if unit is None or not duration_s:
+    took_s = pair.before.measured.duration_s
+    if pair.outcome != "faster" or timing is None or pair.work.differs or not unit or not took_s:
         return
-    work = busy_ratio(pair.before, pair.after, unit)
-    next_work = busy_ratio(pair.before, pair.after, then)
-    speedup, tolerance = pair.timing.speedup_low, 1 + pair.timing.noise
+    speedup = timing.speedup_low
+    work, next_work = (busy_ratio(pair.before, pair.after, one) for one in (unit, then))
     facts = {"speedup": speedup, "unit": unit, "then": then, "now": pair.after.busiest}
     facts |= {"work": work, "next_work": next_work}
-    floors = {
-        "bound_at_same_work": verdict.floor_s,
-        "bound_relieved": then and verdict.next_floor_s,
-    }
-    for bound, floor_s in floors.items():
-        if floor_s:
-            most = duration_s / floor_s
-            exceeded = speedup > most * tolerance
-            if bound == "bound_relieved":
-                judged, code = _relieved(pair, work, next_work, exceeded=exceeded)
-            else:
-                judged, code = _at_same_work(work, speedup, most, exceeded=exceeded)
-            claim = note(bound, most=most, unit=unit, then=then)
-            reason = note(code, **facts, most=most)
-            yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
-    yield from _without_waste(pair, speedup, tolerance, duration_s)
-    yield from _with_more_warps(pair, speedup, tolerance)
+    for bounds in (_floors(pair, took_s, work, next_work), _wastes(pair, took_s), _warps(pair)):
+        for claim, most, codes, more in bounds:
+            shown = {**facts, **more, "most": most}
+            far = most > 1 and (1 - 1 / speedup) / (1 - 1 / most) < NEAR
+            code = codes[0 if speedup > most * (1 + timing.noise) else 1 if far else 2]
+            yield Prediction(
+                by="floor",
+                claim=note(claim, **shown),
+                judgement=_JUDGED.get(code, "not_testable"),
+                reason=note(code, **shown),
+            )
 
 
-def _without_waste(
-    pair: KernelPair, speedup: float, tolerance: float, duration_s: float
-) -> Iterator[Prediction]:
-    """The bound of each waste that BEFORE named, judged by the count that had to fall for it."""
-    verdict, after = pair.before.verdict, pair.after.verdict
-    if not verdict.waste_floor_s:
+# A bound: its claim, how many times faster at most, what is said of a gain beyond it, not near it
+# and near it, and more facts.
+_Bound = tuple[str, float, tuple[str, str, str], Mapping[str, object]]
+
+
+def _floors(
+    pair: KernelPair, took_s: float, work: float | None, next_work: float | None
+) -> Iterator[_Bound]:
+    """The nearest ceiling at the same work; the next one with less work for the nearest."""
+    verdict, now = pair.before.verdict, pair.after.busiest
+    if verdict.floor_s:
+        codes = ("bound_exceeded_at_same_work", "bound_not_neared", "bound_reached")
+        if work is None or abs(work - 1) > UNCHANGED:
+            codes = ("unit_not_measured" if work is None else "work_changed",) * 3
+        yield "bound_at_same_work", took_s / verdict.floor_s, codes, {}
+    if not verdict.next_limiter or not verdict.next_floor_s:
         return
-    unbounded = duration_s / verdict.waste_floor_s > PROMISED  # "more than 10x" has no upper end
-    most = min(PROMISED, duration_s / verdict.waste_floor_s)
-    for cause in verdict.causes:
+    fell = next_work is not None and next_work < 1 - UNCHANGED
+    held = "next_work_fell_and_another_is_nearest" if fell else "another_is_nearest"
+    if now == verdict.next_limiter:
+        held = "bound_reached" if pair.after.verdict.limiter else "nearest_but_not_near"
+    elif now == (verdict.nearest or verdict.limiter):
+        held = "still_nearest"
+    codes = ("next_work_fell_too" if fell else "bound_exceeded", held, held)
+    if work is None or next_work is None:
+        codes = ("units_not_measured",) * 3
+    elif work > 1 - UNCHANGED:
+        codes = ("work_did_not_fall",) * 3
+    yield "bound_relieved", took_s / verdict.next_floor_s, codes, {}
+
+
+def _wastes(pair: KernelPair, took_s: float) -> Iterator[_Bound]:
+    """Each waste that BEFORE named, judged by the count that had to fall for it."""
+    verdict = pair.before.verdict
+    most = took_s / verdict.waste_floor_s if verdict.waste_floor_s else 0.0
+    for cause in verdict.causes if most else ():
         entry = play(entry_of(cause))
-        if cause.promise != "waste":
-            continue
-        old, new = verdict.evidence.get(entry.count), after.evidence.get(entry.count)
-        facts = {"counted": entry.counted, "before": old, "after": new, "speedup": speedup}
-        judged, code = _not_testable("count_fell_not_neared")
+        old, new = (s.verdict.evidence.get(entry.count) for s in (pair.before, pair.after))
+        beyond = _beyond(pair, verdict.waste_limiter, "count_fell_beyond")
+        # "More than 10x" has no upper end.
+        beyond = "count_fell" if most > PROMISED else beyond
+        codes = (beyond, "count_fell_not_neared", "count_fell")
         if not old or new is None:
-            judged, code = _not_testable("count_not_measured")
+            codes = ("count_not_measured",) * 3
         elif new > old * (1 - UNCHANGED):
-            judged, code = _not_testable("count_did_not_fall")
-        elif speedup > most * tolerance and not unbounded:
-            judged, code = _beyond(pair, verdict.waste_limiter, "count_fell_beyond")
-        elif _neared(speedup, most):
-            judged, code = "confirmed", "count_fell"
-        claim = note("bound_without_waste", most=most, then=verdict.waste_limiter, **facts)
-        reason = note(code, most=most, **facts)
-        yield Prediction(by="floor", claim=claim, judgement=judged, reason=reason)
+            codes = ("count_did_not_fall",) * 3
+        more = {
+            "then": verdict.waste_limiter,
+            "counted": entry.counted,
+            "before": old,
+            "after": new,
+        }
+        if cause.promise == "waste":
+            yield "bound_without_waste", min(PROMISED, most), codes, more
 
 
-def _with_more_warps(pair: KernelPair, speedup: float, tolerance: float) -> Iterator[Prediction]:
+def _warps(pair: KernelPair) -> Iterator[_Bound]:
     """Where BEFORE lacked warps: no more than the warps that came, nor than the busiest unit."""
     verdict = pair.before.verdict
-    lacking = any(cause.promise == "occupancy" for cause in verdict.causes)
-    old, new = pair.before.measured.occupancy_percent, pair.after.measured.occupancy_percent
-    if not lacking or not old or new is None or new < old * (1 + UNCHANGED):
-        return
-    most = min(new / old, verdict.evidence.get("most", PROMISED), PROMISED)
-    facts = {"speedup": speedup, "most": most, "before": old, "after": new}
-    judged, code = _not_testable("warps_not_neared")
-    if speedup > most * tolerance:
-        judged, code = _beyond(pair, verdict.nearest, "warps_beyond")
-    elif _neared(speedup, most):
-        judged, code = "confirmed", "bound_reached"
-    claim = note("bound_with_more_warps", **facts)
-    yield Prediction(by="floor", claim=claim, judgement=judged, reason=note(code, **facts))
+    old, new = (side.measured.occupancy_percent for side in (pair.before, pair.after))
+    lacked = any(cause.promise == "occupancy" for cause in verdict.causes)
+    if lacked and old and new is not None and new >= old * (1 + UNCHANGED):
+        most = min(new / old, verdict.evidence.get("most", PROMISED), PROMISED)
+        beyond = _beyond(pair, verdict.nearest, "warps_beyond")
+        codes = (beyond, "warps_not_neared", "bound_reached")
+        yield "bound_with_more_warps", most, codes, {"before": old, "after": new}
 
 
-def _beyond(pair: KernelPair, limit: str | None, code: str) -> tuple[Judgement, str]:
+# What is neither confirmed nor refuted was not put to the test.
+_JUDGED: dict[str, Judgement] = {
+    **dict.fromkeys(("bound_reached", "count_fell"), "confirmed"),
+    **dict.fromkeys(("bound_exceeded", "bound_exceeded_at_same_work"), "refuted"),
+    **dict.fromkeys(("another_is_nearest", "count_fell_beyond", "warps_beyond"), "refuted"),
+}
+
+
+def _beyond(pair: KernelPair, limit: str | None, code: str) -> str:
     """A bound that was passed is refuted, but where the unit that was to hold got less to do."""
     work = busy_ratio(pair.before, pair.after, limit)
-    if work is not None and work < 1 - UNCHANGED:
-        return _not_testable(f"{code}_with_less_work")
-    return "refuted", code
-
-
-def _not_testable(code: str) -> tuple[Judgement, str]:
-    return "not_testable", code
-
-
-def _neared(speedup: float, most: float) -> bool:
-    """Whether a gain is near a bound: so much of the time that it leaves to be won."""
-    return most <= 1 or (1 - 1 / speedup) / (1 - 1 / most) >= NEAR
-
-
-def _at_same_work(
-    work: float | None, speedup: float, most: float, *, exceeded: bool
-) -> tuple[Judgement, str]:
-    """The bound of the nearest ceiling: confirmed by a gain near it, else not put to the test."""
-    if work is None:
-        return "not_testable", "unit_not_measured"
-    if abs(work - 1) > UNCHANGED:
-        return "not_testable", "work_changed"
-    if exceeded:
-        return "refuted", "bound_exceeded_at_same_work"
-    return (
-        ("confirmed", "bound_reached")
-        if _neared(speedup, most)
-        else _not_testable("bound_not_neared")
-    )
-
-
-def _relieved(
-    pair: KernelPair, work: float | None, next_work: float | None, *, exceeded: bool
-) -> tuple[Judgement, str]:
-    """With the limiter relieved, the next one was to hold at ``next_floor_s``."""
-    verdict, now = pair.before.verdict, pair.after.busiest
-    if work is None or next_work is None:
-        return "not_testable", "units_not_measured"
-    fell = next_work < 1 - UNCHANGED
-    if work > 1 - UNCHANGED:
-        return "not_testable", "work_did_not_fall"
-    if exceeded and fell:
-        return "not_testable", "next_work_fell_too"
-    if exceeded:
-        return "refuted", "bound_exceeded"
-    if now == verdict.next_limiter:
-        if pair.after.verdict.limiter is None:
-            return "not_testable", "nearest_but_not_near"
-        return "confirmed", "bound_reached"
-    if now == (verdict.nearest or verdict.limiter):
-        return "not_testable", "still_nearest"
-    if fell:
-        return "not_testable", "next_work_fell_and_another_is_nearest"
-    return "refuted", "another_is_nearest"
+    return f"{code}_with_less_work" if work is not None and work < 1 - UNCHANGED else code
 
 
 # --- the user -----------------------------------------------------------------------------------
