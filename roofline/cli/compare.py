@@ -299,7 +299,13 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     _refuse(options, "two captures", why=why, hint=hint, honoured=_OF_ANY)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     analyses = [analysis for analysis, _ in sides]
-    compared = [options.comparing.compare(*pair) for pair in pairwise(analyses)]
+    compared = []
+    for number, pair in enumerate(pairwise(analyses)):
+        try:
+            compared.append(options.comparing.compare(*pair))
+        except UsageError as error:
+            what = f"{' and '.join(p.name for p in options.reports[number : number + 2])}: "
+            raise UsageError(what + error.what, why=error.why, hint=error.hint) from error
     stages = [stage_of(one, Stage(entry=number)) for number, one in enumerate(compared, 2)]
     write_history(history(stages), options.output)
     if options.plot is not None:

@@ -278,6 +278,15 @@ def limit(side: Side) -> str:
     return f"{names.unit(verdict.limiter)} {percent(verdict.limiter_percent)}"
 
 
+def _limits(before: Side, after: Side) -> str:
+    """Both limiters in a cell: "DRAM 90 -> 82 %", "L1/shared 92 % -> DRAM 89 %"."""
+    one, other = limit(before), limit(after)
+    if one != other and before.verdict.limiter and before.verdict.limiter == after.verdict.limiter:
+        one = one.removesuffix(" %")
+        other = other.removeprefix(f"{names.unit(after.verdict.limiter)} ")
+    return " -> ".join(dict.fromkeys((one, other)))
+
+
 def ratio(before: float | None, after: float | None) -> str:
     """A change in a cell: "same", "0.75x", "-" where a side is missing."""
     if before is None or after is None or (not before and after):
@@ -462,6 +471,6 @@ def _table(pairs: Sequence[KernelPair], width: int) -> Table:
             took(pair, other),
             Text(cell(pair), style=_STYLES.get(pair.outcome, "")),
             *(amounts if wide else ()),
-            " -> ".join(dict.fromkeys((limit(one), limit(other)))),
+            _limits(one, other),
         )
     return table

@@ -24,7 +24,7 @@ from roofline.text.numbers import duration, times
 SCHEMA = "roofline.history/1"
 DESCRIPTION = "What `roofline history` and `roofline compare` of more than two captures write."
 _MOST = 10.0  # more times than that are no promise
-_TITLES = ("-#", "recorded", "change", "-time", "-gain", "-in total", "first bottleneck")
+_WIDE = 110  # columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +56,15 @@ def json(stages: Sequence[Stage]) -> str:
 
 def render(stages: Sequence[Stage], *, width: int, color: bool) -> str:
     """``stages`` as text."""
-    return to_text(_parts(stages), width=width, color=color)
+    return to_text(_parts(stages, 30 if width >= _WIDE else 18), width=width, color=color)
 
 
-def _parts(stages: Sequence[Stage]) -> Iterator[RenderableType]:
+def _parts(stages: Sequence[Stage], letters: int) -> Iterator[RenderableType]:
     yield Text(head(stages), style="bold")
     yield Text()
-    titles = [t for t in _TITLES if t != "recorded" or any(s.recorded for s in stages)]
-    made = console.table(*("+" * (t == "first bottleneck") + t for t in titles))
-    for row in _rows(stages, len(titles)):
+    titles, *rows = _table(stages, letters)
+    made = console.table(*titles)
+    for row in rows:
         made.add_row(*row)
     yield made
     yield Text()
@@ -78,9 +78,9 @@ def _parts(stages: Sequence[Stage]) -> Iterator[RenderableType]:
 
 def markdown(stages: Sequence[Stage]) -> str:
     """``stages`` for GitHub."""
-    titles = [t for t in _TITLES if t != "recorded" or any(s.recorded for s in stages)]
-    rows = ([escaped(cell) for cell in row] for row in _rows(stages, len(titles)))
-    lines = [f"**{escaped(head(stages))}**", "", *pipes(titles, rows)]
+    titles, *rows = _table(stages, 30)
+    cells = ([escaped(cell) for cell in row] for row in rows)
+    lines = [f"**{escaped(head(stages))}**", "", *pipes(titles, cells)]
     lines += bullets(f"{s.entry}: {line}" for s in stages for line in _told(s))
     lines += ["", f"**{escaped(outlook(stages))}**", "", "<sub>Times measured under ncu.</sub>"]
     return "\n".join(lines) + "\n"
@@ -97,37 +97,33 @@ def head(stages: Sequence[Stage]) -> str:
     return text
 
 
-def _rows(stages: Sequence[Stage], columns: int) -> Iterator[list[str]]:
+def _table(stages: Sequence[Stage], letters: int) -> list[list[str]]:
+    """The titles, and a row a change below the capture that it started from."""
+    rows = [["-entry", "recorded", "change", "-time", "gain", "in total", "first bottleneck"]]
     for stage in stages:
+        before, after = (_bottleneck(b, letters) for b in (stage.first_before, stage.first_after))
         if stage.status == "closed" and stage.follows is None:
-            number = "" if stage.recorded else str(stage.entry - 1)
-            row = [number, "", ", ".join(stage.before), duration(stage.before_s), "", ""]
-            yield _fitting([*row, _bottleneck(stage.first_before)], columns)
+            number, files = str(stage.entry - 1), ", ".join(stage.before)
+            rows.append([number, "", files, duration(stage.before_s), "", "", before])
+        gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
+        if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
+            gain = "no change"
+        stated = stage.intervention if stage.intervention != NOT_STATED else None
+        name = stated or ", ".join(stage.after) or "the next one"
+        took = "open" if stage.status == "open" else duration(stage.after_s)
         when = (stage.recorded or "").replace("T", " ")[:16]
-        what = stage.intervention if stage.intervention != NOT_STATED else None
-        name = what or ", ".join(stage.after)
-        if stage.status == "open":
-            row = [name or "the next one", "open", "", "", _bottleneck(stage.first_before)]
-        else:
-            gain, total = (change(g) if g else numbers.ABSENT for g in (stage.gain, stage.total))
-            if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
-                gain = "no change"
-            row = [name, duration(stage.after_s), gain, total]
-            row += [_bottleneck(stage.first_after)]
-        yield _fitting([str(stage.entry), when, *row], columns)
+        rows.append([str(stage.entry), when, name, took, gain, total, after])
+    if any(stage.recorded for stage in stages):
+        return [[row[0] if row[1] else "", *row[1:]] for row in rows]
+    return [["-#", *rows[0][2:]], *([row[0], *row[2:]] for row in rows[1:])]
 
 
-def _fitting(row: list[str], columns: int) -> list[str]:
-    """Without the date where no stage has one."""
-    return row if len(row) == columns else [row[0], *row[2:]]
-
-
-def _bottleneck(one: Bottleneck | None) -> str:
+def _bottleneck(one: Bottleneck | None, letters: int) -> str:
     if one is None:
-        return numbers.ABSENT
+        return ""
     limiter = names.unit(one.limiter)
     percent = "" if one.percent is None else f" {numbers.percent(one.percent)}"
-    return f"{names.short(one.kernel, 30)}: {limiter}{percent}"
+    return f"{names.short(one.kernel, letters)}: {limiter}{percent}"
 
 
 def _told(stage: Stage) -> Iterator[str]:
@@ -159,4 +155,4 @@ def outlook(stages: Sequence[Stage]) -> str:
         near = "" if found.left <= LITTLE else ", and what takes the time is near its ceiling"
         return f"Stop: {left}{near}. Only less work helps beyond that."
     first = last.first_after
-    return f"Go on: {left}." + (f" First: {_bottleneck(first)}." if first else "")
+    return f"Go on: {left}." + (f" First: {_bottleneck(first, 40)}." if first else "")

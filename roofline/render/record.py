@@ -94,7 +94,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
         judged=tuple(_judged(comparison)),
-        evidence=words.sentence(pairs[0]),
+        evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",
         first_before=first_of([*(p.before for p in pairs), *(u.side for u in comparison.gone)]),
         first_after=first_of(after),
         at_ceilings=at_ceilings(after),

@@ -130,7 +130,7 @@ def test_a_record_is_read_as_a_history(tmp_path: Path) -> None:
     text = run("history", log).stdout
     flat = " ".join(text.split())
     assert text.startswith("1 change, 1 prediction open; 2.28x faster in total\n")
-    assert re.search(r"^2  20\S+ \S+  pad the tile +296 µs  2.28x faster", text, re.MULTILINE)
+    assert re.search(r"^ +2  20\S+ \S+  pad the tile +296 µs  2.28x faster", text, re.MULTILINE)
     assert "2. --expect transpose=2x..2.5x: confirmed" in text
     assert "at most 1.12x (296 -> 264 µs), and what takes the time is near its" in flat
     document = json.loads(run("history", log, "--json").stdout)
@@ -154,6 +154,7 @@ def test_captures_in_a_row(tmp_path: Path) -> None:
     assert done.stdout.startswith("2 changes; 1.00x faster in total\n")
     assert "2.28x faster" in done.stdout
     again = run("compare", BEFORE, AFTER, AFTER).stdout
+    assert "2. transpose_padded: 2.28x faster at the same 537 MB" in again
     assert re.search(r"^3 .*  no change  +2.28x faster", again, re.MULTILINE)
     assert "2.28x slower" in done.stdout
     assert walk.read_text().startswith("<?xml")
@@ -185,3 +186,10 @@ def test_public_captures_in_a_row() -> None:
     # The durations in the files: 150.4, 31.3 and 18.5 ms.
     assert document["total"] == pytest.approx(8.10, rel=1e-3)
     assert [s["first_after"]["limiter"] for s in document["stages"]] == ["l1", "l1"]
+
+
+def test_captures_that_do_not_compare_are_named() -> None:
+    done = run("compare", BEFORE, AFTER, SAMPLES / "h100_copy.ncu-rep")
+
+    told = f"{AFTER.name} and h100_copy.ncu-rep: these captures do not compare: different GPU"
+    assert (done.exit_code, told in done.stderr) == (2, True)
