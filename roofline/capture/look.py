@@ -75,6 +75,8 @@ def look_at(
     end = "runs to its end"
     if not until_end:
         end = f"is ended {seconds:g} s after it first uses a GPU (--until program lets it run on)"
+    if how in ("auto", "again") and not (setup.machine.gpus or setup.machine.driver):
+        how = "ncu"  # which says what is wrong; others would only run the program
     failure = InputError("nobody can look", hint=_RECORD)
     for number, (who, by) in enumerate(_ways(how, request.program)):
         if number:

@@ -198,3 +198,55 @@ def test_both_kinds_of_lock_are_looked_at(
     check = found(good, "tmpdir")
     assert check.status is Status.FAIL
     assert str(path) in check.text
+
+
+MISSING = failed("ncu_missing")
+# Each check -> what is different where it does not pass. MPS, a stub and an injection are checks
+# only then; extras are named and are no fault.
+WRONG: dict[str, dict[str, object]] = {
+    "gpu": {"machine": Machine()},
+    "ncu": {"ncu": MISSING},
+    "ncu_gpu": {"chips": frozenset({"ga100"})},
+    "ncu_driver": {"machine": replace(GOOD, cuda="11.8")},
+    "permission": {"machine": replace(GOOD, admin_only=True)},
+    "counters": {"processes": ("dcgm-exporter",)},
+    "mps": {"processes": ("nvidia-cuda-mps",)},
+    "tmpdir": {"temporary": Path("/nonexistent")},
+    "reader": {"reader": None},
+    "stubs": {"environment": {"LD_LIBRARY_PATH": "/stubs"}},
+    "injection": {"environment": {"CUDA_INJECTION64_PATH": "/x"}},
+    "extras": {"missing": ("parquet",)},
+}
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_every_check_comes_out_both_ways_and_ends_in_one_sentence(
+    good: Situation, code: str
+) -> None:
+    right = [check for check in examine(good) if check.code == code]
+    assert all(check.status is Status.PASS and check.remedy is None for check in right)
+    assert bool(right) is (code not in ("mps", "stubs", "injection", "extras"))
+
+    checks = examine(replace(good, **WRONG[code]))  # type: ignore[arg-type]
+    (wrong,) = [check for check in checks if check.code == code]
+    assert wrong.remedy
+    assert (wrong.status is Status.PASS) is (code == "extras")
+    sentence = conclusion(checks)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    begins = {Status.FAIL: "cannot profile yet: ", Status.WARN: "may profile (", Status.PASS: "can"}
+    assert sentence.startswith(f"This machine {begins[wrong.status]}")
+    assert wrong.status is Status.PASS or wrong.text in sentence
+
+
+def test_every_check_is_tried(good: Situation) -> None:
+    tried = {c.code for values in WRONG.values() for c in examine(replace(good, **values))}  # type: ignore[arg-type]
+    assert tried == set(WRONG)
+
+
+def test_a_temporary_folder_without_room(good: Situation, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = type("Usage", (), {"free": 10**9})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    assert found(good, "tmpdir").status is Status.WARN
+    usage.free = 2**30
+    assert found(good, "tmpdir").status is Status.PASS

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,13 @@ profiler = some(profile=profile, _prepare_profiler=prepare, _enable_profiler=ena
 autograd = some(profiler=profiler)
 """
 SETUP = CaptureSetup(
-    ncu=Ncu(path=Path("ncu"), version=Version(2025, 1), how="test"), machine=Machine(), metrics=()
+    ncu=Ncu(path=Path("ncu"), version=Version(2025, 1), how="test"),
+    machine=Machine(driver="580.1"),
+    metrics=(),
 )
 LAST = "import sys, torch, time; torch.use(); "
 Seen = Callable[..., Look]
+BY_NCU: Any = "by ncu"
 
 
 @pytest.fixture
@@ -221,7 +225,7 @@ def test_a_script_is_what_its_first_line_says(seen: Seen, tmp_path: Path) -> Non
 def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen
     monkeypatch.setattr(look, "find_nsys", lambda: None)
-    monkeypatch.setattr(look, "by_ncu", lambda *_, **__: "by ncu")
+    monkeypatch.setattr(look, "by_ncu", lambda *_, **__: BY_NCU)
     said: list[str] = []
 
     def found(how: str, *words: str) -> Any:
@@ -229,8 +233,8 @@ def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -
         return look_at(request, SETUP, how, 5, until_end=False, say=said.append)
 
     assert found("auto", "-c", LAST + "time.sleep(.2)").by == "PyTorch's profiler"
-    assert found("auto", "-c", "import torch") == "by ncu"
-    assert found("auto", "-I", "-c", "import torch") == "by ncu"
+    assert found("auto", "-c", "import torch") is BY_NCU
+    assert found("auto", "-I", "-c", "import torch") is BY_NCU
     assert [line.partition(";")[0] for line in said] == [
         "Looking with PyTorch's profiler inside the program, at full speed",
         "Looking with PyTorch's profiler inside the program, at full speed",
@@ -238,6 +242,9 @@ def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -
         "Looking with ncu, kernel by kernel",
         "Looking with ncu, kernel by kernel",
     ]
+    nowhere = replace(SETUP, machine=Machine())  # where ncu alone says what is wrong
+    request = CaptureRequest(program=(sys.executable, "-c", "import torch"))
+    assert look_at(request, nowhere, "auto", 5, until_end=False, say=said.append) is BY_NCU
     with pytest.raises(InputError, match="it used no CUDA"):
         found("torch", "-c", "import torch")
     with pytest.raises(UsageError, match="no PyTorch inside"):
