@@ -332,8 +332,7 @@ def _check(options: ProfileOptions) -> None:
     """Refuse at once what does not go together."""
     if not options.program[0]:
         raise UsageError("the program's name is empty", hint="roofline profile python bench.py")
-    values = {name: getattr(options, name) for name in options.__slots__}
-    given = {k for k, v in values.items() if not (v is None or v is False or v == ())}  # 0 is
+    given = _given(options)
     for one, other in _EXCLUSIVE:
         if given.issuperset((one, other)):
             what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
@@ -360,6 +359,12 @@ def _check(options: ProfileOptions) -> None:
     check(replace(options.showing, source=False), options.answer)
 
 
+def _given(options: ProfileOptions) -> set[str]:
+    """The fields whose options were typed; 0 is a value."""
+    values = {name: getattr(options, name) for name in options.__slots__}
+    return {k for k, v in values.items() if not (v is None or v is False or v == ())}
+
+
 def _spelling(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
@@ -369,10 +374,9 @@ def _looks(options: ProfileOptions) -> bool:
     how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
     if how not in LOOKS:
         raise UsageError(f"ROOFLINE_LOOK is {how!r}", hint=f"one of {', '.join(LOOKS)}")
-    by_hand = (getattr(options, field) for field in _BY_HAND if field not in _OF_LOOK)
     return not (
         how == "none"
-        or any(by_hand)
+        or not _given(options).isdisjoint(set(_BY_HAND) - set(_OF_LOOK))
         or options.showing.timeline is not None
         or options.rank is not None
         or options.dry_run

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from sample_reports.writer import write as write_report
 from tests.capture.test_levels import SCRIPTS, script
+from tests.e2e.fake import launch
 from tests.makers import measurement, result, verdict
+from tests.timeline.made import launched, trace, write
 
 NVCC = shutil.which("nvcc")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="no nvcc")
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a"])
 def test_kernels_compile_without_a_gpu(tmp_path: Path, arch: str) -> None:
     assert NVCC is not None
-    words = [NVCC, "-std=c++17", "-O1", f"-arch={arch}", "-Xcompiler", "-Wall,-Wextra,-Werror"]
+    words = [NVCC, "-std=c++20", "-O1", f"-arch={arch}", "-Xcompiler", "-Wall,-Wextra,-Werror"]
 
     done = subprocess.run(
         [*words, "-c", "-o", str(tmp_path / "k.o"), str(SCRIPTS / "gpu_kernels.cu")],
@@ -50,8 +56,8 @@ def test_script_is_valid_bash_and_says_what_is_missing(tmp_path: Path) -> None:
 def test_every_kernel_that_is_launched_is_expected() -> None:
     source = (SCRIPTS / "gpu_kernels.cu").read_text()
     launched = set(re.findall(r"(\w+)<<<", source))
-    assert launched == set(re.findall(r'expect\("(\w+)"', source))
-    assert len(launched) == 10
+    assert launched - {"which_shapes"} == set(re.findall(r'expect\("(\w+)"', source))
+    assert len(launched) == 17
 
 
 # triad as the script states it for 1000 elements: 2 x 1000 operations, 12 x 1000 bytes.
@@ -89,6 +95,118 @@ def test_comparison(
     row = check.compare(how, check.Expected(**EXPECTED), found)
     assert row.problems == problems
     assert ("ok" in check.show(row)) is (problems == ())
+
+
+MIX = {"FFMA": 30.0, "FFMA.FTZ": 3.0, "FFMA2": 8.0}
+MORE: list[tuple[dict[str, Any], dict[str, Any], dict[str, float], str, tuple[str, ...]]] = [
+    ({"opcodes": {"FFMA": 33.0}}, {}, MIX, "quick", ()),
+    ({"opcodes": {"FFMA": 30.0}}, {}, MIX, "quick", ("FFMA 33, by hand 30",)),
+    ({"opcodes": {"FFMA": 30.0}}, {}, {}, "lean", ("FFMA not counted",)),
+    ({"opcodes": {"FFMA": 30.0}}, {}, {}, "ncu --set full", ()),
+    ({"evidence": {"sectors_a_load": 32.0}}, {"ratios": {"sectors_a_load": 31.0}}, {}, "lean", ()),
+    (
+        {"evidence": {"sectors_a_load": 32.0}},
+        {"ratios": {"sectors_a_load": 4.0}},
+        {},
+        "standard",
+        ("sectors_a_load 4, by hand 32.0",),
+    ),
+    ({"evidence": {"local_sectors": 0.0}}, {"counts": {"local_sectors": 7.0}}, {}, "standard", ()),
+    (
+        {"evidence": {"local_sectors": 0.0}},
+        {"counts": {"local_sectors": 0.0}},
+        {},
+        "full",
+        ("local_sectors 0, by hand above 0",),
+    ),
+    ({"evidence": {"local_sectors": 0.0}}, {}, {}, "full", ("local_sectors not measured",)),
+    ({"evidence": {"local_sectors": 0.0}}, {}, {}, "quick", ()),
+    ({"cause": "tail_effect"}, {}, {}, "standard", ("causes none, expected tail_effect",)),
+    ({"cause": "tail_effect"}, {}, {}, "quick", ()),
+    ({"bound": "", "units": ()}, {}, {}, "full", ()),
+]
+
+
+@pytest.mark.parametrize(("known", "measured", "mix", "how", "problems"), MORE)
+def test_instructions_evidence_and_causes_are_compared(
+    known: dict[str, Any],
+    measured: dict[str, Any],
+    mix: dict[str, float],
+    how: str,
+    problems: tuple[str, ...],
+) -> None:
+    check = script("gpu_check")
+    values = {"operations": {"fp32": 2000.0}, "dram_bytes": 12000.0} | measured
+    found = result(measurement("triad", **values), verdict())
+    row = check.compare(how, check.Expected(**(EXPECTED | known)), found, mix)
+    assert row.problems == problems
+
+
+def test_a_level_is_held_against_the_full_set() -> None:
+    check = script("gpu_check")
+    ours = result(measurement("k", dram_bytes=100.0, operations={"fp32": 50.0}), verdict())
+    theirs = result(measurement("k", dram_bytes=104.0, operations={}), verdict())
+    assert list(check.differences(ours, theirs)) == []
+    other = measurement("k", dram_bytes=110.0, operations={"fp32": 51.0})
+    assert list(check.differences(ours, result(other, verdict(limiter="l2")))) == [
+        "bandwidth/dram against bandwidth/l2 with --set full",
+        "DRAM bytes 100 against 110 with --set full",
+        "fp32 50 against 51 with --set full",
+    ]
+
+
+def test_a_look_is_held_against_launches_that_are_known(tmp_path: Path) -> None:
+    check = script("gpu_check")
+    events = [launched(n, ("void triad(float *)", "tiny")[n % 2], 100 * n, 50) for n in range(20)]
+    seen = check.seen(write(tmp_path, trace(*events)))
+    assert seen == {"triad": (10, 0.5), "tiny": (10, 0.5)}
+
+    known = {"launches": {"triad": 10, "tiny": 11}, "time_ms": {"triad": 0.7, "tiny": 0.1}}
+    assert list(check.unlike("nsys", known, seen)) == [
+        "look by nsys: triad 0.5 ms, 0.7 by events",
+        "look by nsys: tiny 10 launches, 11 expected",
+    ]
+    most = {"triad": (10, 0.5), "tiny": (11, 0.6)}
+    assert list(check.unlike("ncu", known, most)) == [
+        "look by ncu: triad takes most time, not what was found"
+    ]
+
+
+def test_five_minutes_are_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = script("gpu_check")
+    clock = check.Clock()
+    assert clock.run(["true"]) is None
+    assert clock.run([sys.executable, "-c", "raise SystemExit(4)"]) == "exit code 4"
+    monkeypatch.setattr(check, "LIMIT_S", 0.3 + check.time.monotonic() - clock.began)
+    assert clock.run(["sleep", "9"]).startswith("ended: ")
+    assert clock.run(["true"]) == "not run: the time was over"
+
+
+def test_every_level_is_taken_from_the_report(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = script("gpu_check")
+    monkeypatch.setattr(check, "find_ncu", lambda: SimpleNamespace(path="ncu"))
+    program = tmp_path / "kernels"
+    line = {"kernel": "gemm", "bound": "bandwidth", "expected": ["dram"], "operations": {}}
+    program.write_text(f"#!/bin/sh\necho '{json.dumps(line | {'dram_bytes': -1})}'\n")
+    program.chmod(0o755)
+
+    class Made(check.Clock):  # type: ignore[misc, name-defined]
+        """Leaves a report for every capture but that of NVIDIA's set."""
+
+        def run(self, words: list[Any], **_: Any) -> str | None:
+            if "-o" in words and "--set" not in words:
+                write_report(Path(words[words.index("-o") + 1]), [launch("gemm")])
+                return None
+            return "exit code 9"
+
+    rows, problems = check.levels(Made(), program, tmp_path)
+
+    assert [(row.how, row.problems) for row in rows] == [(how, ()) for how in check.LEVELS]
+    assert problems == ["ncu --set full: exit code 9"]
+    assert "bandwidth/dram" in capsys.readouterr().out
+    json.dumps([check.document(row) for row in rows])
 
 
 def test_table_has_what_was_expected_beside_what_was_found() -> None:

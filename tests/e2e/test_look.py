@@ -112,12 +112,14 @@ def test_nothing_matches_and_what_ran_instead_is_said(looked: Fake) -> None:
     assert looked.calls() == []
 
 
-@pytest.mark.parametrize("words", [("--first", "3"), ("-c", "3"), ("--region", "x")], ids=" ".join)
+@pytest.mark.parametrize("words", [("--first", "3"), ("-c", "3"), ("-c", "0")], ids=" ".join)
 def test_who_says_which_launches_gets_no_look(looked: Fake, words: tuple[str, ...]) -> None:
     assert looked.run("profile", *words, "bench").returncode == 0
 
     assert looks(looked) == []
-    assert words[0] == "--region" or value(looked.calls()[0]["argv"], "--launch-count") == "3"
+    (call,) = looked.calls()
+    assert words[1] == "0" or value(call["argv"], "--launch-count") == "3"
+    assert words[1] == "3" or "--launch-count" not in call["argv"]  # 0 is no limit
 
 
 def test_what_stays_holds_nothing_personal(looked: Fake) -> None:
