@@ -70,8 +70,8 @@ SENTENCES: dict[str, Sentence] = {
     "counters_nan": _counters_nan,
     "part_of_gpu": "it was given {sms} of {of_sms} SMs: the units of the SMs are judged by those",
     "part_unknown": "it ran in a green context of unknown size, and is judged by all SMs",
-    "some_fp64": "doubles on a GPU with almost no FP64 units, which are busy 10 % or more: look for "
-    "those that nobody meant (literals and math functions without f)",
+    "some_fp64": "doubles on a GPU with almost no FP64 units, which are busy 10 % or more: look "
+    "for those that nobody meant (literals and math functions without f)",
     "shared_gpu": "other programs could use the GPU at the same time (MPS): times and percentages "
     "may be theirs, too",
     "range_result": _SEVERAL.format("range"),
