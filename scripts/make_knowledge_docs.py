@@ -8,7 +8,7 @@ PYTHONPATH=. python scripts/make_knowledge_docs.py --check   # say whether it is
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from roofline.counters.evidence import tables
@@ -95,10 +95,9 @@ def _line(line: Advice) -> str:
     return line.say + risk + (f" (when {_code(line.when)})" if line.when else "")
 
 
-def _way(words: Sequence[str]) -> str:
-    """Metrics with their signs, in which a "+" is left out: `a` - `b`."""
-    signed = ((w[0], w[1:]) if w[0] in "-/" else ("+", w) for w in words)
-    return " ".join(f"{sign} `{name}`" for sign, name in signed).removeprefix("+ ")
+def _way(formula: str) -> str:
+    """Arithmetic over metrics, these as code."""
+    return " ".join(f"`{word}`" if len(word) > len("over") else word for word in formula.split())
 
 
 def _tables() -> Iterator[str]:
@@ -127,7 +126,7 @@ def _tables() -> Iterator[str]:
     yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings().items())
     known = tables()
     for name, recipes in (known["counts"] | known["ratios"] | known["shown"]).items():
-        yield f"| `{name}` | {', else '.join(_way(recipe.how.split()) for recipe in recipes)} |"
+        yield f"| `{name}` | {', else '.join(_way(recipe.how) for recipe in recipes)} |"
     yield "| `instructions` | executed instructions of all warps |"
     yield from (
         f"| `{name}` | executed {', '.join(codes)} |" for name, codes in known["opcodes"].items()

@@ -125,7 +125,7 @@ MEMBERS = tuple(sorted({*members(links=False)} - _LEFT_OUT, key=lambda name: (_w
 STANDARD = (
     *MEMBERS,
     *_needs(RECIPES["occupancy_percent"], RECIPES["l2_bytes"], RECIPES["l1_bytes"]),
-    *_needs(peaks.L2_PEAK),
+    *_needs(recipes.L2_PEAK),
     "lts__t_sectors.sum",
     recipes.L2_FROM_L1[0].needs[0],
     *peaks.DENSE_PEAKS,  # constants of the chip; each has its own spelling

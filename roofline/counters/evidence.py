@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from math import fsum, inf
-from pathlib import Path
 from typing import Any
 
-from roofline.counters.recipes import Recipe, read
+from roofline.counters.recipes import read, read_table, ways
 from roofline.model import Metrics
 
 _OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -31,27 +30,10 @@ _ONTO_ITSELF = re.compile(r"(?<![.\w])MOV (R\d+), \1\b")
 @cache
 def tables() -> dict[str, dict[str, Any]]:
     """The tables of ``evidence.toml``: of counts and ratios the recipes, of opcodes the words."""
-    import msgspec
-
-    said = msgspec.toml.decode(Path(__file__).with_name("evidence.toml").read_bytes())
+    said = read_table("evidence")
     for table in ("counts", "ratios", "shown"):
-        said[table] = {name: tuple(map(_way, ways)) for name, ways in said[table].items()}
-    return dict(said)
-
-
-def _way(words: list[str]) -> Recipe:
-    every = [w for word in words for w in dict.fromkeys(word.format(op) for op in ("ld", "st"))]
-    signs = [word[0] for word in every]
-
-    def combine(*values: float) -> float | None:
-        total = 0.0
-        for sign, value in zip(signs, values, strict=True):
-            if sign == "/":
-                return total / value if value else None
-            total += -value if sign == "-" else value
-        return total
-
-    return Recipe(" ".join(every), tuple(word.lstrip("-/") for word in every), combine)
+        said[table] = {name: ways(texts) for name, texts in said[table].items()}
+    return said
 
 
 def counts_of(metrics: Metrics) -> dict[str, float]:

@@ -35,33 +35,9 @@ _FULL = 99.9
 _SOME_FP64, _FULL_DRAM = 10.0, 80.0
 # Orin, Thor (10.1 before CUDA 13) and GB10: memory shared with the CPU, without dram__ metrics.
 _NO_DRAM_COUNTERS = frozenset({"8.7", "10.1", "11.0", "12.1"})
-# Quantity -> the ncu option that collects it.
-FLAGS = {
-    "duration": "--metrics gpu__time_duration.sum",
-    "utilization": "--section SpeedOfLight",
-    "dram_bytes": "--metrics dram__bytes_read.sum,dram__bytes_write.sum",
-    "operations": "--section SpeedOfLight_RooflineChart",
-    "operations.tensor": "--metrics sass__inst_executed_per_opcode_with_modifier_all",
-    **dict.fromkeys(
-        ("operations.fp16", "operations.packed_fp32"),
-        "--metrics sass__thread_inst_executed_true_per_opcode_with_modifier_all",
-    ),
-    "stalls": "--section WarpStateStats",
-    "occupancy": "--section Occupancy",
-    "launch": "--section LaunchStats",
-    "sm_clock": "--section SpeedOfLight",
-}
-# Where a quantity is read: a counter that is there without a number cannot be collected.
-_SOURCES: Mapping[str, tuple[str, ...]] = {
-    "duration": ("gpu__time_duration",),
-    "utilization": ("gpu__", "dram__", "lts__", "l1tex__", "sm__"),
-    "dram_bytes": ("dram__",),
-    "operations": ("smsp__sass", "sm__sass"),
-    "operations.tensor": ("sm__ops_path",),
-    "stalls": ("smsp__average_warp", "smsp__pcsamp"),
-    "occupancy": ("sm__maximum_warps",),
-    "sm_clock": ("sm__cycles", "smsp__cycles", "gpc__cycles"),
-}
+# Quantity -> the ncu option that collects it, and the beginnings of the metrics it is read from.
+FLAGS: Mapping[str, str] = recipes.tables()["flags"]
+_SOURCES = {quantity: tuple(names) for quantity, names in recipes.tables()["sources"].items()}
 _MISSING = {quantity: Missing(quantity=quantity, flag=flag) for quantity, flag in FLAGS.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from roofline.counters.recipes import DURATION, SECTOR_BYTES, WAVEFRONT_BYTES, Recipe, read
+from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, read
 from roofline.counters.tensor import TensorWork
 from roofline.model import Device, Metrics, Note, Peaks
 
@@ -66,29 +66,6 @@ _TENSOR_PEAKS = frozenset(
 _L1_PER_CYCLE = {"7.5": 64.0}
 DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
 _TOO_HIGH = 1.02
-
-
-def _over_percent(rate: float, percent: float) -> float | None:
-    return SECTOR_BYTES * rate / (percent / 100.0) if percent else None
-
-
-L2_PEAK = (
-    Recipe(
-        "lts__t_sectors peak x 32 x L2 clock",
-        ("lts__t_sectors.sum.peak_sustained", "lts__cycles_elapsed.avg.per_second"),
-        lambda rate, clock: SECTOR_BYTES * rate * clock,
-    ),
-    Recipe(
-        "lts__t_sectors rate over its own percentage",
-        ("lts__t_sectors.sum.per_second", "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"),
-        _over_percent,
-    ),
-    Recipe(
-        "lts__t_sectors over the duration and its own percentage",
-        ("lts__t_sectors.sum", DURATION, "lts__t_sectors.avg.pct_of_peak_sustained_elapsed"),
-        lambda sectors, time, percent: _over_percent(sectors / time, percent) if time else None,
-    ),
-)
 
 
 def report_peaks(

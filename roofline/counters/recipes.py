@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import NamedTuple, Protocol
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from roofline.model import Metrics, Note
 
@@ -126,34 +129,13 @@ class QuantityReader:
         return reading.value
 
 
-def _product(*values: float) -> float:
-    return math.prod(values, start=1.0)
-
-
-def _ratio(top: float, bottom: float) -> float | None:
-    return top / bottom if bottom else None
-
-
-def _share(part: float, whole: float) -> float | None:
-    """In percent; the clocks of two domains differ by a little in short kernels."""
-    return min(100.0, 100.0 * part / whole) if whole else None
-
-
-def _sectors(*counts: float) -> float:
-    return SECTOR_BYTES * sum(counts)
-
-
-def _plain(*names: str) -> tuple[Recipe, ...]:
-    return tuple(Recipe(name, (name,), float) for name in names)
-
-
 @cache
-def forms(base: str, factor: float = 1.0) -> tuple[Recipe, ...]:
+def forms(base: str, factor: float = 1.0, *, spelling: bool = False) -> tuple[Recipe, ...]:
     """The ways to the sum of a counter over the kernel, times ``factor``."""
     times = "" if factor == 1.0 else f" x {factor:g}"
 
     def scaled(*values: float) -> float:
-        return factor * _product(*values)
+        return factor * math.prod(values, start=1.0)
 
     domain = base.partition("__")[0]
     per_cycle, cycles = f"{base}.sum.per_cycle_elapsed", f"{domain}__cycles_elapsed.avg"
@@ -161,7 +143,7 @@ def forms(base: str, factor: float = 1.0) -> tuple[Recipe, ...]:
     if domain not in ("sm", "smsp", "l1tex", "tpc", "idc"):
         clocked = ((cycles, (f"{cycles}.per_second", DURATION)), (cycles, (cycles,)))
     return (
-        Recipe(f"{base}.sum{times}", (f"{base}.sum",), scaled),
+        Recipe(f"{base}.sum{times}", (f"{base}.sum",), scaled, spelling=spelling),
         Recipe(
             f"{base} per second{times} x duration", (f"{base}.sum.per_second", DURATION), scaled
         ),
@@ -172,12 +154,64 @@ def forms(base: str, factor: float = 1.0) -> tuple[Recipe, ...]:
     )
 
 
-def _dram_side(side: str) -> tuple[Recipe, ...]:
-    recipes: list[Recipe] = []
-    for base in (f"dram__bytes_{side}", f"dram__bytes_op_{side}"):
-        first, *others = forms(base)
-        recipes += [replace(first, spelling=True), *others]
-    return (*recipes, *forms(f"dram__sectors_{side}", SECTOR_BYTES))
+# --- the language of recipes.toml -----------------------------------------------------------------
+
+_SIGNS: dict[str, Callable[[float, float], float | None]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "x": operator.mul,
+    "over": lambda top, bottom: top / bottom if bottom else None,
+    "min": min,
+}
+_NAMED = {"duration": DURATION, "SM-cycles": SM_CYCLES}
+_EVERY = re.compile(r"(also )?every (\w+)(?: x (\d+))?")
+
+
+def ways(texts: Iterable[str]) -> tuple[Recipe, ...]:
+    """The recipes of a quantity, as ``recipes.toml`` writes them."""
+    return tuple(recipe for text in texts for recipe in _recipes(text))
+
+
+def _recipes(text: str) -> tuple[Recipe, ...]:
+    if every := _EVERY.fullmatch(text):
+        return forms(every[2], float(every[3] or 1), spelling=bool(every[1]))
+    said, _, formula = text.rpartition(": ")
+    steps: list[tuple[str, float | str]] = []  # sign, and a number or a metric
+    sign = "+"
+    for word in formula.split():
+        if word in _SIGNS:
+            sign = word
+        elif word.isdecimal():
+            steps.append((sign, float(word)))
+        else:
+            both = dict.fromkeys(word.format(op) for op in ("ld", "st"))
+            steps += [(sign, _NAMED.get(name, name)) for name in both]
+    needs = tuple(step for _, step in steps if isinstance(step, str))
+    if not said:
+        told = (f" {sign} {step}" for sign, step in steps if isinstance(step, str))
+        said = "".join(told)[3:]
+    return (Recipe(said, needs, float if len(steps) == 1 else partial(_combined, steps)),)
+
+
+def _combined(steps: Sequence[tuple[str, float | str]], *values: float) -> float | None:
+    left, total = iter(values), 0.0
+    for sign, step in steps:
+        found = _SIGNS[sign](total, next(left) if isinstance(step, str) else step)
+        if found is None:
+            return None
+        total = found
+    return total
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """The tables of ``recipes.toml`` as they are written."""
+    return read_table("recipes")
+
+
+def read_table(name: str) -> dict[str, Any]:
+    """A TOML file beside this one."""
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,113 +265,7 @@ def _sass_said(sass: Sass, unit: str, how: str) -> str:
 
 FP64, FP32, FP16 = Sass("d"), Sass("f"), Sass("h", lanes=2.0)
 PACKED_FP32 = Sass("f", form="2", lanes=2.0)
-_SM_CYCLES = (
-    *(
-        Recipe(
-            f"{unit}__cycles_elapsed",
-            (f"{unit}__cycles_elapsed.avg.per_second", DURATION),
-            _product,
-        )
-        for unit in ("smsp", "sm", "gpc")
-    ),
-    *_plain("smsp__cycles_elapsed.avg", "sm__cycles_elapsed.avg"),
-)
-_L1_SECTORS = tuple(
-    f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"
-    for space in ("global", "local")
-    for op in ("ld", "st")
-)
-_L1_SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-L2_FROM_L1 = forms("lts__t_sectors_srcunit_tex", SECTOR_BYTES)
 # Field of a measurement -> the ways to it.
-RECIPES: dict[str, tuple[Recipe, ...]] = {
-    "duration_s": (
-        *_plain(DURATION, "gpu__time_duration.avg", "gpu__time_duration_measured_user.sum"),
-        *(
-            Recipe(
-                f"{unit}__cycles_elapsed.{most} over its rate",
-                (f"{unit}__cycles_elapsed.{most}", f"{unit}__cycles_elapsed.{rate}.per_second"),
-                _ratio,
-            )
-            for unit, most in (
-                ("gpc", "max"),
-                ("sm", "max"),
-                ("sm", "avg"),
-                ("gpc", "avg"),
-                ("smsp", "max"),
-                ("smsp", "avg"),
-            )
-            for rate in ("avg", "max")
-        ),
-    ),
-    "dram_read_bytes": _dram_side("read"),
-    "dram_write_bytes": _dram_side("write"),
-    "dram_bytes": (*forms("dram__bytes"), *forms("dram__sectors", SECTOR_BYTES)),
-    "l2_bytes": (
-        *forms("lts__t_bytes"),
-        *forms("lts__t_sectors", SECTOR_BYTES),
-        Recipe(
-            "lts2xbar bytes per second x duration",
-            ("derived__lts__lts2xbar_bytes.sum.per_second", DURATION),
-            _product,
-        ),
-    ),
-    # Loads and stores alike. LSU write-back, which NVIDIA's own L1 roofline uses, has loads only.
-    "l1_bytes": (
-        *forms("l1tex__t_bytes"),
-        Recipe(
-            "global and local sectors x 32 + shared-memory wavefronts x 128",
-            (*_L1_SECTORS, _L1_SHARED),
-            lambda *counts: _sectors(*counts[:-1]) + WAVEFRONT_BYTES * counts[-1],
-        ),
-    ),
-    "sm_clock_hz": (
-        *_plain(
-            "sm__cycles_elapsed.avg.per_second",
-            "smsp__cycles_elapsed.avg.per_second",
-            "gpc__cycles_elapsed.avg.per_second",
-            "sm__cycles_elapsed.max.per_second",
-            "gpc__cycles_elapsed.max.per_second",
-        ),
-        *(
-            Recipe(f"{name} over the duration", (name, DURATION), _ratio)
-            for name in ("sm__cycles_elapsed.max", "gpc__cycles_elapsed.max")
-        ),
-    ),
-    "dram_clock_hz": _plain(
-        "dram__cycles_elapsed.avg.per_second", "dram__cycles_elapsed.max.per_second"
-    ),
-    "waves": _plain("launch__waves_per_multiprocessor"),
-    "occupancy_percent": _plain("sm__warps_active.avg.pct_of_peak_sustained_active"),
-    "theoretical_occupancy_percent": _plain("sm__maximum_warps_per_active_cycle_pct"),
-    "registers_per_thread": _plain("launch__registers_per_thread"),
-    "shared_memory_bytes": (
-        Recipe(
-            "static + dynamic",
-            ("launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
-            operator.add,
-        ),
-        *_plain("launch__shared_mem_per_block", "launch__shared_mem_per_block_allocated"),
-    ),
-    "sm_active_percent": (
-        *(
-            Recipe(f"{part} over {whole}", (part, whole), _share)
-            for part, whole in (
-                ("sm__cycles_active.avg", "sm__cycles_elapsed.max"),
-                ("sm__cycles_active.avg", "sm__cycles_elapsed.avg"),
-                ("sm__cycles_active.avg", "gpc__cycles_elapsed.max"),
-                ("smsp__cycles_active.avg", "smsp__cycles_elapsed.avg"),
-                ("sm__cycles_active.avg", SM_CYCLES),
-            )
-        ),
-        *_plain("sm__cycles_active.avg.pct_of_peak_sustained_elapsed"),
-    ),
-    "passes": _plain("profiler__replayer_passes"),
-}
-OCCUPANCY_LIMITS = {
-    "launch__occupancy_limit_registers": "registers",
-    "launch__occupancy_limit_shared_mem": "shared memory",
-    "launch__occupancy_limit_warps": "block size",
-    "launch__occupancy_limit_blocks": "blocks per SM",
-    "launch__occupancy_limit_barriers": "barriers",
-}
+RECIPES = {name: ways(texts) for name, texts in tables()["quantities"].items()}
+_SM_CYCLES, L2_FROM_L1, L2_PEAK = map(ways, tables()["own"].values())
+OCCUPANCY_LIMITS: dict[str, str] = tables()["occupancy_limits"]
