@@ -70,15 +70,15 @@ def save_baseline(path: Path, analysis: Analysis) -> None:
 
 def without_personal(analysis: Analysis) -> Analysis:
     """``analysis`` with paths cut to their last part, and without process ids and NVTX texts."""
+
+    def clean(result: Result) -> Result:
+        m = result.measurement
+        clean = replace(m, source=last_part(m.source), process=None, nvtx=())
+        return replace(result, measurement=clean)
+
     return replace(
         analysis,
         sources=tuple(replace(s, path=last_part(s.path), file="") for s in analysis.sources),
-        results=tuple(_clean(r) for r in analysis.results),
-        groups=tuple(replace(g, result=_clean(g.result)) for g in analysis.groups),
+        results=tuple(map(clean, analysis.results)),
+        groups=tuple(replace(g, result=clean(g.result)) for g in analysis.groups),
     )
-
-
-def _clean(result: Result) -> Result:
-    source = last_part(result.measurement.source)
-    clean = replace(result.measurement, source=source, process=None, nvtx=())
-    return replace(result, measurement=clean)

@@ -12,17 +12,12 @@ from roofline.compare.model import Comparison, GateResult, GateStatus, KernelPai
 from roofline.errors import UsageError
 from roofline.model import QUANTITIES, Bound, Note
 from roofline.patterns import select
+from roofline.text import numbers
 from roofline.units import UNITS
 
 _Judged = tuple[str | None, GateStatus, Note]
 
 FORMS = "regression=5%, program=5%, 'gemm: time>120us', 'dram<70%', bound=latency, gone"
-# Unit of a quantity -> what may be typed for it, in that unit; others take a bare number.
-_SCALES = {
-    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
-    "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
-    "%": {"%": 1.0, "": 1.0},
-}
 # What of AFTER can be gated besides units.
 _QUANTITIES = {
     "time": "duration_s",
@@ -32,6 +27,7 @@ _QUANTITIES = {
     "waves": "waves",
 }
 _LOSSES = ("regression", "program")  # what may get slower by at most a share
+_VERDICTS = {"bound": [bound.value for bound in Bound], "limiter": list(UNITS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,48 +41,49 @@ class Gate:
     pattern: str | None = None
 
 
-_FORM = re.compile(r"^(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e-?\d+)?)\s*([a-zA-Zµ%]*)")
+_FORM = re.compile(r"(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
 
 
 def parse_gate(text: str) -> Gate:
     """Read one condition of --fail-on; a ``UsageError`` where form or unit is not known."""
     left, colon, right = text.rpartition(":")
-    pattern, condition = (left.strip(), right) if colon else (None, text)
-    if condition.strip() in ("gone", "regression"):
-        return Gate(text=text, what=condition.strip(), operator="=", value=0.0, pattern=pattern)
-    form = _FORM.fullmatch(condition.strip())
+    pattern, condition = (left.strip(), right.strip()) if colon else (None, text.strip())
+    if condition in ("gone", "regression"):
+        return Gate(text=text, what=condition, operator="=", value=0.0, pattern=pattern)
+    form = _FORM.fullmatch(condition)
     if form is None or pattern == "":
         raise _unknown(text)
     what, operator, value = form["what"], form["operator"], form["value"]
-    wanted: float | str
-    if what in ("bound", "limiter") and operator == "=":
-        known = [b.value for b in Bound] if what == "bound" else list(UNITS)
-        if value not in known:
-            raise UsageError(
-                f"--fail-on {text!r}: no {what} {value!r}", hint=f"one of {', '.join(known)}"
-            )
-        wanted = value
+    wanted: float | str = value
+    if what in _VERDICTS and operator == "=":
+        if value not in _VERDICTS[what]:
+            hint = f"one of {', '.join(_VERDICTS[what])}"
+            raise UsageError(f"--fail-on {text!r}: no {what} {value!r}", hint=hint)
+    elif (operator == "=") != (what in _LOSSES) or what not in (*_LOSSES, *_QUANTITIES, *UNITS):
+        raise _unknown(text, what)
     else:
-        number = _NUMBER.fullmatch(value)
-        gateable = what in UNITS or what in _LOSSES or what in _QUANTITIES
-        if not gateable or number is None or (operator == "=") != (what in _LOSSES):
-            raise _unknown(text, what)
-        scales = _SCALES.get(_unit(what), {"": 1.0})
-        if number[2] not in scales:
-            units = f"one of {', '.join(u or '(none)' for u in scales)}"
-            if number[2]:
-                raise UsageError(f"--fail-on {text!r}: {number[2]} does not fit {what}", hint=units)
-            unit = "us" if "us" in scales else "MB"
-            raise UsageError(
-                f"--fail-on {text!r}: {what} needs a unit: {what}{operator}{value}{unit}",
-                hint=units,
-            )
-        wanted = float(number[1]) * scales[number[2]]
+        wanted = _limit(text, what, value)
         if not math.isfinite(wanted) or (operator == "<" and not wanted):
             hint = "a number that can be exceeded, or one over 0 after <"
             raise UsageError(f"--fail-on {text!r} can never fail", hint=hint)
     return Gate(text=text, what=what, operator=operator, value=wanted, pattern=pattern)
+
+
+def _limit(text: str, what: str, value: str) -> float:
+    """A limit in SI, or in percent: times and bytes need a unit, others take none."""
+    unit = _unit(what)
+    number = re.fullmatch(r"(\d+(?:\.\d+)?(?:e-?\d+)?)\s*([a-zA-Zµ%]*)", value)
+    if number is None:
+        raise _unknown(text, what)
+    example = {"s": "us", "B": "MB"}.get(unit, "")
+    if example and not number[2]:
+        raise UsageError(f"--fail-on {text!r}: {what} needs a unit: {what}>{number[1]}{example}",
+                         hint="s, ms, us, ns; B, kB, MB, GB")  # fmt: skip
+    found = numbers.read(value, unit) if example else float(number[1])
+    if found is None or (not example and number[2] not in ("", unit)):
+        hint = f"{number[1]}{example or '%' * (unit == '%')}"
+        raise UsageError(f"--fail-on {text!r}: {number[2]} does not fit {what}", hint=hint)
+    return found
 
 
 def _unit(what: str) -> str:
@@ -95,13 +92,11 @@ def _unit(what: str) -> str:
 
 def _unknown(text: str, what: str = "") -> UsageError:
     known = (*_QUANTITIES, *UNITS)
-    names = ", ".join(known)
-    words = (*_LOSSES, "gone", "bound", "limiter", *known)
-    near = [] if what in words else get_close_matches(what, words, n=1)
+    near = get_close_matches(what, (*_LOSSES, "gone", *_VERDICTS, *known), n=1)
     return UsageError(
         f"--fail-on {text!r} is not understood",
-        why=f"did you mean {near[0]}?" if near else None,
-        hint=f"{FORMS}; quantities: {names}; the condition says what fails",
+        why=f"did you mean {near[0]}?" if near and near[0] != what else None,
+        hint=f"{FORMS}; quantities: {', '.join(known)}; the condition says what fails",
     )
 
 
@@ -167,7 +162,7 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
 
 def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     """The program's wall time without a profiler, or the figure of its own that is named."""
-    change, limit = comparison.program, float(gate.value) / 100
+    change = comparison.program
     if change is None:
         yield None, "not_judged", note("no_step_time")
         return
@@ -178,19 +173,15 @@ def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     if not wanted:
         yield None, "not_judged", note("gate_not_measured", what=gate.pattern)
     for name, outcome, ratio, best in wanted:
+        status, text = _loss(gate, outcome, ratio, best)
         if outcome == "unknown":
             why = note("gate_figure_unjudged", what=name) if gate.pattern else note("no_step_time")
-            yield name, "not_judged", why
-        elif outcome != "slower":
-            yield name, "passed", note("outcome", speedup=ratio, outcome=outcome)
-        else:
-            loss = 1 / best - 1  # by that much at least
-            status: GateStatus = "failed" if loss > limit else "passed"
-            yield name, status, note("gate_slower", loss=loss, limit=limit)
+            status, text = "not_judged", why
+        yield name, status, text
 
 
 def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus, Note]:
-    if gate.what in ("bound", "limiter"):
+    if gate.what in _VERDICTS:
         found = str(getattr(side.verdict, gate.what) or "none")
         if gate.what == "bound" and found == Bound.UNKNOWN != gate.value:
             return "not_judged", note("limit_unknown_now")
@@ -218,11 +209,15 @@ def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
     best, shown = pair.timing.speedup_high, pair.timing.speedup
     if pair.work.differs and pair.work.ratio and pair.work.speedup:
         best, shown = best * pair.work.ratio, pair.work.speedup
-    if pair.outcome != "slower":
-        return "passed", note("outcome", speedup=shown, outcome=pair.outcome)
+    return _loss(gate, pair.outcome, shown, best)
+
+
+def _loss(gate: Gate, outcome: str, shown: float, best: float) -> tuple[GateStatus, Note]:
+    """Whether it got slower by more than the limit, at ``best``."""
+    if outcome != "slower":
+        return "passed", note("outcome", speedup=shown, outcome=outcome)
     loss, limit = 1 / best - 1, float(gate.value) / 100
-    text = note("gate_slower", loss=loss, limit=limit)
-    return "failed" if loss > limit else "passed", text
+    return "failed" if loss > limit else "passed", note("gate_slower", loss=loss, limit=limit)
 
 
 _BY = {"gone": _gone, "program": _program}

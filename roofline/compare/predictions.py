@@ -25,12 +25,6 @@ NEAR = 0.75
 _POINTS = 5.0
 CAUSES = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy", "precision")
 
-_MEASURES = {
-    "bytes": "dram_bytes",
-    "operations": "total_operations",
-    "occupancy": "occupancy_percent",
-}
-
 Held = tuple[bool | None, Note]  # None: it cannot be told
 _UNKNOWN = note("limit_unknown")
 PROMISED = 10.0  # no bound above that is a promise
@@ -350,20 +344,18 @@ def _two_sided(
 
 def cause_held(pair: KernelPair, cause: str) -> Held:
     """Whether ``cause`` (one of ``CAUSES`` or a unit) made ``pair`` faster, and the figures."""
-    before, after = pair.before, pair.after
-    match cause:
-        case "bytes" | "operations" | "occupancy":
-            return _amount_held(before, after, cause)
-        case "precision":
-            return _precision(before, after)
-        case "latency":
-            bound, change = before.verdict.bound, pair.cause.code
-            if bound is Bound.UNKNOWN:
-                return None, _UNKNOWN
-            if bound is not Bound.LATENCY:
-                return False, note("was_limited_by", limiter=before.verdict.limiter)
-            return change == "busier", note("latency_before", cause=change)
-    return _unit_relieved(before, after, cause)
+    before, after, bound = pair.before, pair.after, pair.before.verdict.bound
+    if cause in EXPECTED:
+        return _amount_held(before, after, cause)
+    if cause == "precision":
+        return _precision(before, after)
+    if bound is Bound.UNKNOWN:
+        return None, _UNKNOWN
+    if cause != "latency":
+        return _unit_relieved(before, after, cause)
+    if bound is not Bound.LATENCY:
+        return False, note("was_limited_by", limiter=before.verdict.limiter)
+    return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
 
 
 def _amount_held(before: Side, after: Side, cause: str) -> Held:
@@ -371,7 +363,7 @@ def _amount_held(before: Side, after: Side, cause: str) -> Held:
 
     More occupancy speeds up what latency bound.
     """
-    measure = _MEASURES[cause]
+    measure = EXPECTED[cause][0]
     one, other = before.figure(measure), after.figure(measure)
     if one is None or other is None:
         return None, note("amount_not_measured", measure=measure)
@@ -422,8 +414,6 @@ def _limited_by(before: Side, unit: str) -> Held:
 
 def _unit_relieved(before: Side, after: Side, cause: str) -> Held:
     """A unit (or the busiest of a family) was the limiter and got less to do or was used better."""
-    if before.verdict.bound is Bound.UNKNOWN:
-        return None, _UNKNOWN
     unit = cause
     if cause in (Family.BANDWIDTH, Family.COMPUTE):
         members = [u for u, family in before.families.items() if family == cause]
