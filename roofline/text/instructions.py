@@ -18,7 +18,7 @@ _FINDINGS = (
     *("LaunchConfiguration", "Occupancy", "CPIStall"),
 )
 _SENTENCE = re.compile(r"\.\s*(?=[A-Z])|\s(?=See the |The difference )|However, ")
-_FINDING = re.compile(r"(?=.*\d)(?=.*(?:\b[Tt]his\b|average))", re.DOTALL)
+_FINDING = re.compile(r"\A(?=.*\d)(?=.*(?:\b[Tt]his\b|average))", re.DOTALL)
 _NOTHING = re.compile(
     r"returned an error|with an exception set|could not be found|^Check the|not impacted"
 )
