@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -42,53 +42,30 @@ def columns(*, launches: bool) -> tuple[Column, ...]:
     return (*_IDENTITY, *(_LAUNCH if launches else _GROUP), *_NUMBERS)
 
 
-def _from(path: str, kind: Type = "number", name: str = "") -> Column:
-    """An attribute of a row, named after it; a row without that has an empty cell."""
-    get = attrgetter(path)
-    return Column(name or path.rpartition(".")[2], kind, lambda row: get(row))
+_MEASURED, _JUDGED = "result.measurement.", "result.verdict."
 
 
-def _measured(name: str, kind: Type = "number", column: str = "") -> Column:
-    return _from(f"result.measurement.{name}", kind, column)
-
-
-def _judged(name: str, kind: Type = "number") -> Column:
-    return _from(f"result.verdict.{name}", kind)
-
-
-def _device(name: str, kind: Type, column: str = "") -> Column:
-    return _from(f"result.measurement.device.{name}", kind, column)
-
-
-def _text(name: str, cell: Callable[[Row], Cell]) -> Column:
-    return Column(name, "text", cell)
-
-
-def _number(name: str, cell: Callable[[Row], Cell]) -> Column:
-    return Column(name, "number", cell)
-
-
-def _of_group(name: str) -> Column:
-    return _number(name, lambda row: getattr(row.group, name, None))
+def _of(part: str, type_: Type, *names: str) -> Iterator[Column]:
+    """Attributes of a part of a row, each named after it: "index" or "index device_index"."""
+    for name, *own in map(str.split, names):
+        yield Column(own[0] if own else name, type_, attrgetter(f"{part}{name}"))
 
 
 def _dim(name: str, axis: int) -> Column:
-    def cell(row: Row) -> Cell:
-        dim = getattr(row.result.measurement, name)
-        return None if dim is None else int(dim[axis])
-
-    return Column(f"{name}_{'xyz'[axis]}", "integer", cell)
+    get = attrgetter(f"{_MEASURED}{name}")
+    return Column(f"{name}_{'xyz'[axis]}", "integer", lambda row: (get(row) or [None] * 3)[axis])
 
 
 def _utilization(unit: str) -> Column:
     def cell(row: Row) -> Cell:
         return next((u.percent for u in row.result.measurement.units if u.unit == unit), None)
 
-    return _number(f"utilization_{unit}_percent", cell)
+    return Column(f"utilization_{unit}_percent", "number", cell)
 
 
 def _operations(key: str) -> Column:
-    return _number(f"operations_{key}", lambda row: row.result.measurement.operations.get(key))
+    name = f"operations_{key}"
+    return Column(name, "number", lambda row: row.result.measurement.operations.get(key))
 
 
 def _stall(place: int) -> tuple[Column, Column]:
@@ -97,8 +74,8 @@ def _stall(place: int) -> tuple[Column, Column]:
         return getattr(stalls[place], what) if place < len(stalls) else None
 
     return (
-        _text(f"stall_{place + 1}", lambda row: told(row, "reason")),
-        _number(f"stall_{place + 1}_share", lambda row: told(row, "share")),
+        Column(f"stall_{place + 1}", "text", lambda row: told(row, "reason")),
+        Column(f"stall_{place + 1}_share", "number", lambda row: told(row, "share")),
     )
 
 
@@ -112,8 +89,8 @@ def _peaks(kind: str) -> tuple[Column, Column]:
         return None if peaks is None else peaks.operations_per_s.get(dominant or "")
 
     return (
-        _number(f"peak_{kind}_dram_bytes_per_s", bandwidth),
-        _number(f"peak_{kind}_dominant_operations_per_s", operations),
+        Column(f"peak_{kind}_dram_bytes_per_s", "number", bandwidth),
+        Column(f"peak_{kind}_dominant_operations_per_s", "number", operations),
     )
 
 
@@ -122,86 +99,71 @@ def _dominant_roof(row: Row) -> Cell:
     return verdict.roof_percent.get(verdict.dominant or "")
 
 
-def _codes(codes: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(codes))
-
-
 # What of a measurement has columns, in the order of its fields: what can be summed, and the rest.
 _TOLD = [n for n in FOLDS[Measurement] if n in QUANTITIES or n == "occupancy_limiter"]
 _SUMS = [n for n in _TOLD if FOLDS[Measurement][n] is Fold.SUM and n != "duration_s"]
 _STATES = [n for n in _TOLD if FOLDS[Measurement][n] is not Fold.SUM]
+_RATES = ("arithmetic_intensity", "dram_bytes_per_s", "operations_per_s")
 
-_SHARE = _from("share")
+_SOURCE = Column("source", "text", lambda row: last_part(row.result.measurement.source))
 _IDENTITY = (
-    _text("source", lambda row: last_part(row.result.measurement.source)),
-    _measured("range", "integer"),
-    _measured("index", "integer"),
-    _text("kind", lambda row: str(row.result.measurement.kind)),
-    _measured("name", "text"),
-    _measured("demangled", "text"),
-    *(_dim("grid", axis) for axis in range(3)),
-    *(_dim("block", axis) for axis in range(3)),
-    _device("name", "text", "device"),
-    _device("compute_capability", "text"),
-    _device("sm_count", "integer"),
-    _device("index", "integer", "device_index"),
-    _measured("process", "integer"),
-    _text("nvtx", lambda row: " / ".join(row.result.measurement.nvtx)),
+    _SOURCE,
+    *_of(_MEASURED, "integer", "range", "index"),
+    *_of(_MEASURED, "text", "kind", "name", "demangled"),
+    *(_dim(name, axis) for name in ("grid", "block") for axis in range(3)),
+    *_of(f"{_MEASURED}device.", "text", "name device", "compute_capability"),
+    *_of(f"{_MEASURED}device.", "integer", "sm_count", "index device_index"),
+    *_of(_MEASURED, "integer", "process"),
+    Column("nvtx", "text", lambda row: " / ".join(row.result.measurement.nvtx)),
 )
-_LAUNCH = (_measured("duration_s"), _SHARE)
+_LAUNCH = (*_of(_MEASURED, "number", "duration_s"), *_of("", "number", "share"))
 _GROUP = (
-    Column("launches", "integer", lambda row: len(row.group.launches) if row.group else None),
-    *map(_of_group, ("total_s", "min_s", "max_s")),
-    _SHARE,
+    Column("launches", "integer", lambda row: len(row.group.launches) if row.group else 1),
+    *_of("group.", "number", "total_s", "min_s", "max_s"),
+    *_of("", "number", "share"),
 )
 _NUMBERS = (
-    _text("bound", lambda row: str(row.result.verdict.bound)),
-    *(_judged(name, "text") for name in ("limiter", "nearest", "cause")),
-    _judged("limiter_percent"),
-    _judged("co_limited", "flag"),
-    _text("confidence", lambda row: str(row.result.verdict.confidence)),
-    _judged("floor_s"),
-    _judged("next_limiter", "text"),
-    _judged("next_floor_s"),
-    _judged("waste_floor_s"),
-    _judged("waste_limiter", "text"),
-    _judged("gain"),
-    _judged("gain_by", "text"),
-    *map(_measured, _SUMS),
-    *map(_measured, ("total_operations", "arithmetic_intensity")),
-    *map(_measured, ("dram_bytes_per_s", "operations_per_s")),
-    _judged("dominant", "text"),
-    _number("dominant_roof_percent", _dominant_roof),
-    _judged("ridge"),
-    _judged("ridge_side", "text"),
-    _judged("ceiling_operations_per_s"),
-    _judged("ceiling_percent"),
-    *(_measured(name, "number" if name in QUANTITIES else "text") for name in _STATES),
+    *_of(_JUDGED, "text", "bound", "limiter", "nearest", "cause"),
+    *_of(_JUDGED, "number", "limiter_percent"),
+    *_of(_JUDGED, "flag", "co_limited"),
+    *_of(_JUDGED, "text", "confidence"),
+    *_of(_JUDGED, "number", "floor_s"),
+    *_of(_JUDGED, "text", "next_limiter"),
+    *_of(_JUDGED, "number", "next_floor_s", "waste_floor_s"),
+    *_of(_JUDGED, "text", "waste_limiter"),
+    *_of(_JUDGED, "number", "gain"),
+    *_of(_JUDGED, "text", "gain_by"),
+    *_of(_MEASURED, "number", *_SUMS, "total_operations", *_RATES),
+    *_of(_JUDGED, "text", "dominant"),
+    Column("dominant_roof_percent", "number", _dominant_roof),
+    *_of(_JUDGED, "number", "ridge"),
+    *_of(_JUDGED, "text", "ridge_side"),
+    *_of(_JUDGED, "number", "ceiling_operations_per_s", "ceiling_percent"),
+    *(c for n in _STATES for c in _of(_MEASURED, "number" if n in QUANTITIES else "text", n)),
     *map(_utilization, UNITS),
     *map(_operations, PRECISIONS),
     *(column for place in range(STALLS) for column in _stall(place)),
     *(column for kind in ("report", "datasheet", "achieved") for column in _peaks(kind)),
-    _text("notes", lambda row: _codes(note.code for note in row.result.measurement.notes)),
-    _text("missing", lambda row: "; ".join(gap.quantity for gap in missing_of(row.result))),
-    _text("hint", lambda row: said.hint(row.result)),
+    Column(
+        "notes", "text", lambda row: " ".join({n.code: n for n in row.result.measurement.notes})
+    ),
+    Column("missing", "text", lambda row: "; ".join(m.quantity for m in missing_of(row.result))),
+    Column("hint", "text", lambda row: said.hint(row.result)),
 )
-
 
 # The table for a terminal: what tells a kernel apart, its time, its verdict, what it reached.
 _SHORT = (
-    _IDENTITY[0],
-    _measured("name", "text"),
-    Column("launches", "integer", lambda row: len(row.group.launches) if row.group else 1),
-    _from("time_s"),
-    _number("share_percent", lambda row: None if row.share is None else 100 * row.share),
-    _text("bound", lambda row: str(row.result.verdict.bound)),
-    _judged("limiter", "text"),
-    _judged("limiter_percent"),
-    _judged("cause", "text"),
-    _from("saved_s"),
-    _measured("arithmetic_intensity", column="operations_per_dram_byte"),
-    *map(_measured, ("dram_bytes_per_s", "operations_per_s")),
-    _text("confidence", lambda row: str(row.result.verdict.confidence)),
+    _SOURCE,
+    *_of(_MEASURED, "text", "name"),
+    _GROUP[0],
+    *_of("", "number", "time_s"),
+    Column("share_percent", "number", lambda row: None if row.share is None else 100 * row.share),
+    *_of(_JUDGED, "text", "bound", "limiter"),
+    *_of(_JUDGED, "number", "limiter_percent"),
+    *_of(_JUDGED, "text", "cause"),
+    *_of("", "number", "saved_s"),
+    *_of(_MEASURED, "number", "arithmetic_intensity operations_per_dram_byte", *_RATES[1:]),
+    *_of(_JUDGED, "text", "confidence"),
 )
 
 
