@@ -20,7 +20,7 @@ ROWS = 20  # shown where the caller does not say how many
 TRIED = 3  # rows that get why, try and gain
 _BESIDE = 56  # columns for name and cause, below which the cause has a line of its own
 BROAD = 140  # columns from which more is shown
-_ROOF = 120  # and what is reached of the roof at a kernel's intensity
+_READ = 120  # columns beyond which nobody reads sentences
 _NAME = 48  # letters of a name in the table, and
 _SENTENCE = 60  # below it
 _FILE = 24
@@ -93,9 +93,9 @@ def _parts(
     told = tried(lines)
     if told:
         yield Text("\nTry", style="bold")
-        lead = len(str(max(told[-1][0].rank, len(shown)))) + 2
+        lead = len(str(len(shown)))
         for same in told:
-            yield from _try(same, lead, width)
+            yield from _try(same, lead, min(width, _READ))
     yield Text()
     if not launches:
         rank = told[0][0].rank if told else 1
@@ -215,9 +215,9 @@ def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cel
     yield Cells("share", lambda line: share(line.row), right=True)
     yield Cells("limited by", lambda line: limiter(line.row), style=_colour)
     yield Cells("", lambda line: reached(line.row), right=True)
-    if width >= _ROOF and any(line.row.result.verdict.ceiling_percent for line in lines):
-        yield Cells("of roof", lambda line: _of_roof(line.row), right=True)
     if width >= BROAD:
+        if any(line.row.result.verdict.ceiling_percent for line in lines):
+            yield Cells("of roof", lambda line: _of_roof(line.row), right=True)
         yield Cells("second unit", lambda line: _second(line.row))
 
 
@@ -301,11 +301,11 @@ def advice(row: Row) -> Iterator[tuple[str, str]]:
 
 def _try(same: Sequence[Ranked], lead: int, width: int) -> Iterator[RenderableType]:
     first = same[0]
-    head = Text.assemble((f"{ranks(same):>{lead - 1}}  {first.full}", "bold"))
+    head = Text.assemble((f"{ranks(same):>{lead}}  {first.full}", "bold"))
     if first.row.saved_s:
         saves = f"saves up to {numbers.duration(first.row.saved_s)}"
         gap = max(width - len(head) - len(saves), 2)
         head.append(" " * gap).append(saves, style="bold green")
     yield head
     for word, text in advice(first.row):
-        yield hanging(f"{word:<5} ", text, indent=lead + 1)
+        yield hanging(f"{word:<5} ", text, indent=lead + 2, width=width)

@@ -75,11 +75,11 @@ def prose(text: str, style: str = "") -> Text:
     return Text(text.replace(" %", f"{_KEPT}%"), style=style)
 
 
-def hanging(lead: str, text: Text | str, *, indent: int = 0) -> Table:
+def hanging(lead: str, text: Text | str, *, indent: int = 0, width: int | None = None) -> Table:
     """``text`` after ``lead``, its further lines set in as far as the first."""
     grid = Table.grid(padding=0)
     grid.add_column(width=indent + len(lead), no_wrap=True)
-    grid.add_column(overflow="fold")
+    grid.add_column(overflow="fold", max_width=width and width - indent - len(lead))
     grid.add_row(Text(" " * indent + lead), text if isinstance(text, Text) else prose(text))
     return grid
 
