@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from roofline.errors import InputError
 from roofline.files import too_large, unpacked_limit
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
@@ -36,8 +35,6 @@ from roofline.timeline.chrome_scan import (
 from roofline.timeline.events import (
     DAY_NS,
     LONG_NS,
-    NO_LAUNCH,
-    RECORD_LAUNCHES,
     STEP,
     UNKNOWN,
     Calls,
@@ -53,6 +50,8 @@ from roofline.timeline.events import (
     identity,
     no_such_step,
     possible,
+    refusal,
+    table,
 )
 from roofline.timeline.idle import known_classes
 from roofline.timeline.operations import BY_SHAPES, FORMULAS, operation
@@ -62,32 +61,12 @@ FROM_START = "roofline.from_start"  # a key of our own traces: see trace.py
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache
 STREAM_PIECE_BYTES = 256 << 10
 
-# Categories in the spelling of today and of 2021.
-_WORK = {"kernel": Work.KERNEL, "Kernel": Work.KERNEL} | {
-    "gpu_memcpy": Work.COPY,
-    "Memcpy": Work.COPY,
-    "gpu_memset": Work.SET,
-    "Memset": Work.SET,
-}
-_HOST = dict.fromkeys(("cuda_runtime", "cuda_driver", "Runtime"), "call") | {
-    "cpu_op": "op",
-    "Operator": "op",
-    "python_function": "module",
-    "user_annotation": "nvtx",
-}
+_WORK = {category: Work(work) for category, work in table("work").items()}
+_HOST: dict[str, str] = table("host")
 _READ = ("op", "module")  # unless a trace is read in small pieces
-# Operators that launch nothing: most of a trace.
-_SHAPING = frozenset(
-    f"aten::{name}"
-    for name in "empty empty_like empty_strided as_strided view _unsafe_view reshape t transpose "
-    "permute slice select narrow expand squeeze unsqueeze detach alias result_type resize_".split()
-)
-# Modules; those of PyTorch without parts are left out: the one around them tells more.
+_SHAPING = frozenset(f"aten::{name}" for name in table("operators")["shaping"].split())
 _MODULE = "nn.Module: "
-_IS_MODULE = re.compile(
-    rf"{_MODULE}(?!(?:Linear|\w*Conv\w*\dd|\w*Norm(?:\dd)?|Embedding(?:Bag)?|Dropout\w*|ReLU6?"
-    r"|[GS]i?ELU|SiLU|Tanh|Sigmoid|Softmax|Identity|Flatten|\w*Pool\dd)_\d+$)"
-)
+_IS_MODULE = re.compile(table("operators")["module"])
 _NUMBER = re.compile(r"_\d+$")  # of an instance, as PyTorch's profiler counts modules
 _HIP = re.compile(r"hip[A-Z]")
 _GPU = re.compile(r"/device:GPU:(\d+)")
@@ -95,32 +74,7 @@ _DETAILS = re.compile(r"(grid|block):(\d+),(\d+),(\d+)")
 _DIGITS = re.compile(r"\d+")
 _LATEST_US = 4e15  # later than the year 2090: nonsense, which would overflow
 _LARGEST = (1 << 63) - 1
-# Bytes of an element, by what PyTorch calls its type.
-_ELEMENT_BYTES = (
-    {"Byte": 1, "Char": 1, "Bool": 1, "Half": 2, "BFloat16": 2, "Short": 2, "Int": 4, "Float": 4}
-    | {"Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16}
-    | dict.fromkeys(("Float8_e4m3fn", "Float8_e5m2", "Float8_e4m3fnuz", "Float8_e5m2fnuz"), 1)
-)
-_RECORD_CUDA = (
-    "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], ...) around a few steps"
-)
-_JAX_WHY = (
-    "it is a JAX trace without kernel_details: the profiler saw no GPU (CUPTI missing, held or not "
-    "permitted), or more events than the viewer's JSON keeps"
-)
-_RECORD_JAX = (
-    "jax.profiler.trace(FOLDER) around a few steps on the GPU (StepTraceAnnotation marks them), "
-    "with nothing else attached, then FOLDER/plugins/profile/*/*.trace.json.gz; or nsys "
-    "profile --trace=cuda,nvtx -o FILE PROGRAM"
-)
-_CALLS_ONLY = (
-    "CUDA calls were recorded but no GPU activity: another profiler (nsys, ncu, DCGM) held CUPTI, "
-    "or the records fell outside of the recorded window"
-)
-AMD = {
-    "why": "it was recorded on an AMD GPU, and Nsight Compute profiles NVIDIA GPUs only",
-    "hint": "rocprof-compute for AMD GPUs",
-}
+_ELEMENT_BYTES = table("element_bytes")
 
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
@@ -141,10 +95,9 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
             gc.enable()
     calls = [str(name) for what, name, *_ in found.names if what == "call"]
     if found.dispatched or _is_amd(calls, scan.metadata):
-        raise InputError(f"cannot use {path}", **AMD)
+        raise refusal("amd", path=path)
     if not found.seen["kernels"]:
-        why, hint = _why_no_kernels(scan, found.seen, calls)
-        raise InputError(f"{path.name} holds no kernels", why=why, hint=hint)
+        raise refusal(_why_no_kernels(scan, found.seen, calls), file=path.name)
     timeline = _timeline(path.name, found, scan)
     if step is not None and not timeline.ranges and not scan.truncated:
         raise no_such_step(path.name, step, [n for what, n in found.kinds if what != "call"])
@@ -157,27 +110,20 @@ def _is_amd(calls: Iterable[str], metadata: Mapping[str, Any]) -> bool:
     return named or hip or any(k.startswith(("hip_", "roctracer")) for k in metadata)
 
 
-def _why_no_kernels(scan: Scan, seen: Counter[str], calls: Iterable[str]) -> tuple[str, str]:
-    """The likeliest reason, and what to record instead."""
+def _why_no_kernels(scan: Scan, seen: Counter[str], calls: Iterable[str]) -> str:
+    """The likeliest reason, by its code."""
+    gpu = (c for c in (*_HOST, *_WORK) if _HOST.get(c) in (None, "call"))
     if not scan.found:
-        return (
-            "it is JSON without a list of trace events",
-            "a PyTorch or JAX trace (*.json, *.json.gz) or an nsys export",
-        )
+        return "no_list"
     if scan.truncated:
-        return "the file ends before the first one", "copy the trace again, or record a new one"
+        return "cut_short"
     if seen.get("cuda_profiler_range"):
-        return (
-            "it was recorded with CUPTI range profiling (counters), which leaves no kernel times",
-            f"{_RECORD_CUDA}, without the CUPTI profiler's metrics",
-        )
+        return "counters"
     if seen["jax"]:
-        return _JAX_WHY, _RECORD_JAX
-    if any(seen.get(c) for c in (*_HOST, *_WORK) if _HOST.get(c) in (None, "call")):
-        if not any("Launch" in name for name in calls):
-            return NO_LAUNCH, RECORD_LAUNCHES
-        return _CALLS_ONLY, f"{_RECORD_CUDA}, with no other profiler attached"
-    return "only the CPU was recorded", _RECORD_CUDA
+        return "jax"
+    if not any(map(seen.get, gpu)):
+        return "cpu_only"
+    return "calls_only" if any("Launch" in name for name in calls) else "no_launch"
 
 
 class _PackedTrace(gzip.GzipFile):

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.errors import UsageError
+from roofline.errors import InputError, UsageError
 from roofline.kernel_names import base_name, printable
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.model import Format
@@ -22,8 +25,6 @@ Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
-NO_LAUNCH = "CUDA was traced, but no kernel was launched while it was"
-RECORD_LAUNCHES = "record a stretch in which kernels run"
 DAY_NS = 86_400 * 10**9  # no recording is longer
 _NEAR_NS = 1_000_000
 _ROUNDED_NS = 1000  # old traces have whole microseconds
@@ -31,17 +32,22 @@ _DEPENDENT_NS = 50_000  # dependent launches overlap by less: by 13 us in public
 _ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # spreads its multiples over 64 bits
 STEP = r"^ProfilerStep#\d+$"  # what PyTorch's profiler calls the steps of its schedule
 
-# What cannot be private in a name: CUDA calls, operators of libraries, and what frameworks write
-# around them; of a name that goes on with a class of the user's own, the beginning.
-_HARMLESS = re.compile(
-    r"\A(?:(?:cu(?:da)?[A-Z]\w*|[A-Za-z_]\w*::\w+)(?:\.\w+)?$|nccl:\w+$|ProfilerStep#\d+$"
-    r"|enumerate\(DataLoader\)(?:#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__$)?"
-    r"|Optimizer\.[a-z_]+(?:#(?:SGD|ASGD|LBFGS|RMSprop|Rprop|Adagrad|Adadelta|Adafactor|Adamax|"
-    r"(?:Sparse|N|R)?AdamW?)\.\w+$)?|autograd::engine::evaluate_function: \w+Backward\d+$"
-    r"|torch(?:\._|/_)(?:dynamo|inductor|functorch)\b"
-    r"|TorchDynamo Cache Lookup|Torch-Compiled Region"
-    r"|DistributedDataParallel\.forward$|FSDP::[a-z_]+)"
-)
+
+def table(name: str) -> dict[str, Any]:
+    """A part of what is known of formats."""
+    return dict(_formats()[name])
+
+
+@cache
+def _formats() -> dict[str, Any]:
+    return dict(msgspec.toml.decode(Path(__file__).with_name("formats.toml").read_bytes()))
+
+
+def refusal(code: str, **facts: object) -> InputError:
+    """The error for a file that cannot be used, by its code in the table of formats."""
+    row = table("refusals")[code]
+    what, why, hint = (row.get(k, "").format(**facts) or None for k in ("what", "why", "hint"))
+    return InputError(str(what), why=why, hint=hint)
 
 
 class Work(StrEnum):
@@ -334,9 +340,14 @@ def distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
     return [tuple(int(c[i]) for c in columns) for i in first], index
 
 
+@cache
+def _harmless() -> re.Pattern[str]:
+    return re.compile(table("names")["harmless"])
+
+
 def harmless(name: str) -> str:
     """What of ``name`` cannot be private: CUDA calls, operators and ranges of frameworks."""
-    found = _HARMLESS.match(name)
+    found = _harmless().match(name)
     return found[0] if found else ""
 
 

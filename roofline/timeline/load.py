@@ -13,8 +13,8 @@ from roofline.errors import InputError, about
 from roofline.files import refuse_unreadable, unreadable
 from roofline.kernel_names import printable
 from roofline.patterns import compiled
-from roofline.timeline.chrome import AMD, read_chrome
-from roofline.timeline.events import Timeline, no_such_step
+from roofline.timeline.chrome import read_chrome
+from roofline.timeline.events import Timeline, no_such_step, refusal, table
 from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 
 ENDINGS = (".sqlite", ".nsys-rep", ".qdrep", ".json.gz", ".json", ".csv")
@@ -23,18 +23,6 @@ _ACCEPTED = (
     "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
     "(.json, .json.gz)"
 )
-_PROTON = "it is a Triton Proton summary, which has no timeline"
-
-# What a file begins with (or holds near its beginning) -> what it is and what to do instead.
-_REFUSALS = (
-    (rb"\ANVR\x00", "it is an Nsight Compute report, not a timeline",
-     f"roofline analyze {{path}}; a timeline is {_ACCEPTED}"),
-    (rb"\A\x89HDF", "it is an HDF5 export", "nsys export --type sqlite REPORT.nsys-rep"),
-    (rb"\A(PAR1|ARROW1)", "it is a table export", "nsys export --type sqlite REPORT.nsys-rep"),
-    (rb"\APK\x03\x04", "it is an archive", "unpack it and select from the trace in it"),
-    (rb'"rocprofiler-sdk-tool"', AMD["why"], AMD["hint"]),
-    (rb'\A\s*\[\s*\{\s*"(children|frame)"', _PROTON, "torch.profiler or nsys profile instead"),
-)  # fmt: skip
 
 
 def timeline_files(paths: Iterable[Path]) -> list[Path]:
@@ -94,11 +82,7 @@ def load_timeline(
         found = _read(path, step=step, stream=stream, nsys=nsys)
         found = replace(found, file=printable(found.file))
     if not found.totals and not found.is_kernel[found.events.identity].any():
-        raise InputError(
-            f"{path.name} holds no kernels",
-            why="none of those in it has a valid time",
-            hint="record a new one",
-        )
+        raise refusal("untimed", file=path.name)
     return found
 
 
@@ -112,17 +96,17 @@ def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Ti
         if is_report:
             return read_report(path, step=step, nsys=nsys)
         return read_sqlite(path, step=step)
-    for pattern, why, hint in _REFUSALS:
-        if re.search(pattern, head):
-            hint = hint.format(path=shlex.quote(str(path)))
-            raise InputError(f"cannot use {path}", why=why, hint=hint)
+    facts = {"path": path, "quoted": shlex.quote(str(path)), "accepted": _ACCEPTED}
+    for code, row in table("refusals").items():
+        if "pattern" in row and re.search(row["pattern"].encode(), head):
+            raise refusal(code, **facts)
     if looks_like_csv(head.decode("utf-8", "replace")):
         if step is not None:
             raise no_such_step(path.name, step, ())
         return read_csv(path)
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         return read_chrome(path, step=step, stream=stream)
-    raise InputError(f"cannot read {path}", why="it is no timeline that is known", hint=_ACCEPTED)
+    raise refusal("unknown", **facts)
 
 
 def _head(path: Path) -> bytes:

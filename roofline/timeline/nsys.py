@@ -29,8 +29,6 @@ from roofline.patterns import compiled
 from roofline.process import run_quietly
 from roofline.timeline.events import (
     LONG_NS,
-    NO_LAUNCH,
-    RECORD_LAUNCHES,
     STEP,
     UNKNOWN,
     Calls,
@@ -46,6 +44,7 @@ from roofline.timeline.events import (
     identity,
     no_such_step,
     possible,
+    refusal,
 )
 from roofline.timeline.sources import Scope, with_sources
 
@@ -86,39 +85,25 @@ _LASTED = "((end - start) << 24) | ((streamId & 0xFFFF) << 8) | deviceId"  # bel
 _KEY = "(((globalPid >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
 _WHERE = ("start", _LASTED, _KEY)
 
-_BY_NODE = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node -o FILE PROGRAM"
-_NO_RECORDS = (
-    "CUDA was traced, but there are no kernel records (lost, trimmed or dropped from the export, "
-    "or another profiler held CUPTI)"
-)
-_RECORD_AGAIN = (
-    "record again with nothing else attached: nsys profile --trace=cuda,nvtx -o FILE PROGRAM; "
-    "then nsys export --type sqlite without --tables or --times"
-)
-
 
 def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
     """Export a ``.nsys-rep``, whose format is closed, to a temporary SQLite file and read that."""
     program = nsys or shutil.which("nsys")
-    by_hand = f"nsys export --type sqlite {shlex.quote(str(path))}, where it was recorded"
+    facts = {"path": path, "quoted": shlex.quote(str(path)), "minutes": TIMEOUT_S / 60}
     if program is None:
-        why = "there is no nsys on PATH to export it"
-        raise InputError(f"cannot read {path}", why=why, hint=by_hand)
+        raise refusal("no_program", **facts)
     with tempfile.TemporaryDirectory(prefix="roofline-") as folder:
         export = Path(folder) / "export.sqlite"
         argv = [program, "export", "--type", "sqlite", "--output", str(export), str(path)]
         done = run_quietly(argv, timeout_s=TIMEOUT_S)
         if done is None:
-            raise InputError(f"{program} cannot be run", hint="--nsys FILE names another one")
+            raise refusal("not_run", program=program)
         if done.code == 0 and export.exists():
             return read_sqlite(export, step=step, label=path.name)
     # In our words: what nsys prints names folders and users.
-    why = f"nsys export ended with code {done.code}"
-    if "newer than your current version" in done.stdout + done.stderr:
-        why = "it was recorded by a newer Nsight Systems than the one here"
-    elif done.code == -9:
-        why = f"nsys export was killed or took more than {TIMEOUT_S / 60:.0f} minutes"
-    raise InputError(f"cannot export {path}", why=why, hint=by_hand)
+    newer = "newer than your current version" in done.stdout + done.stderr
+    code = "newer" if newer else "killed" if done.code == -9 else "not_exported"
+    raise refusal(code, ended=done.code, **facts)
 
 
 def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None) -> Timeline:
@@ -144,16 +129,10 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
             tables = {row[0] for row in rows}
             return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
     except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError) as error:
-        why = f"SQLite says: {printable(str(error))}"
-        if not isinstance(error, sqlite3.DatabaseError):
-            why = "it holds bytes or numbers that no export has"
-        elif time.monotonic() > deadline:
-            why = f"its tables took more than {SQL_S / 60:.0f} minutes"
-        raise InputError(
-            f"cannot read {name}",
-            why=why,
-            hint="nsys export --type sqlite REPORT.nsys-rep",
-        ) from error
+        known = isinstance(error, sqlite3.DatabaseError)
+        code = "no_export" if not known else "slow" if time.monotonic() > deadline else "sql"
+        facts = {"error": printable(str(error)), "minutes": SQL_S / 60}
+        raise refusal(code, file=name, **facts) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,34 +406,23 @@ class _Export:
             return ()
         share = graphs / (graphs + self._time(KERNELS))
         if share > _NEGLIGIBLE_SHARE:
-            raise InputError(
-                f"cannot use {self.name}",
-                why=f"CUDA graphs, recorded as a whole, take {share:.0%} of the GPU's time: the "
-                "kernels in them are not known",
-                hint=_BY_NODE,
-            )
+            raise refusal("graphs", file=self.name, share=share)
         return (Note(code="graphs_left_out", facts={"share": share}),)
 
     def _no_kernels(self) -> InputError:
         """The error for an export without kernel records, with the likeliest reason."""
+        code, unknown = "not_traced", self._renamed(KERNELS)
         if "StringIds" not in self.tables and not any(t.startswith("CUPTI_") for t in self.tables):
-            return InputError(
-                f"cannot use {self.name}",
-                why="it is an SQLite file, but not an Nsight Systems export",
-                hint="nsys export --type sqlite REPORT.nsys-rep",
-            )
-        why, hint = "CUDA was not traced", "nsys profile --trace=cuda,nvtx -o FILE PROGRAM"
-        if self._time(GRAPHS):
-            why = "CUDA graphs were recorded as a whole, without the kernels in them"
-            hint = _BY_NODE
-        elif unknown := self._renamed(KERNELS):
-            why = f"its table {', '.join(unknown)} is not known: a newer Nsight Systems wrote it"
-            hint = "nsys export --type sqlite of an older release; or a newer roofline"
+            code = "not_nsys"
+        elif self._time(GRAPHS):
+            code = "graphs_alone"
+        elif unknown:
+            code = "renamed"
         elif self._has_rows(CALLS) and not self._launched():
-            why, hint = NO_LAUNCH, RECORD_LAUNCHES
+            code = "no_launch"
         elif any(t.startswith("CUPTI_ACTIVITY_KIND_") for t in self.tables):
-            why, hint = _NO_RECORDS, _RECORD_AGAIN
-        return InputError(f"{self.name} holds no kernels", why=why, hint=hint)
+            code = "no_records"
+        return refusal(code, file=self.name, tables=", ".join(unknown))
 
     def _launched(self) -> bool:
         named = "nameId IN (SELECT id FROM StringIds WHERE value LIKE '%Launch%')"

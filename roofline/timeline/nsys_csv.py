@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from roofline.errors import InputError
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
 from roofline.timeline.events import (
@@ -22,6 +21,7 @@ from roofline.timeline.events import (
     Work,
     identity,
     possible,
+    refusal,
 )
 
 _LARGEST = 2.0**61  # so that sums are integers of 64 bits
@@ -86,13 +86,8 @@ def read_csv(path: Path) -> Timeline:
         for separator in _SEPARATORS:
             if rows := list(_table(lines, wanted, separator)):
                 return build(path.name, rows)
-    raise InputError(
-        f"{path.name} holds no kernels",
-        why="nsys stats found no CUDA kernel data in the recording"
-        if any(_EMPTY in line for line in lines)
-        else "it has no kernel summary and no GPU trace of nsys stats",
-        hint="nsys export --type sqlite REPORT.nsys-rep, and select from that",
-    )
+    empty = any(_EMPTY in line for line in lines)
+    raise refusal("no_csv_data" if empty else "no_csv_report", file=path.name)
 
 
 def _table(lines: Sequence[str], wanted: Sequence[str], separator: str) -> Iterator[_Cells]:
@@ -146,8 +141,7 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         which = identities[row.identity(("GrdX", "GrdY", "GrdZ"), ("BlkX", "BlkY", "BlkZ"))]
         columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream))
     if not any(i.work is Work.KERNEL for i in identities):
-        why, hint = "the GPU trace lists copies only", "nsys profile with the program's kernels"
-        raise InputError(f"{file} holds no kernels", why=why, hint=hint)
+        raise refusal("csv_copies", file=file)
     table = np.array(columns, dtype=np.int64).T
     timed = possible(*table[:2])
     events = Events.of(*table[:, timed])

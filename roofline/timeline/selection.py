@@ -21,7 +21,7 @@ from roofline.patterns import compiled
 from roofline.patterns import select as named
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
-from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless
+from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless, refusal
 from roofline.timeline.idle import IdleClasses, known_classes
 from roofline.timeline.lanes import step_lanes
 from roofline.timeline.model import (
@@ -376,17 +376,9 @@ def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[Ti
     stretch of it can be asked for.
     """
     if timeline.totals and (criteria.device is not None or criteria.window):
-        raise InputError(
-            f"{timeline.file} is a summary",
-            why="it knows neither devices nor times",
-            hint="nsys export --type sqlite REPORT.nsys-rep, and select from that",
-        )
+        raise refusal("summary", file=timeline.file)
     if timeline.truncated and (criteria.window or criteria.keep != "inner"):
-        raise InputError(
-            f"{timeline.file} ends in the middle",
-            why="any stretch of it may lack events, so none can be looked at by itself",
-            hint="copy the trace again or record a new one; or no --start, --end and --keep",
-        )
+        raise refusal("ends_early", file=timeline.file)
     parts: list[tuple[int, Integers, Any, Any]] = []  # device, groups, instances, times in ns
     if totals := timeline.totals:
         numbers = [t.instances for t in totals], [t.total_ns for t in totals]

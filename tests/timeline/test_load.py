@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from roofline.errors import InputError, UsageError
+from roofline.timeline.events import refusal, table
 from roofline.timeline.load import load_timeline
 from tests.timeline.made import KERNELS, Export, kernel, trace, write
 
@@ -109,3 +111,12 @@ def test_no_nsys(report: Path, monkeypatch: pytest.MonkeyPatch):
 def test_an_nsys_that_is_none(report: Path):
     with pytest.raises(InputError, match="cannot be run"):
         load_timeline(report, nsys="/nowhere/nsys")
+
+
+def test_the_reasons_are_filled_in():
+    facts = dict.fromkeys("path quoted accepted file tables program ended error".split(), "X")
+    for code, row in table("refusals").items():
+        error = refusal(code, **facts, share=0.5, minutes=10.0)
+        assert str(error)
+        assert "{" not in f"{error}{error.why}{error.hint}"
+        assert re.compile(row.get("pattern", ""))
