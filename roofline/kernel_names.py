@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from roofline.foreign import printable as printable
@@ -44,7 +44,7 @@ COMMUNICATION = "communication"
 def _table() -> dict[str, Any]:
     import tomllib  # not for --help
 
-    text = resources.files("roofline").joinpath("kernel_names.toml").read_text("utf-8")
+    text = Path(__file__).with_name("kernel_names.toml").read_text("utf-8")
     table = tomllib.loads(text)
     for row in table["families"].values():
         row["pattern"] = row["pattern"].replace("{", _BEGIN).replace("}", _END)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
-from fractions import Fraction
 from typing import Any, Literal
 
 from roofline.model import Peaks
@@ -208,6 +207,8 @@ class Spec:
             if sms is not None and clock is not None:
                 operations[key] = sms * rate * clock
                 if rate < full.get(key, rate):
+                    from fractions import Fraction  # only where mma.sync falls short
+
                     part = Fraction(rate / full[key]).limit_denominator(8)
                     how[key] = f"by mma.sync, {part} of the datasheet"
         l1_rate, l1 = self.architecture.l1_bytes_per_clock, None
