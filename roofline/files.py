@@ -166,7 +166,8 @@ def _move(made: Path, path: Path, *, force: bool) -> None:
 
 def _target(path: Path) -> Path:
     """Where a link leads, as a shell's redirection follows it; ``path`` itself if it is none."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path  # resolve() fails on loops
+    # Path.resolve fails on loops, and Path.is_symlink on names that are too long.
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path  # noqa: PTH114
 
 
 def _kind(mode: int) -> str:
@@ -178,5 +179,5 @@ def _exists(path: Path) -> UsageError:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    hint = f"a name in another folder; df -h {path.parent}, ls -ld {path.parent}"
+    hint = f"another name or folder; df -h {path.parent}, ls -ld {path.parent}"
     return UsageError(f"cannot write {path}", why=error.strerror or str(error), hint=hint)

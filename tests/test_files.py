@@ -125,6 +125,11 @@ def test_a_folder_that_is_not_writable_is_told_before_the_work(
         refuse_overwrite(path, force=there)
 
 
+def test_a_name_that_is_too_long_is_told():
+    with pytest.raises(UsageError, match="File name too long"):
+        refuse_overwrite(Path("a" * 300), force=True)
+
+
 def test_a_dash_is_no_file():
     for write in (
         lambda: refuse_overwrite(Path("-"), force=True),

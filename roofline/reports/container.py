@@ -121,9 +121,13 @@ class Walk:
     """
 
     def __init__(self, file: io.BufferedReader) -> None:
-        file.seek(0)
-        begin = file.read(_WORD << 10)
-        file.seek(0)
+        try:
+            file.seek(0)
+            begin = file.read(_WORD << 10)
+            file.seek(0)
+        except OSError as error:
+            why = f"its beginning cannot be read ({error.strerror})"
+            raise ContainerError("cut", why) from error
         if not begin:
             raise ContainerError("empty", "it is empty")
         self.compressed = begin.startswith(ZSTD_MAGIC)

@@ -184,7 +184,7 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
     context = get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(read,))
     collects = gc.isenabled()
-    gc.disable()  # what is read has no cycles, and looking for some takes a quarter of the time here
+    gc.disable()  # no cycles are read, and looking for some takes a quarter of the time
     try:
         yield pool
     except BaseException:

@@ -167,7 +167,8 @@ def load_achieved(path: Path) -> Ceilings:
         data.get("operations_per_s", {}), dict.fromkeys(PRECISIONS, POSITIVE)
     )
     if not operations and not any(name in data for name in _RATES):
-        raise table.wrong("", "there are none", hint="dram_bytes_per_s = 1.0e12, for example")
+        hint = "dram_bytes_per_s = 1.0e12, for example"
+        raise InputError(f"{path} holds no measured ceilings", hint=hint)
     entries = [
         table.entries(entry, _CEILING, ("quantity", "per_s")) for entry in data.get("ceiling", ())
     ]

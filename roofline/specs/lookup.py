@@ -61,7 +61,8 @@ def near(text: str, names: Iterable[str], *, limit: int = 5) -> tuple[str, ...]:
     scored = []
     for name in names:
         have = loose(name)
-        pairs = ((wanted, have), (typed, name.casefold()))
+        model = " ".join(have.split()[: len(wanted.split())])  # "h100" of "h100 80gb hbm3"
+        pairs = ((wanted, have), (wanted, model), (typed, name.casefold()))
         score = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
         if set(wanted.split()) <= set(have.split()) or have.startswith(wanted):
             score += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -75,8 +76,7 @@ class Registry:
         if not guesses:
             raise UsageError(f"no GPU is called {text!r}", hint="roofline specs list")
         why = f"near it are {', '.join(guesses)}"
-        first = f"'{guesses[0]}'" if " " in guesses[0] else guesses[0]
-        hint = f"roofline specs show {first}"
+        hint = f"{shlex.quote(guesses[0])}, or another of roofline specs list"
         raise UsageError(f"no GPU is called {text!r}", why=why, hint=hint)
 
     def meant(self, text: str) -> tuple[Spec, tuple[Note, ...]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from roofline.errors import InputError
+from roofline.reports import read
 from roofline.reports.container import ContainerError
 from tests import strange
 from tests.shared import REPORTS
@@ -92,6 +93,12 @@ def test_missing_folder_and_unreadable_are_input_errors(tmp_path: Path):
         strange.summary(tmp_path / "missing.ncu-rep")
     with pytest.raises(InputError, match="it is a folder"):
         strange.summary(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file that fails when read")
+def test_a_file_that_fails_when_it_is_read_is_told():
+    with pytest.raises(InputError, match=r"/proc/self/mem: its beginning cannot be read"):
+        next(read("/proc/self/mem"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -170,7 +170,7 @@ def test_a_file_written_by_hand_needs_only_rates(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("{", "TOML"),
-        ("", "there are none"),
+        ("", "holds no measured ceilings"),
         ("dram_bytes_per_s = -1.0", "not a number above 0"),
         ("dram_bytes_per_s = nan", "not a number above 0"),
         ("[operations_per_s]\nfp46 = 1.0", "fp46: there is no such entry; did you mean fp64?"),

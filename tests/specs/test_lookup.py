@@ -278,6 +278,8 @@ def test_people_may_leave_the_brand_out(typed: str, key: str) -> None:
         ("A100", "NVIDIA A100-SXM4-40GB"),
         ("Telsa T4", "Tesla T4"),
         ("H10", "near it are NVIDIA H100"),
+        ("h1000", "near it are NVIDIA H100"),
+        ("a10g0", "near it are NVIDIA A10G"),
     ],
 )
 def test_mistyped_names_are_answered_with_near_ones(typed: str, meant: str) -> None:
