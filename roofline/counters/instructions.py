@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 
+from roofline.counters.opcodes import TABLES
 from roofline.counters.stalls import REASONS, SAME
 from roofline.model import SAMPLES_NEEDED, Details, Instruction, Launch, Metrics
 
@@ -27,16 +28,9 @@ _WAVEFRONTS = "memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"
 _CONFLICTS = tuple(
     f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum" for op in ("ld", "st")
 )
-# Instructions that wait for other warps: barriers, and the polling of specialised warps.
-_FOR_WARPS = frozenset({"NANOSLEEP", "SYNCS", "BAR", "WARPSYNC", "UCGABAR_WAIT"})
-# What a scoreboard waits for, by the stall that it makes.
-_PRODUCERS = {
-    "long_scoreboard": "LDG LD LDL TEX TLD TLD4 TXD TMML TXQ SULD SUATOM ATOM ATOMG LDGSTS SYNCS",
-    "short_scoreboard": "LDS LDSM ATOMS SHFL MUFU I2F F2I F2F FRND I2I POPC FLO BREV S2R S2UR LDC "
-    "LDCU ULDC R2UR REDUX MATCH DADD DMUL DFMA DSETP DMMA LDT LDTM",
-}
+_FOR_WARPS = frozenset(TABLES["waits"]["for_warps"])
 # Stalls that are sampled at the instruction behind the one that waits.
-_BEHIND = {"barrier": "BAR", "membar": "MEMBAR", "sleeping": "NANOSLEEP", "gmma": "WARPGROUP"}
+_BEHIND: Mapping[str, str] = TABLES["behind"]
 _NEAR = 4  # instructions that may lie between
 _REGISTER = re.compile(r"(?<![A-Za-z0-9_.])(U?[RP])(\d+|T|Z)(?![A-Za-z0-9_])")
 _PREDICATES = "P", "UP"
@@ -135,7 +129,7 @@ class _Code:
             before = (address - _BYTES * step for step in range(_NEAR))
             waited = (at for at in before if self.opcode(at) == _BEHIND[reason])
             return next((self.at(at) for at in waited if at != address), None)
-        slow = _PRODUCERS.get(reason, "").split()
+        slow: list[str] = TABLES["producers"].get(reason, [])
         opcode, written, read = _parts(self.sass(address))
         # Copies to shared memory are waited for without a register.
         copies = opcode.partition(".")[0] in ("DEPBAR", "LDGDEPBAR", "BAR")

@@ -4,69 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
+
+from roofline.counters.recipes import read_table
+from roofline.model import Note
 
 _SHAPE = re.compile(r"^(?:(?P<m>\d+)x(?P<n>\d+)x(?P<k>\d+)|(?P<m0>16|8)8(?P<k0>\d+))$")
 _MMA = re.compile(r"^(?:[HIDBQO]MMA|[HIQB]GMMA|UTC[HIQO]MMA)$")
 # Four warps execute a warpgroup instruction together, so each counts a quarter of it.
 _WARPGROUP = frozenset({"HGMMA", "IGMMA", "QGMMA", "BGMMA"})
-# Operand type in the opcode -> of the operation, widest first: mixed operands run at that rate.
-_FLOAT_TYPES = {
-    "TF32": "tf32",
-    "BF16": "bf16",
-    "E4M3": "fp8",
-    "E5M2": "fp8",
-    "E3M2": "fp6",
-    "E2M3": "fp6",
-    "E2M1": "fp4",
-}
-_INTEGER_TYPES = {"S8": "int8", "U8": "int8", "S4": "int4", "U4": "int4"}
-# What the letter before MMA or GMMA says of the operands where no modifier does.
-_DEFAULT = {"H": "fp16", "Q": "fp8", "O": "fp4", "I": "int8", "B": "int1", "D": "fp64"}
-# Plain arithmetic: opcode -> (operation key, operations a thread); some work on two lanes.
+TABLES = read_table("opcodes")
 _PLAIN = {
-    f"{letter}{operation}{form}": (key, lanes * operations)
-    for letter, key, forms in (
-        ("F", "fp32", {"": 1, "2": 2, "32I": 1}),
-        ("D", "fp64", {"": 1}),
-        ("H", "fp16", {"2": 2, "2_32I": 2}),
-    )
-    for form, lanes in forms.items()
-    for operation, operations in {"ADD": 1, "MUL": 1, "FMA": 2}.items()
+    opcode: (key, operations)
+    for key in ("fp32", "fp64", "fp16")
+    for opcode, operations in TABLES[key].items()
 }
-
-# Packed arithmetic, which the counters of FADD, FMUL and FFMA do not see: opcode -> what it is.
-PACKED = {
-    **dict.fromkeys(("FADD2", "FMUL2", "FFMA2"), "packed_fp32"),
-    **dict.fromkeys(("QADD4", "QMUL4", "QFMA4"), "packed_fp8"),
-}
-# Integer arithmetic of a thread: an opcode without modifiers, or with its first one.
-_INTEGER = {
-    "IADD": 1, "IADD3": 2, "VIADD": 1, "IADD32I": 1, "VIADD2": 1, "IMUL": 1, "IMUL32I": 1,
-    "IMAD": 2, "XMAD": 2, "IDP.2A": 4, "IDP.4A": 8, "IDP4A": 8,
-}  # fmt: skip
-# Multiply-adds that move or shift.
-_NO_IMAD = frozenset({"MOV", "SHL"})
+_INTEGER: dict[str, int] = TABLES["integer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TensorMix:
-    """Tensor operations of an opcode mix.
+class TensorWork:
+    """Tensor operations of a launch.
 
-    ``operations`` counts by operation key, ``accumulate`` gives the accumulator of most of them,
-    ``path`` is "wgmma", "mma_sync" or ``None``; ``shapeless`` lists executed MMA opcodes whose
-    operations cannot be known from the opcode.
+    ``accumulate`` has the accumulator of most operations of a key, ``path`` is "wgmma", "mma_sync"
+    or "tcgen05" where all ran on one. ``how`` is ``None`` where nothing was measured; ``active``
+    tells whether the tensor pipe did anything, ``None`` where the report does not say.
+    ``shapeless`` lists executed opcodes whose operations cannot be known from the opcode.
     """
 
-    operations: Mapping[str, float]
-    accumulate: Mapping[str, str]
-    path: str | None
-    shapeless: tuple[str, ...]
+    operations: Mapping[str, float] = field(default_factory=dict)
+    accumulate: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = None
+    how: str | None = None
+    active: bool | None = None
+    shapeless: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mma:
+class Mma(NamedTuple):
     """What one warp-level execution of an MMA opcode does; ``operations`` None for no shape."""
 
     key: str
@@ -84,8 +61,8 @@ def parse_mma(opcode: str) -> Mma | None:
     shape = next((match for word in modifiers if (match := _SHAPE.match(word))), None)
     # The destination comes before the sources.
     accumulate = next((f"fp{word[1:]}" for word in modifiers if word in {"F32", "F16"}), None)
-    types = _INTEGER_TYPES if head in {"IMMA", "IGMMA"} else _FLOAT_TYPES
-    default = _DEFAULT[head.removeprefix("UTC")[0]]
+    types = TABLES[f"{'integer' if head in {'IMMA', 'IGMMA'} else 'float'}_operands"]
+    default = TABLES["default_operands"][head.removeprefix("UTC")[0]]
     operand = next((name for word, name in types.items() if word in modifiers), default)
     return Mma(
         key=f"tensor_{operand}{'_sparse' if 'SP' in modifiers else ''}",
@@ -109,7 +86,7 @@ def _operations(
     return operations * 2 if stepped and accumulate == "fp16" else operations
 
 
-def tensor_mix(executions: Mapping[str, float]) -> TensorMix:
+def tensor_mix(executions: Mapping[str, float]) -> TensorWork:
     """Tensor operations from warp-level ``executions`` by opcode with modifiers."""
     # Operations by key and, of each, by accumulator.
     found: dict[str, dict[str | None, float]] = {}
@@ -126,7 +103,7 @@ def tensor_mix(executions: Mapping[str, float]) -> TensorMix:
         sums[mma.accumulate] = sums.get(mma.accumulate, 0.0) + mma.operations * count
         paths.add("wgmma" if mma.warpgroup else "mma_sync")
     most = {key: max(sums, key=lambda name: sums[name]) for key, sums in found.items()}
-    return TensorMix(
+    return TensorWork(
         operations={key: sum(sums.values()) for key, sums in found.items()},
         accumulate={key: name for key, name in most.items() if name},
         path=paths.pop() if len(paths) == 1 else None,
@@ -155,7 +132,7 @@ def plain_mix(thread_executions: Mapping[str, float]) -> dict[str, float]:
 @cache
 def packed_kind(opcode: str) -> str:
     """The kind of packed arithmetic that an opcode is, "" for others."""
-    return PACKED.get(opcode.partition(".")[0], "")
+    return str(TABLES["packed"].get(opcode.partition(".")[0], ""))
 
 
 def integer_mix(thread_executions: Mapping[str, float]) -> float:
@@ -166,8 +143,6 @@ def integer_mix(thread_executions: Mapping[str, float]) -> float:
 @cache
 def _integer(opcode: str) -> int:
     head, *modifiers = opcode.split(".")
-    if head == "IMAD" and not _NO_IMAD.isdisjoint(modifiers):
-        return 0
     return _INTEGER.get(".".join([head, *modifiers[:1]]), _INTEGER.get(head, 0))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from roofline.counters.opcodes import PACKED, integer_mix, packed_kind, plain_mix
+from roofline.counters.opcodes import TABLES, TensorWork, integer_mix, packed_kind, plain_mix
 from roofline.counters.recipes import FP16, FP32, FP64, PACKED_FP32, QuantityReader, Reading, forms
-from roofline.counters.tensor import MIXES, THREAD_OPCODES, TensorWork
+from roofline.counters.tensor import MIXES, THREAD_OPCODES
 
 _HALF_ACTIVITY = "sm__inst_executed_pipe_fp16.avg.pct_of_peak_sustained_active"
 _MIX = "thread-level opcode mix"
@@ -58,7 +58,7 @@ def operations_of(
     if mix or (packed and "fp32" in found):
         packed_ran.discard("packed_fp32")
     ran = {
-        **{kind: kind in packed_ran for kind in dict.fromkeys(PACKED.values())},
+        **{kind: kind in packed_ran for kind in dict.fromkeys(TABLES["packed"].values())},
         "tensor": tensor.how is None and tensor.active,
         "fp16": "fp16" not in found and (reader.number(_HALF_ACTIVITY) or 0.0) > 0,
     }
@@ -80,7 +80,7 @@ def _packed_ran(reader: QuantityReader) -> set[str]:
     ran = {packed_kind(opcode) for opcode, count in mix.items() if count}
     counted = (_PACKED.match(name) for name in metrics.matching(_PACKED))
     bases = {(one["base"], one["opcode"].upper()) for one in counted if one}
-    return ran | {PACKED[opcode] for base, opcode in bases if reader.amount(base)}
+    return ran | {packed_kind(opcode) for base, opcode in bases if reader.amount(base)}
 
 
 def _only_moves(reader: QuantityReader) -> bool:

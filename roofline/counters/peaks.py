@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, read
-from roofline.counters.tensor import TensorWork
+from roofline.counters.opcodes import TensorWork
+from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, read, read_table
 from roofline.model import Device, Metrics, Note, Peaks
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
@@ -15,36 +15,14 @@ VECTOR = (
     ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", "fp64", 2.0),
     ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", "fp16", 4.0),
 )
-# Key -> counters with its peak tensor operations a cycle, a later one overriding an earlier. Only
-# counters of one sparsity have a peak that means something.
-_TENSOR = {
-    "tensor_bf16": "src_bf16_dst_fp32 op_hgmma_src_bf16_dst_fp32 op_utchmma_src_bf16_dst_fp32",
-    "tensor_fp16": "src_fp16_dst_fp32 op_hgmma_src_fp16 op_utchmma_src_fp16_dst_fp32",
-    "tensor_tf32": "src_tf32_dst_fp32 op_hgmma_src_tf32_dst_fp32 op_utchmma_src_tf32_dst_fp32",
-    "tensor_fp8": "src_fp8 src_fp8_dst_fp32 op_utcqmma_src_fp8_dst_fp32"
-    " op_utcqmma_src_fp4_fp6_fp8_dst_fp32",
-    "tensor_fp6": "src_fp4_fp6_dst_fp32 op_utcqmma_src_fp4_fp6_dst_fp32",
-    "tensor_fp4": "op_utcomma_src_fp4_dst_fp32 src_fp4_dst_fp32",
-    "tensor_int8": "src_int8 op_igmma_src_int8 op_utcimma_src_int8",
-    "tensor_int4": "src_int4",
-}
-_MMA_SYNC = {
-    **{f"tensor_{name}": f"op_hmma_src_{name}_dst_fp32" for name in ("bf16", "fp16", "tf32")},
-    "tensor_int8": "op_imma_src_int8",
-}
-_INTO_FP16 = {"tensor_fp16": "src_fp16_dst_fp16 op_utchmma_src_fp16_dst_fp16"}
-# Types that are never sparse: the plain counter's peak is the dense one.
-_NEVER_SPARSE = {"tensor_fp64": "src_fp64", "tensor_int1": "src_int1"}
-_BY_WARP = {"tensor_int1": "op_bmma_src_int1"}
+# Operation key -> counters with its peak operations a cycle.
+_TABLES: Mapping[str, Mapping[str, list[str]]] = read_table("tensor")
 
 
-def _rows(*tables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (source, key)
-        for table in tables
-        for key, sources in table.items()
-        for source in sources.split()
-    )
+def _rows(*names: str) -> tuple[tuple[str, str], ...]:
+    """The counters of some tables, each with its key."""
+    rows = (row for name in names for row in _TABLES[name].items())
+    return tuple((source, key) for key, sources in rows for source in sources)
 
 
 @cache
@@ -52,7 +30,8 @@ def _peak_name(source: str) -> str:
     return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
 
 
-_EITHER, _ONE = _rows(_TENSOR, _MMA_SYNC, _INTO_FP16), _rows(_NEVER_SPARSE, _BY_WARP)
+_EITHER = _rows("peaks", "peaks_by_warp", "peaks_into_fp16")
+_ONE = _rows("peaks_never_sparse", "peaks_never_sparse_by_warp")
 DENSE_PEAKS = tuple(
     _peak_name(source)
     for source in (*(f"{source}_sparsity_off" for source, _ in _EITHER), *dict(_ONE))
@@ -150,15 +129,18 @@ def _operations(
 def _tensor_peaks(
     metrics: Metrics, tensor: TensorWork, per_cycle: dict[str, float], how: dict[str, str]
 ) -> None:
-    by_warp = tensor.path == "mma_sync"
-    into_fp16 = tensor.accumulate.get("tensor_fp16") == "fp16"
-    either = _rows(_TENSOR, _MMA_SYNC if by_warp else {}, _INTO_FP16 if into_fp16 else {})
+    either, one = ["peaks"], ["peaks_never_sparse"]
+    if tensor.path == "mma_sync":
+        either.append("peaks_by_warp")
+        one.append("peaks_never_sparse_by_warp")
+    if tensor.accumulate.get("tensor_fp16") == "fp16":
+        either.append("peaks_into_fp16")
     rows = [
         (source + half, key + suffix)
-        for source, key in either
+        for source, key in _rows(*either)
         for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse"))
     ]
-    for source, key in (*rows, *_rows(_NEVER_SPARSE, _BY_WARP if by_warp else {})):
+    for source, key in (*rows, *_rows(*one)):
         name = _peak_name(source)
         if rate := metrics.number(name):
             per_cycle[key] = rate

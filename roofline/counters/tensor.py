@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
-from roofline.counters.opcodes import TensorMix, parse_mma, tensor_mix
-from roofline.counters.recipes import QuantityReader, forms
+from roofline.counters.opcodes import TensorWork, parse_mma, tensor_mix
+from roofline.counters.recipes import QuantityReader, forms, read_table
 from roofline.model import Metrics, Note
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -38,23 +38,6 @@ _NOTHING_PERCENT = 0.05
 TOLERANCE = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TensorWork:
-    """Tensor operations of a launch.
-
-    ``accumulate`` has the accumulator of most operations of a key, ``path`` is "wgmma", "mma_sync"
-    or "tcgen05" where all ran on one. ``how`` is ``None`` where nothing was measured; ``active``
-    tells whether the tensor pipe did anything, ``None`` where the report does not say.
-    """
-
-    operations: Mapping[str, float] = field(default_factory=dict)
-    accumulate: Mapping[str, str] = field(default_factory=dict)
-    path: str | None = None
-    how: str | None = None
-    active: bool | None = None
-    notes: tuple[Note, ...] = ()
-
-
 def tensor_work(reader: QuantityReader) -> TensorWork:
     """Tensor operations from the best source that the report has."""
     mix, mix_how = _mix(reader.metrics)
@@ -69,17 +52,11 @@ def tensor_work(reader: QuantityReader) -> TensorWork:
             return _uncounted(reader.metrics)
         note = Note(code="tensor_shape_unknown", facts={"opcodes": list(mix.shapeless)})
         return TensorWork(active=True, notes=(note,))
-    return TensorWork(
-        operations=mix.operations,
-        accumulate=mix.accumulate,
-        path=mix.path,
-        how=mix_how,
-        active=True,
-        notes=() if counted is None else _disagreement(mix, counted.operations),
-    )
+    notes = () if counted is None else _disagreement(mix, counted.operations)
+    return replace(mix, how=mix_how, active=True, notes=notes)
 
 
-def _mix(metrics: Metrics) -> tuple[TensorMix | None, str]:
+def _mix(metrics: Metrics) -> tuple[TensorWork | None, str]:
     for name, (threads, how) in MIXES.items():
         if executions := metrics.instances(name):
             warps = {opcode: count / threads for opcode, count in executions.items()}
@@ -129,7 +106,7 @@ def _activity(metrics: Metrics) -> tuple[bool | None, float]:
     return (True, 0.0) if most > FAINT_PERCENT else (False, most)
 
 
-def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, ...]:
+def _disagreement(mix: TensorWork, counted: Mapping[str, float]) -> tuple[Note, ...]:
     measured = {key.removesuffix("_sparse") for key in counted}  # each type is collected alone
     ours = sum(n for key, n in mix.operations.items() if key.removesuffix("_sparse") in measured)
     theirs = sum(counted.values())
@@ -140,29 +117,13 @@ def _disagreement(mix: TensorMix, counted: Mapping[str, float]) -> tuple[Note, .
 
 # --- sm__ops_path_tensor counters: each operation counted once, whichever were collected ---------
 _PATH = "sm__ops_path_tensor_"
-# Source and destination types in a counter's name -> (operation key, accumulator, kinds of MMA
-# whose counters are parts of it). Mixed sources are filed under the widest, at whose rate they run.
-_TYPES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
-    ("src_bf16_dst_fp32", "tensor_bf16", "fp32", ("hmma", "hgmma", "utchmma")),
-    ("src_fp16_dst_fp32", "tensor_fp16", "fp32", ("hmma", "utchmma")),
-    ("src_fp16_dst_fp16", "tensor_fp16", "fp16", ("hmma", "utchmma")),
-    ("src_tf32_dst_fp32", "tensor_tf32", "fp32", ("hmma", "hgmma", "utchmma")),
-    ("src_fp16_bf16_tf32_dst_fp32", "tensor_fp16", "fp32", ()),
-    ("src_fp8", "tensor_fp8", None, ()),
-    ("src_fp8_dst_fp16", "tensor_fp8", "fp16", ("utcqmma",)),
-    ("src_fp8_dst_fp32", "tensor_fp8", "fp32", ("utcqmma",)),
-    ("src_fp4_fp6_fp8_dst_fp16", "tensor_fp8", "fp16", ("utcqmma",)),
-    ("src_fp4_fp6_fp8_dst_fp32", "tensor_fp8", "fp32", ("utcqmma",)),
-    ("src_fp4_fp6_dst_fp16", "tensor_fp6", "fp16", ("utcqmma",)),
-    ("src_fp4_fp6_dst_fp32", "tensor_fp6", "fp32", ("utcqmma",)),
-    ("src_fp4_dst_fp32", "tensor_fp4", "fp32", ("utcomma",)),
-    ("src_fp64", "tensor_fp64", None, ()),
-    ("src_int8", "tensor_int8", None, ("imma", "igmma", "utcimma")),
-    ("src_int4", "tensor_int4", None, ()),
-    ("src_int1", "tensor_int1", None, ("bmma", "bgmma")),
-)
+# Source and destination types in a counter's name -> operation key, accumulator, kinds of MMA.
+_TYPES: dict[str, tuple[str, str, list[str]]] = {
+    source: (key, accumulator, kinds.split())
+    for source, (key, accumulator, kinds) in read_table("tensor")["types"].items()
+}
 # Hopper's half precision has no destination in its name, and holds what the rows with one counted.
-_HALF, _HALF_KEY, _HALF_ROWS = "src_fp16", "tensor_fp16", ("src_fp16_dst_fp32", "src_fp16_dst_fp16")
+_HALF, _HALF_ROWS = "src_fp16", ("src_fp16_dst_fp32", "src_fp16_dst_fp16")
 _NEVER_SPARSE = frozenset({"tensor_fp64", "tensor_int1"})
 _FIRST_SPARSE = 8.0  # compute capability: tensor cores before Ampere know no sparsity
 # Counters of different passes differ a little; less than this is no operation of unknown kind.
@@ -192,7 +153,7 @@ def path_counts(reader: QuantityReader) -> TensorWork | None:
         return None
     counts: dict[str, _Count] = {}
     paths: set[str] = set()
-    for source, _, _, kinds in _TYPES:
+    for source, (_, _, kinds) in _TYPES.items():
         parts = _parts(reader, source, kinds, paths)
         count = _merge(reader, source, parts)
         if count is not None:
@@ -204,13 +165,11 @@ def path_counts(reader: QuantityReader) -> TensorWork | None:
 
 
 def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> TensorWork:
-    meaning = {source: (key, accumulator) for source, key, accumulator, _ in _TYPES}
-    meaning[_HALF] = (_HALF_KEY, None)
     operations: dict[str, float] = {}
     largest: dict[str, tuple[float, str]] = {}
     told_apart = True
     for source, count in counts.items():
-        key, accumulator = meaning[source]
+        key, accumulator, _ = _TYPES.get(source, ("tensor_fp16", "", []))
         if key not in _NEVER_SPARSE and count.rest > _NOISE * count.total:
             told_apart = False
         for name, value in ((key, count.dense + count.rest), (f"{key}_sparse", count.sparse)):
@@ -230,7 +189,7 @@ def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> 
 
 
 def _parts(
-    reader: QuantityReader, source: str, kinds: tuple[str, ...], paths: set[str]
+    reader: QuantityReader, source: str, kinds: Sequence[str], paths: set[str]
 ) -> list[_Count]:
     """Counts by kind of MMA; adds the paths of those that ran to ``paths``."""
     parts = []
@@ -309,11 +268,6 @@ def _spellings(name: str) -> frozenset[str]:
 @cache
 def _names() -> frozenset[str]:
     """Every counter that is looked for."""
-    half = (_HALF, _HALF_KEY, None, ("hgmma", "hmma"))
-    return frozenset().union(
-        *(
-            _spellings(name)
-            for source, _, _, kinds in (*_TYPES, half)
-            for name in (source, *(f"op_{kind}_{source}" for kind in kinds))
-        )
-    )
+    kinds = {source: kinds for source, (_, _, kinds) in _TYPES.items()} | {_HALF: ["hgmma", "hmma"]}
+    names = (f"op_{kind}_{source}" for source, some in kinds.items() for kind in some)
+    return frozenset().union(*map(_spellings, (*kinds, *names)))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofline.counters.opcodes import TensorMix, parse_mma, plain_mix, tensor_mix
+from roofline.counters.opcodes import TensorWork, parse_mma, plain_mix, tensor_mix
 
 
 @pytest.mark.parametrize(
@@ -133,5 +133,5 @@ def test_a_mix_is_frozen_and_built_by_name():
     with pytest.raises(FrozenInstanceError):
         mix.path = "wgmma"
     with pytest.raises(TypeError):
-        TensorMix({}, {}, None, ())
+        TensorWork({}, {}, None)
     assert not hasattr(mix, "__dict__")

@@ -1,8 +1,9 @@
 import pytest
 
 from roofline.counters import tensor
+from roofline.counters.opcodes import TensorWork
 from roofline.counters.recipes import QuantityReader
-from roofline.counters.tensor import OPCODES, TensorWork
+from roofline.counters.tensor import OPCODES
 from roofline.model import Metrics
 from tests.metrics import PlainMetrics
 
