@@ -28,6 +28,8 @@ SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 _INJECTIONS = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "CUDA_INJECTION32_PATH"}
 _PROFILERS = {"ncu", "nsys", "nsys-launcher", "nv-nsight-cu-cli", "nvprof", "compute-sanitizer"}
 _ALLOCATOR = re.compile("^$|jemalloc|tcmalloc|mimalloc")
+Better = Literal["lower", "higher"]  # which values of a figure
+Outcome = Literal["faster", "slower", "no_change", "unknown"]
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -59,7 +61,7 @@ class FigureSummary(TimeSummary):
 
     pattern: str
     name: str = "own figure"
-    better: Literal["lower", "higher"] | None = None
+    better: Better | None = None
     runs: tuple[float, ...] = ()
 
 
@@ -77,8 +79,8 @@ class PairedRatio:
     low: float | None
     high: float | None
     pairs: int
-    outcome: Literal["faster", "slower", "no_change", "unknown"]
-    better: Literal["lower", "higher"] | None = None
+    outcome: Outcome
+    better: Better | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ class Metric:
 
     name: str
     pattern: re.Pattern[str]
-    better: Literal["lower", "higher"] | None = None
+    better: Better | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ def _figure(metric: Metric, runs: Sequence[Sequence[float]]) -> FigureSummary:
 
 def _paired(
     name: str,
-    better: Literal["lower", "higher"] | None,
+    better: Better | None,
     before: Sequence[float],
     after: Sequence[float],
 ) -> PairedRatio:
@@ -225,7 +227,7 @@ def _paired(
             f"{name} is never above 0", why="there is no ratio of it", hint="another --metric"
         )
     low, high = median_interval(ratios)
-    outcome: Literal["faster", "slower", "no_change", "unknown"] = "unknown"
+    outcome: Outcome = "unknown"
     if low is not None and high is not None and better is not None:
         outcome = "faster" if low > 1 else "slower" if high < 1 else "no_change"
     return PairedRatio(
@@ -276,7 +278,7 @@ def parse_metric(text: str) -> Metric:
     pattern = compiled(text[named.end() :] if named else text, option="--metric")
     if named is None:
         return Metric(name="own figure", pattern=pattern)
-    better: dict[str, Literal["lower", "higher"]] = {"<": "lower", ">": "higher"}
+    better: dict[str, Better] = {"<": "lower", ">": "higher"}
     return Metric(name=named[1], pattern=pattern, better=better.get(named[2]))
 
 

@@ -17,7 +17,6 @@ from roofline.compare.model import (
     CauseCode,
     Change,
     ChangeCause,
-    PairOutcome,
     Side,
     TimeChange,
     WorkChange,
@@ -27,6 +26,7 @@ from roofline.compare.model import (
 )
 from roofline.model import QUANTITIES
 from roofline.units import UNITS
+from roofline.wall_time import Outcome
 
 # --- time ---------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ def time_change(
     )
 
 
-def outcome_of(low: float, high: float) -> PairOutcome:
+def outcome_of(low: float, high: float) -> Outcome:
     """A speed-up interval as an outcome: what includes 1 is no change."""
     if low > 1:
         return "faster"
@@ -235,7 +235,7 @@ def _ratio(before: float | None, after: float | None) -> float | None:
 # --- cause --------------------------------------------------------------------------------------
 
 
-def find_cause(before: Side, after: Side, timing: TimeChange, outcome: PairOutcome) -> ChangeCause:
+def find_cause(before: Side, after: Side, timing: TimeChange, outcome: Outcome) -> ChangeCause:
     """The cause of a change of time, or of its absence."""
     if outcome == "no_change":
         limiter = before.verdict.limiter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -16,7 +16,6 @@ from roofline.compare.model import (
     Comparison,
     KernelPair,
     PairBasis,
-    PairOutcome,
     ProgramChange,
     Side,
     StepGain,
@@ -31,7 +30,7 @@ from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
 from roofline.text.names import few, last_part
-from roofline.wall_time import PairedRatio, ProgramTimes
+from roofline.wall_time import Better, Outcome, PairedRatio, ProgramTimes, TimeSummary
 
 _Shares = Mapping[int, tuple[float, float]]
 
@@ -119,29 +118,45 @@ def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramCh
                 hint="roofline time without it",
             )
     one, other = before.wall_s, after.wall_s
-    speedup = one.median / other.median
-    noise: float | None = None
-    outcome: PairOutcome = "unknown"  # one run has no spread
-    if min(before.repeats, after.repeats) > 1:
-        noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
-        outcome = outcome_of(speedup / (1 + noise), speedup * (1 + noise))
-    figures = tuple(_figures(before, after))
-    if paired:
-        whole, *rest = paired
-        speedup, outcome, figures = whole.ratio, whole.outcome, tuple(rest)
-        noise = None if whole.low is None else whole.ratio / whole.low - 1
-    facts = {"speedup": speedup, "noise": noise, "outcome": outcome, "paired": paired[:1]}
+    named = {metric.name: metric for metric in after.metrics}
+    both = [(m, named[m.name]) for m in before.metrics if m.name in named]
+    runs = min(before.repeats, after.repeats)
+    apart = [_apart("wall time", "lower", one, other, runs)]
+    apart += [
+        _apart(m.name, m.better, m, n, min(len(m.values), len(n.values)))
+        for m, n in both
+        if m.median > 0 and n.median > 0
+    ]
+    whole, *figures = paired or apart
+    noise = None if whole.low is None else whole.ratio / whole.low - 1
+    facts = {"speedup": whole.ratio, "noise": noise, "outcome": whole.outcome}
     return ProgramChange(
-        figures=figures,
+        figures=tuple(figures),
         before_s=one.median,
         after_s=other.median,
         before_p95_s=one.p95,
         after_p95_s=other.p95,
         before_spread=one.spread,
         after_spread=other.spread,
-        speedup=speedup,
-        outcome=outcome,
-        text=note("program", **facts, before=before, after=after),
+        speedup=whole.ratio,
+        outcome=whole.outcome,
+        text=note("program", **facts, paired=paired[:1], before=before, after=after),
+    )
+
+
+def _apart(
+    name: str, better: Better | None, one: TimeSummary, other: TimeSummary, count: int
+) -> PairedRatio:
+    """Two timings that were taken apart: a change within the wider of their spreads is none."""
+    ratio = one.median / other.median if better == "lower" else other.median / one.median
+    low = high = None
+    outcome: Outcome = "unknown"
+    if count > 1:  # one run has no spread
+        noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
+        low, high = ratio / (1 + noise), ratio * (1 + noise)
+        outcome = outcome_of(low, high) if better else "unknown"
+    return PairedRatio(
+        name=name, ratio=ratio, low=low, high=high, pairs=0, outcome=outcome, better=better
     )
 
 
@@ -157,35 +172,15 @@ def judge_step(
 ) -> tuple[Note, ...]:
     """What was expected of the step, by its times before and after, and their noise."""
     said = []
-    for item in wanted:
-        if item.what == "step":
-            claim = note("stated", option="--expect", text=item.text)
-            if times is None:
-                reason = note("no_step_time")
-                said.append(note("expectation", claim=claim, reason=reason))
-                continue
+    for item in (one for one in wanted if one.what == "step"):
+        claim = note("stated", option="--expect", text=item.text)
+        if times is None:
+            said.append(note("expectation", claim=claim, reason=note("no_step_time")))
+        else:
             judged, reason = judge_change(item, *times)
             facts = {"claim": claim, "judgement": judged, "reason": reason}
             said.append(note("expectation_judged", **facts))
     return tuple(said)
-
-
-def _figures(before: ProgramTimes, after: ProgramTimes) -> Iterator[PairedRatio]:
-    """The programs' own figures that both have, of timings taken apart: better is above 1."""
-    others = {one.name: one for one in after.metrics}
-    for one in before.metrics:
-        other = others.get(one.name)
-        if other is not None and one.median > 0 and other.median > 0:
-            ratio = other.median / one.median
-            ratio = 1 / ratio if one.better == "lower" else ratio
-            outcome: PairOutcome = "unknown"
-            noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
-            span = {"low": ratio / (1 + noise), "high": ratio * (1 + noise)}
-            if one.better is not None and min(len(one.values), len(other.values)) > 1:
-                outcome = outcome_of(span["low"], span["high"])
-            yield PairedRatio(
-                name=one.name, ratio=ratio, **span, pairs=0, outcome=outcome, better=one.better
-            )
 
 
 # --- sides --------------------------------------------------------------------------------------
@@ -296,7 +291,7 @@ def _pair(
     )
 
 
-def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[PairOutcome, PairBasis]:
+def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[Outcome, PairBasis]:
     if timing is None:
         return "unknown", "time"
     low, high = timing.equal_low, timing.equal_high

@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 from roofline.display import Displayed, short
 from roofline.model import Family, Measurement, Note, Result, Verdict
-from roofline.wall_time import PairedRatio
+from roofline.wall_time import Outcome, PairedRatio
 
-# What happened to the time of a kernel, with clocks, work and noise accounted for; judged by what.
-PairOutcome = Literal["faster", "slower", "no_change", "unknown"]
+# By what the change of a kernel's time was judged.
 PairBasis = Literal["time", "equal_clocks", "equal_work"]
 PairKind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
 Judgement = Literal["confirmed", "refuted", "short", "exceeded", "not_testable"]
@@ -205,7 +204,7 @@ class KernelPair:
     how: Note
     before: Side
     after: Side
-    outcome: PairOutcome
+    outcome: Outcome
     basis: PairBasis
     timing: TimeChange | None
     work: WorkChange
@@ -267,7 +266,7 @@ class ProgramChange:
     before_spread: float | None
     after_spread: float | None
     speedup: float
-    outcome: PairOutcome
+    outcome: Outcome
     text: Note
     figures: tuple[PairedRatio, ...] = ()
 
