@@ -8,7 +8,6 @@ from roofline.model import Analysis, Bound, Confidence
 from roofline.plot import gain, heat, roofline, words
 from roofline.plot.canvas import Canvas, styled
 from roofline.plot.layout import Box
-from roofline.plot.roofs import beyond
 from roofline.plot.save import Picture
 from roofline.plot.scene import CHARTS, Mark, Options, Place, Scene, compose
 from roofline.plot.style import HEADING_PX, KINDS, PAD, SMALL_PX, TITLE_PX
@@ -211,9 +210,7 @@ def _footer(scene: Scene, drawn: int) -> list[str]:
         if len(clocks) > len(scene.panels):
             first += " Roofs are at the clocks of the kernel with the most time."
         lines.append(first)
-        placed = [m for p in scene.panels for m in p.shown]
-        if off := sum(any(beyond(v) for v in m.point if v < math.inf) for m in placed):
-            lines.append(f"Beyond the axes, drawn on their edge: {numbers.plural(off, 'kernel')}.")
+        lines += words.off_the_axes(m for p in scene.panels for m in p.shown)
         if any(m.spread for m in scene.marks):
             lines.append("Wide pale line: slowest to fastest launch.")
         absent = [m for m in scene.marks if m.place is Place.NONE]

@@ -68,9 +68,10 @@ def _chart(panel: Panel, order: dict[int, int], width: int) -> Iterator[Text]:
         cells = [grid.get((x, row), (" ", "")) for x in range(width)]
         yield Text.assemble(*cells)
     for mark in panel.shown[:10]:
-        named = ", ".join(map(words.ceiling, mark.ceilings))
+        named = ", ".join(map(words.ceiling, mark.ceilings)) or "unknown"
         text = f"{_sign(order.get(id(mark.result), len(_DIGITS)))} {words.name(mark, 40)}: "
         yield Text.assemble(text, (named, BOUND_STYLES[mark.result.verdict.bound]))
+    yield from map(Text, words.off_the_axes(panel.shown))
 
 
 def _sign(place: int) -> str:

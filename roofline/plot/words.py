@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from roofline.compare.model import KernelPair
 from roofline.model import Bound, Measurement, Result, Verdict
 from roofline.plot.ceilings import OwnCeiling
+from roofline.plot.roofs import beyond
 from roofline.plot.scene import Mark
 from roofline.text import names, numbers
 from roofline.text import verdict as said
@@ -21,6 +22,14 @@ _NAME_WIDTH = 110
 def share(value: float | None) -> str:
     """A share of the time (0 to 1) in percent; "" where it is not known."""
     return "" if value is None else numbers.share(value)
+
+
+def off_the_axes(marks: Iterable[Mark]) -> list[str]:
+    """That kernels are drawn on the edge, as no axis reaches them; nothing where none is."""
+    off = sum(any(beyond(v) for v in mark.point if v < math.inf) for mark in marks)
+    return (
+        [f"Beyond the axes, drawn on their edge: {numbers.plural(off, 'kernel')}."] if off else []
+    )
 
 
 def name(mark: Mark, limit: int = _NAME_WIDTH) -> str:

@@ -115,8 +115,8 @@ SENTENCES: dict[str, Sentence] = {
         f"{f['spec']}."
     ),
     "memory_clock_differs": lambda f: (
-        f"The report's memory clock of {f['seen_hz'] / 1e6:.0f} MHz is not the "
-        f"{f['known_hz'] / 1e6:.0f} MHz of {f['spec']}."
+        f"The report's memory clock of {numbers.plain(f['seen_hz'] / 1e6, digits=1)} MHz is not "
+        f"the {f['known_hz'] / 1e6:.0f} MHz of {f['spec']}."
     ),
     "unknown_device": lambda f: (
         f"{f['device'] or 'The device'} is not in the registry; the report's own peaks are used."

@@ -109,10 +109,15 @@ def plain(value: float | None, *, digits: int = 3) -> str:
     return f"{value:.{max(digits - 1 - power, 0)}f}"
 
 
+_EXACT = 2**53  # not every whole number above it is a float
+
+
 def exact(value: float | None) -> str:
-    """A count in full: "48,232,449"; a fraction keeps two decimals."""
+    """A count in full: "48,232,449"; a fraction keeps two decimals; no digits that none knows."""
     if not _known(value):
         return ABSENT
+    if abs(value) > _EXACT:
+        return plain(value)
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 

@@ -49,6 +49,13 @@ def test_a_mark_is_below_its_own_ceiling():
     assert all(column == at + 1 for _, column in rows["│"])
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(1e-300, True), (1e-3, False)])
+def test_kernels_beyond_the_axes_are_told(seconds, said):
+    lines = rendered(analysis(kernel("k", duration_s=seconds))).splitlines()
+
+    assert ("Beyond the axes, drawn on their edge: 1 kernel." in lines) is said
+
+
 def test_without_a_roofline_the_reason_is_said():
     text = rendered(analysis(kernel("k", operations={})))
 

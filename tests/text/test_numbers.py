@@ -128,6 +128,7 @@ def test_prefix_and_digits_give_the_value_back(value):
         (56.2, "%", "56 %"),
         (1792.0, "FLOP/B", "1792"),
         (48.0, "registers", "48"),
+        (1e300, "registers", "1.00e+300"),
         (86.94, "waves", "86.9"),
         (None, "s", "-"),
         (math.nan, "waves", "-"),
