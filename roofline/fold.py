@@ -40,7 +40,7 @@ def shares(
     Where files are ``merged``, of all on its device.
     """
     whole: dict[Hashable, float] = {}
-    wheres = [_where(m, merged=merged) for m in launches]
+    wheres = [place_of(m, merged=merged) for m in launches]
     for where, time_s in zip(wheres, times_s, strict=True):
         whole[where] = whole.get(where, 0.0) + (time_s or 0.0)
     return [
@@ -49,7 +49,8 @@ def shares(
     ]
 
 
-def _where(m: Measurement, *, merged: bool) -> tuple[str | None, str | None, int | None]:
+def place_of(m: Measurement, *, merged: bool) -> tuple[str | None, str | None, int | None]:
+    """What a share is of: a file, unless files are ``merged``, and a GPU."""
     return None if merged else m.source, m.device.name, m.device.index
 
 

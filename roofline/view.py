@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from roofline.errors import UsageError
-from roofline.fold import kernel_of, shares
+from roofline.fold import kernel_of, place_of, shares
 from roofline.kernel_names import comparable, family, family_words
 from roofline.model import Action, Analysis, Device, Group, Measurement, Missing, Result, UnitUse
 from roofline.patterns import select
@@ -189,16 +189,20 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
     )
 
 
-def of_file(part: Chosen, path: str) -> Chosen:
-    """The kernels of one file, and the time of all that was profiled of it."""
-    groups = [g for g in part.analysis.groups if g.result.measurement.source == path]
-    whole = {  # a share is of one GPU's time
-        (g.result.measurement.device.name, g.result.measurement.device.index): g.total_s / g.share
-        for g in groups
-        if g.total_s and g.share
-    }
-    analysis = replace(part.analysis, groups=tuple(groups))
-    return replace(part, analysis=analysis, total_s=sum(whole.values()) or None)
+def by_place(part: Chosen) -> list[Chosen]:
+    """The kernels of each file and GPU apart, each with the time of all that was profiled there."""
+    places: dict[object, list[Group]] = {}
+    for group in part.analysis.groups:
+        place = place_of(group.result.measurement, merged=part.analysis.merged)
+        places.setdefault(place, []).append(group)
+    return [
+        replace(
+            part,
+            analysis=replace(part.analysis, groups=tuple(groups)),
+            total_s=next((g.total_s / g.share for g in groups if g.total_s and g.share), None),
+        )
+        for groups in places.values()
+    ]
 
 
 def gain_s(result: Result) -> float | None:

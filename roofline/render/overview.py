@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from roofline.model import Result
 from roofline.outlook import outlook
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
-from roofline.view import Chosen, DeviceClocks, devices, missing_of, of_file
+from roofline.view import Chosen, DeviceClocks, by_place, devices, missing_of
 
 _OF = "share of the profiled time"
 UNDER_PROFILER = f"Times measured under ncu; share = {_OF}, not of a step."
@@ -62,14 +63,23 @@ def under_profiler(part: Chosen) -> str:
 
 
 def answers(part: Chosen) -> Iterator[str]:
-    """The answer in a sentence or two; one for each file where there are few of them."""
-    if not part.many_files:
+    """The answer in a sentence or two; one for each file and GPU, of many those with most time."""
+    places = by_place(part)
+    if len(places) < 2:
         yield answer(part)
-    elif len(part.analysis.sources) <= _LISTED:
-        for source in part.analysis.sources:
-            mine = of_file(part, source.path)
-            if mine.analysis.groups:
-                yield f"{names.printable(names.last_part(source.path))}: {answer(mine)}"
+        return
+    files = len({g.result.measurement.source for g in part.analysis.groups})
+    gpu_told = not part.many_files or len(places) > files
+    longest = sorted(places, key=lambda place: -(place.total_s or 0.0))[:_LISTED]
+    said: dict[str, list[str]] = {}
+    for place in (one for one in places if one in longest):
+        first = place.analysis.groups[0].result
+        where = [names.printable(names.last_part(first.measurement.source))] * part.many_files
+        where += [gpu_name(part)(first)] * gpu_told
+        said.setdefault(answer(place), []).append(" on ".join(where))
+    yield from (f"{names.few(wheres)}: {text}" for text, wheres in said.items())
+    if left := len(places) - len(longest):
+        yield f"... and {plural(left, 'more ' + ('GPU' if not part.many_files else 'file'))}"
 
 
 def answer(part: Chosen) -> str:
@@ -77,12 +87,20 @@ def answer(part: Chosen) -> str:
     return names.printable(" ".join(map(note_text, outlook(part))))
 
 
-def gpu(result: Result, *, index_alone: bool) -> str:
-    """The GPU of a launch in few letters: "H100 80GB HBM3 1", or its index alone."""
-    what = result.measurement.device
-    index = "" if what.index is None else str(what.index)
-    name = (what.name or "unknown GPU").removeprefix("NVIDIA ").removeprefix("GeForce ")
-    return index if index_alone else f"{name} {index}".rstrip()
+def gpu_name(part: Chosen) -> Callable[[Result], str]:
+    """The GPU of a launch in few letters: "H100 80GB HBM3", with an index where that tells more."""
+    seen = {(r.measurement.device.name, r.measurement.device.index) for r in part.analysis.results}
+    models = Counter(name for name, _ in seen)
+
+    def told(result: Result) -> str:
+        what = result.measurement.device
+        index = "" if what.index is None else str(what.index)
+        name = (what.name or "unknown GPU").removeprefix("NVIDIA ").removeprefix("GeForce ")
+        if len(models) == 1:
+            return f"GPU {index}".rstrip()
+        return names.printable(f"{name} {index}".rstrip() if models[what.name] > 1 else name)
+
+    return told
 
 
 def device(gpu: DeviceClocks, *, counted: bool = False) -> str:

@@ -23,7 +23,8 @@ BROAD = 140  # columns from which more is shown
 _READ = 120  # columns beyond which nobody reads sentences
 _NAME = 48  # letters of a name in the table, and
 _SENTENCE = 60  # below it
-_FILE = 24
+_LEAST = 20  # letters of a kernel, before those of files and GPUs, and then gaps, get fewer:
+_ROOMS = ((2, 24), (2, 16), (2, 10), (1, 10))
 _LARGE = 0.05  # of the time: what waits, and nobody knows what for, is worth a word
 
 T = TypeVar("T")
@@ -121,19 +122,22 @@ def _table(
     part: Chosen, lines: list[Ranked], width: int, *, launches: bool
 ) -> Iterator[RenderableType]:
     """A line a row; where it is narrow the cause goes below it, dim."""
-    gap = 2 if width >= 78 else 1
     before: list[Cells[Ranked]] = [Cells("#", lambda line: str(line.rank), right=True)]
-    places = (Cells(title, _of(cell)) for title, cell in where(part))
-    after = [*places, *_figures(lines, width, launches=launches)]
     saved = Cells("can save", _saved, right=True, style=lambda _: "bold green")
-    fixed = sum(c.letters(lines) + gap for c in (*before, *after, saved))
-    room = width - fixed
+    # Where names of kernels lack room, files and GPUs get fewer letters.
+    for gap, letters in _ROOMS if width >= 78 else _ROOMS[-1:]:
+        places = (Cells(title, _of(cell)) for title, cell in where(part, letters))
+        after = [*places, *_figures(lines, width, launches=launches)]
+        room = width - sum(c.letters(lines) + gap for c in (*before, *after, saved))
+        if room >= _LEAST:
+            break
     beside = room >= _BESIDE
     share = room * 2 // 5 if beside else room
-    called = names.short_all((line.row.name for line in lines), min(max(share, 12), _NAME))
+    share = max(share, 12 if width >= 78 else 8)
+    called = names.short_all((line.row.name for line in lines), min(share, _NAME))
     counts = [_times(line.row) for line in lines]
     letters = max(map(len, map("".join, zip(called, counts, strict=True))))
-    letters = max(min(letters, max(share, 12)), len("kernel"))
+    letters = max(min(letters, share), len("kernel"))
     shorter = [
         names.short_all((line.row.name for line in lines), max(letters - len(count), 8))[i] + count
         for i, count in enumerate(counts)
@@ -184,26 +188,25 @@ def _row(
     return Text(" " * gap).join(parts)
 
 
-def where(part: Chosen) -> Iterator[tuple[str, Callable[[Row], str]]]:
-    """The file and the GPU of a row, where there are several."""
+def where(part: Chosen, letters: int = 24) -> Iterator[tuple[str, Callable[[Row], str]]]:
+    """The file and the GPU of a row, where there are several, each in so many letters."""
     if part.many_files:
-        short = _files([s.path for s in part.analysis.sources])
+        short = _files([s.path for s in part.analysis.sources], letters)
         yield "file", lambda row: short[row.result.measurement.source]
     if part.many_gpus:
-        devices = [r.measurement.device for r in part.analysis.results]
-        alike = len({device.name for device in devices}) == 1
-        yield "GPU", lambda row: overview.gpu(row.result, index_alone=alike)
+        gpu = overview.gpu_name(part)
+        yield "GPU", lambda row: names.middle(gpu(row.result).removeprefix("GPU "), letters)
 
 
-def _files(paths: list[str]) -> dict[str, str]:
+def _files(paths: list[str], letters: int) -> dict[str, str]:
     """Short forms of file names that still tell them apart."""
     bare = [names.printable(names.last_part(path).replace(".ncu-rep", "")) for path in paths]
-    if max(map(len, bare)) > _FILE:
+    if max(map(len, bare)) > letters:
         pairs = enumerate(zip(*bare, strict=False))
         alike = next((i for i, chars in pairs if len({*chars}) > 1), min(map(len, bare)))
         alike = max(bare[0].rfind(sign, 0, alike) for sign in "_-. ") + 1
         bare = [f"{names.ELLIPSIS}{name[alike:]}" if alike else name for name in bare]
-    return dict(zip(paths, (names.middle(name, _FILE) for name in bare), strict=True))
+    return dict(zip(paths, (names.middle(name, letters) for name in bare), strict=True))
 
 
 def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cells[Ranked]]:

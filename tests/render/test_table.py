@@ -294,7 +294,7 @@ def test_two_captures_are_two_rows_of_a_kernel_with_their_files():
         assert told is not text.startswith("**")  # a comment has no folders, so no command
         assert re.search(r"1 k before (1 )?1.00 ms 100 % DRAM 90 %", flat)
         assert re.search(r"2 k after (1 )?1.00 ms 100 % DRAM 90 %", flat)
-        assert "before.ncu-rep: k is limited by DRAM, 90 % busy." in flat
+        assert "before.ncu-rep, after.ncu-rep: k is limited by DRAM, 90 % busy." in flat
         assert "of its file" in flat
 
 
@@ -306,6 +306,56 @@ def test_gpus_of_one_name_have_a_column_with_their_index():
     assert re.search(r"^#  kernel  GPU +time", text, re.MULTILINE)
     assert re.search(r"^1  k +0 .*\n2  k +3 ", text, re.MULTILINE)
     assert "each kernel summed over them (--merge)" in " ".join(text.split())
+
+
+def test_each_gpu_has_its_sentence_whose_shares_are_those_of_the_table():
+    first = result(measurement("a", device=TOY_DEVICE, duration_s=3e-3))
+    other = Device(name="Other GPU", compute_capability="8.0", sm_count=100, index=0)
+    second = result(measurement("b", device=other, duration_s=1e-3), verdict(limiter_percent=70.0))
+    both = analysis(first, second)  # a share is of one GPU's time
+    both = replace(both, groups=tuple(replace(g, share=1.0) for g in both.groups))
+    text = table.render(both, width=120)
+
+    assert "\nToy: a is limited by DRAM, 90 % busy." in text
+    assert "\nOther GPU: b is limited by DRAM, 70 % busy." in text
+    assert re.search(r"^2  b +Other GPU  1.00 ms  100 %", text, re.MULTILINE)
+
+
+def test_of_many_files_those_with_most_time_have_a_sentence():
+    results = [
+        result(measurement(f"k{i}", source=f"{i}.ncu-rep", duration_s=i * 1e-3))
+        for i in range(1, 7)
+    ]
+    many = replace(
+        analysis(*results),
+        sources=tuple(Source(path=f"{i}.ncu-rep", launches=1) for i in range(1, 7)),
+    )
+    text = table.render(many, width=120)
+
+    assert [i for i in range(1, 7) if f"\n{i}.ncu-rep: k{i} is limited" in text] == [3, 4, 5, 6]
+    assert "\n... and 2 more files\n" in text
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+def test_files_and_gpus_leave_the_kernels_room(width):
+    names = ["an_odd_name_of_a_report_that_is_long", "b"]
+    results = [
+        result(
+            measurement(
+                "a_kernel_of_many_letters_in_its_name",
+                source=f"{name}.ncu-rep",
+                device=Device(name=gpu, index=0),
+            )
+        )
+        for name, gpu in zip(names, ("NVIDIA H100 80GB HBM3", "Tesla V100-SXM2"), strict=True)
+    ]
+    both = replace(
+        analysis(*results), sources=tuple(Source(path=f"{n}.ncu-rep", launches=1) for n in names)
+    )
+    rows = re.findall(r"^[12] .* µs$", table.render(both, width=width), re.MULTILINE)
+
+    assert len(rows) == 2
+    assert all(len(row) <= width for row in rows)
 
 
 def test_long_file_names_show_where_they_differ():
