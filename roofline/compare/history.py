@@ -10,6 +10,7 @@ from typing import Literal
 from roofline.compare.model import Comparison, Side
 from roofline.model import Action, Result
 from roofline.units import unit_of_precision
+from roofline.wall_time import PairedRatio
 
 # With no more than this to win at the ceilings, nothing but less work helps.
 LITTLE = 1.1
@@ -66,7 +67,8 @@ class Stage:
     ``predictions`` of an open entry are as typed, "--expect gemm=2x"; ``judged`` are those of a
     closed one, which ``closes`` the entry that ``stated`` them then. ``digest`` is that of BEFORE's
     files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of their time, noise
-    and clocks accounted for; ``program`` are wall times without a profiler.
+    and clocks accounted for; ``program`` are wall times without a profiler, ``figures`` what the
+    program printed of its own.
 
     ``gain`` is the time of the pairs before over after, ``total`` that of all changes that led to
     it, ``follows`` the entry where its BEFORE was the AFTER.
@@ -89,6 +91,7 @@ class Stage:
     after_s: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     program: tuple[float, float] | None = None
+    figures: tuple[PairedRatio, ...] = ()
     judged: tuple[Judged, ...] = ()
     evidence: str | None = None
     first_before: Bottleneck | None = None

@@ -322,11 +322,8 @@ def unchanged(pairs: Sequence[KernelPair], *, named: bool = False) -> Iterator[s
             yield f"no change {at}{count}: {', '.join(kept[:ROWS] if named else kept)}{more}"
 
 
-def details(pair: KernelPair, *, everything: bool = False) -> Iterator[str]:
-    """All about a pair but its sentence: spread, notes, predictions, the step's gain.
-
-    Bounds that were not put to the test are left out unless ``everything`` is asked for.
-    """
+def details(pair: KernelPair) -> Iterator[str]:
+    """All about a pair but its sentence, and bounds that were not put to the test."""
     timing, step = pair.timing, pair.step
     if timing is not None and timing.spread_low is not None and timing.spread_high is not None:
         count = pair.before.launches
@@ -335,7 +332,7 @@ def details(pair: KernelPair, *, everything: bool = False) -> Iterator[str]:
     yield from map(note_text, pair.notes)
     for item in pair.predictions:
         tested = item.by == "user" or item.judgement != "not_testable"
-        if (tested or everything) and item.claim.facts.get("most", 0.0) <= _MOST:
+        if tested and item.claim.facts.get("most", 0.0) <= _MOST:
             yield prediction(item, who=True)
     if step is not None:
         low = step.gain if step.gain_low is None else step.gain_low

@@ -17,7 +17,7 @@ from roofline.render.documents import text as json_text
 from roofline.render.markdown import bullets, escaped
 from roofline.render.markdown import table as pipes
 from roofline.text import console, names, numbers
-from roofline.text.comparison import change
+from roofline.text.comparison import change, figure
 from roofline.text.console import hanging, to_text
 from roofline.text.numbers import duration, times
 
@@ -136,6 +136,7 @@ def _told(stage: Stage) -> Iterator[str]:
     if stage.program is not None and stage.program[1]:
         before, after = stage.program
         yield f"the program: {numbers.fall(before, after)} ({times(before / after)})"
+    yield from map(figure, stage.figures)
     if stage.evidence:
         yield stage.evidence
 

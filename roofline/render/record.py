@@ -91,6 +91,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         after=comparison.after.sources,
         counts=comparison.counts,
         program=None if program is None else (program.before_s, program.after_s),
+        figures=() if program is None else program.figures,
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
         judged=tuple(_judged(comparison)),

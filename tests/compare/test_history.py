@@ -140,6 +140,23 @@ def test_a_record_is_read_as_a_history(tmp_path: Path) -> None:
     assert "| 2 | " in run("history", log, "--format", "markdown").stdout
 
 
+def test_what_the_program_itself_says_is_in_the_history(tmp_path: Path) -> None:
+    log, times = tmp_path / "log.md", tmp_path / "times.json"
+    rate = {"name": "tok/s", "ratio": 1.25, "low": 1.2, "high": 1.3, "pairs": 9}
+    rate |= {"outcome": "faster", "better": "higher"}
+    wall = rate | {"name": "wall time", "ratio": 2.0, "low": 1.9, "high": 2.1, "better": "lower"}
+    side = {"schema": "roofline.time/1", "repeats": 9, "wall_s": {"median": 3.0}}
+    after = side | {"wall_s": {"median": 1.5}, "against": side, "paired": [wall, rate]}
+    times.write_text(json.dumps(after))
+
+    run("compare", BEFORE, AFTER, "--record", log, "--time-after", times)
+
+    text = run("history", log).stdout
+    assert "the program: 3.00 -> 1.50 s (2.00x)" in text
+    assert "tok/s: better, 1.25x (1.20x to 1.30x with 95 %, 9 pairs)" in text
+    assert "- tok/s: better, 1.25x" in log.read_text()
+
+
 def test_what_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Mine\n")
 
