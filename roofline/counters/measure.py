@@ -172,12 +172,7 @@ def _rates(
     reader = recipes.QuantityReader(metrics, rates=True)
     found, uncounted = operations_of(reader, tensor_work(reader))
     rates = {key: rate for key, rate in found.items() if rate}
-    sides = [
-        reader.get(name, recipes.RECIPES[name]) for name in ("dram_read_bytes", "dram_write_bytes")
-    ]
-    whole = reader.get("dram_bytes", recipes.RECIPES["dram_bytes"])
-    if sides[0] is not None and sides[1] is not None:
-        whole = sides[0] + sides[1]
+    whole = _numbers(reader)["dram_bytes"]
     if rates:
         unmeasured = uncounted
     return rates if whole is None else {**rates, "dram_bytes": whole}, unmeasured

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from roofline.model import Metrics, Note
 
@@ -47,14 +47,7 @@ class Reading(NamedTuple):
     how: str
 
 
-class Numbers(Protocol):
-    """What has numbers by name: metrics, or what reads them."""
-
-    def number(self, name: str) -> float | None:
-        """The value, or ``None``."""
-
-
-def read(recipes: tuple[Recipe, ...], numbers: Numbers) -> Reading | None:
+def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Reading | None:
     """Apply the first recipe that the numbers allow; ``None`` where none does."""
     for recipe in recipes:
         values = []

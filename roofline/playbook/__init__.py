@@ -18,10 +18,11 @@ from typing import Any, Literal
 
 from roofline.errors import InputError, RooflineWarning
 from roofline.model import Cause
-from roofline.playbook.condition import Evidence, amount, holds, names
+from roofline.playbook.condition import Evidence, holds, names
 
 FOLDER = "ROOFLINE_ADVICE"
 TABLES = ("unit", "cause", "stall", "caller")
+_SHARED = ("hint", "refute", "meaning", "try_first", "avoid")  # by the entries of a table
 # What a cause promises: "first" holds all other advice back; "waste" is work that can go, of the
 # units in ``removes``; "occupancy" more warps, "idle" a part of the GPU without work, both up to
 # ``gain``; "wait" and "plain" promise nothing, and a ``gain`` only ranks them: the one keeps units
@@ -132,8 +133,7 @@ def meanings() -> Mapping[str, str]:
 @cache
 def builtin() -> Mapping[str, Play]:
     """The entries of ``advice.toml`` alone."""
-    own = Path(__file__).with_name("advice.toml")
-    return _entries(own, _tables(own), {})
+    return _entries(Path(__file__).with_name("advice.toml"), {})
 
 
 @cache
@@ -149,7 +149,7 @@ def _plays(folder: Path, *, named: bool) -> Mapping[str, Play]:
             warnings.warn(why, RooflineWarning, stacklevel=2)
         return known
     for path in files:
-        known |= _entries(path, _tables(path), known)
+        known |= _entries(path, known)
     return known
 
 
@@ -182,18 +182,18 @@ def _tables(path: Path) -> dict[str, Any]:
             raise _refused(path, f"[{name}] is none of {', '.join(TABLES)}")
         if not isinstance(table, dict):
             raise _refused(path, f"{name} is no table")
-    return {name: dict(table) for name, table in tables.items()}
+    return tables
 
 
-def _entries(path: Path, tables: dict[str, Any], known: Mapping[str, Play]) -> dict[str, Play]:
+def _entries(path: Path, known: Mapping[str, Play]) -> dict[str, Play]:
     """The entries of a file; what an entry leaves out is that of "other", or of the one it adds to.
 
     Lines of the user's come before those that are known.
     """
     import msgspec
 
+    found, tables = {}, _tables(path)
     common = tables.pop("common", {})
-    found = {}
     for table, entries in tables.items():
         for key, entry in entries.items():
             place, name = f"[{table}.{key}]", f"{table}.{key}"
@@ -202,17 +202,15 @@ def _entries(path: Path, tables: dict[str, Any], known: Mapping[str, Play]) -> d
             unknown = sorted(set(entry) - {item.name for item in fields(Play)})
             if unknown:
                 raise _refused(path, f"{place} has no {unknown[0]!r}")
-            said = dict(entry)
-            for lines in ("try_first", "avoid"):
-                said[lines] = [_line(line, common) for line in entry.get(lines, ())]
-            claims = entry.get("claim", ())
-            claims = [claims] if isinstance(claims, str) else claims
-            said["claim"] = [_line(line, common) for line in claims]
             others = entries.get("other", {}) if name not in known else {}
-            for item in ("hint", "refute", "meaning"):
-                said.setdefault(item, others.get(item, ""))
-            for item in ("try_first", "avoid"):
-                said[item] = said[item] or [_line(line, common) for line in others.get(item, ())]
+            said = {item: others[item] for item in _SHARED if item in others} | entry
+            if isinstance(said.get("claim"), str):
+                said["claim"] = [said["claim"]]
+            for lines in ("try_first", "avoid", "claim"):
+                said[lines] = [
+                    {"say": common.get(line, line)} if isinstance(line, str) else line
+                    for line in said.get(lines, ())
+                ]
             try:
                 one = msgspec.convert(said, Play)
                 _check(one, table)
@@ -220,10 +218,6 @@ def _entries(path: Path, tables: dict[str, Any], known: Mapping[str, Play]) -> d
                 raise _refused(path, f"{place}: {error}") from error
             found[name] = _added(known[name], one, entry) if name in known else one
     return found
-
-
-def _line(line: Any, common: Mapping[str, str]) -> Any:
-    return {"say": common.get(line, line)} if isinstance(line, str) else line
 
 
 def _added(old: Play, new: Play, entry: Mapping[str, Any]) -> Play:
@@ -255,17 +249,3 @@ def _refused(path: Path, why: str) -> InputError:
     return InputError(
         f"cannot read the advice of {path.name}", why=why, hint=f"correct it, or unset {FOLDER}"
     )
-
-
-__all__ = [
-    "Advice",
-    "Play",
-    "amount",
-    "entry_of",
-    "figures",
-    "holds",
-    "names",
-    "play",
-    "plays",
-    "told",
-]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from roofline.model import PLAIN_PRECISIONS, Bound, Family, Measurement, Note, PeakSet, UnitUse
@@ -71,32 +70,14 @@ def computed(measurement: Measurement, peaks: PeakSet) -> list[UnitUse]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """Whether each family was measured well enough."""
-
-    measured: frozenset[Family]
-
-    @classmethod
-    def of(cls, uses: Sequence[UnitUse], idle: Collection[str] = ()) -> Sides:
-        """What a list of utilisations says of both families; ``idle`` units need no counter."""
-        units = {use.unit for use in uses} | set(idle)
-        measured = (
-            family
-            for family, throughput in _THROUGHPUTS.items()
-            if _NEEDED[family] <= units or any(u.metric.startswith(throughput) for u in uses)
-        )
-        return cls(measured=frozenset(measured))
-
-    @property
-    def lacking(self) -> frozenset[Family]:
-        """The families that were not measured well enough."""
-        return frozenset(Family) - self.measured
-
-    @property
-    def complete(self) -> bool:
-        """Whether enough was measured of both to call a kernel idle."""
-        return not self.lacking
+def lacking(uses: Sequence[UnitUse], idle: Collection[str] = ()) -> frozenset[Family]:
+    """The families that were not measured well enough; ``idle`` units need no counter."""
+    units = {use.unit for use in uses} | set(idle)
+    return frozenset(
+        family
+        for family, throughput in _THROUGHPUTS.items()
+        if not (_NEEDED[family] <= units or any(use.metric.startswith(throughput) for use in uses))
+    )
 
 
 def idle_below(m: Measurement, threshold: float) -> frozenset[str]:

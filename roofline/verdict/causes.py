@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import inf
 
 from roofline.model import Bound, Cause, Measurement, UnitUse
-from roofline.playbook import Play, amount, entry_of, plays
-from roofline.playbook.condition import Evidence
+from roofline.playbook import Play, entry_of, plays
+from roofline.playbook.condition import Evidence, amount
 from roofline.units import queue_of_fp64
 
 # A cause that gives less is not named, and no number above the second is a promise.

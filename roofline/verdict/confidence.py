@@ -11,7 +11,7 @@ from typing import Any
 
 from roofline.model import Bound, Cause, Confidence, Kind, Measurement, Note, UnitUse
 from roofline.units import SM_THROUGHPUT
-from roofline.verdict.bounds import AT_DATASHEET, Sides
+from roofline.verdict.bounds import AT_DATASHEET, lacking
 
 _NEAR = 5.0  # points from the threshold at which a verdict could be the other
 _SURE = 80.0  # % of peak from which a limiter is sure
@@ -45,7 +45,7 @@ def doubts_of(
     latent, (next_unit, balance) = bound is Bound.LATENCY, following
     margin = float("inf") if next_unit is None else top.percent - next_unit.percent
     near = {"percent": top.percent, "threshold": threshold, "points": _NEAR}
-    lacking = sorted(family.value for family in Sides.of(uses, idle_units).lacking)
+    sides = sorted(family.value for family in lacking(uses, idle_units))
     known = {use.unit for use in uses if not use.computed} | idle_units
     caches = [unit for unit in ("l1", "l2") if unit not in known]
     # Of the SMs that have a block: the others are idle by the grid.
@@ -58,7 +58,7 @@ def doubts_of(
     rows: tuple[tuple[Confidence, str, bool, dict[str, Any]], ...] = (
         (_L, "near_threshold", abs(top.percent - threshold) <= _NEAR, near),
         (_L, "datasheet_peaks", top.metric.endswith(AT_DATASHEET), {}),
-        (_L, "side_not_measured", bool(lacking) and not stated, {"sides": lacking}),
+        (_L, "side_not_measured", bool(sides) and not stated, {"sides": sides}),
         (_L, "caches_not_measured", bool(caches) and not stated, {"units": caches}),
         (_L, "no_sm_activity", m.sm_active_percent is None and not stated, {}),
         (_L, "short_kernel", short, {"under_s": _SHORT_S}),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from roofline.model import (
     Bound,
     Cause,
+    Family,
     Kind,
     Measurement,
     Missing,
@@ -21,7 +22,7 @@ from roofline.model import (
 from roofline.playbook import entry_of
 from roofline.units import FEW_FP64, ROUNDING, UNITS, queue_of_fp64, same_pipe
 from roofline.verdict.action import action_of, callers_entry
-from roofline.verdict.bounds import Sides, all_uses, computed, disagreement, idle_below, roofs_of
+from roofline.verdict.bounds import all_uses, computed, disagreement, idle_below, lacking, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
 from roofline.verdict.confidence import doubts_of
 from roofline.verdict.evidence import evidence_of
@@ -47,14 +48,14 @@ def judge(
         uses = all_uses(measurement, peaks)
     top, roofs = next(iter(uses), None), roofs_of(measurement, peaks)
     idle = idle_below(measurement, rule.latency)
-    sides = Sides.of(uses, idle)
+    gaps = lacking(uses, idle)
     if measurement.kind is Kind.FIGURES:  # the two roofs are all that there is to know
-        sides = Sides(measured=frozenset(use.family for use in uses))
+        gaps = frozenset(Family) - {use.family for use in uses}
     verdict = Verdict(
         bound=Bound.UNKNOWN,
         limiter_percent=None if top is None else top.percent,
         nearest=None if top is None else top.unit,
-        missing=_missing(measurement, sides),
+        missing=_missing(measurement, gaps),
         rule=rule,
         **roofs,
     )
@@ -64,7 +65,7 @@ def judge(
         return replace(
             verdict, limiter_percent=None, nearest=None, cause="above_peak", doubts=(beyond,)
         )
-    if top is None or busiest == 0.0 or (busiest < rule.latency and not sides.complete):
+    if top is None or busiest == 0.0 or (busiest < rule.latency and gaps):
         why = (_why_unknown(measurement, top),)
         return replace(verdict, cause="not_measured", doubts=why)
     # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
@@ -161,11 +162,11 @@ def _part_of(measurement: Measurement, share: float) -> float | None:
     return None if measurement.duration_s is None else measurement.duration_s * share
 
 
-def _missing(measurement: Measurement, sides: Sides) -> tuple[Missing, ...]:
+def _missing(measurement: Measurement, gaps: frozenset[Family]) -> tuple[Missing, ...]:
     known = any(gap.quantity == "utilization" for gap in measurement.missing)
     # A GPU without DRAM counters, or one on which they do not work: there is no more to collect.
     beyond = any(note.code in ("no_dram_counters", "counters_nan") for note in measurement.notes)
-    if sides.complete or known or beyond or measurement.kind is Kind.FIGURES:
+    if not gaps or known or beyond or measurement.kind is Kind.FIGURES:
         return measurement.missing
     gap = Missing(quantity="utilization", flag="--section SpeedOfLight")
     return (gap, *measurement.missing)

@@ -1,5 +1,5 @@
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,6 @@ from roofline.model import (
     UnitUse,
     Verdict,
 )
-from roofline.verdict.bounds import Sides
 from roofline.verdict.rule import judge
 from tests.makers import TOY_PEAKS, measurement, unit, with_rest
 
@@ -480,13 +479,3 @@ def test_left_of_the_ridge_another_unit_than_dram_is_worth_a_word(top, context):
 
     assert (verdict.limiter, verdict.ridge_side) == (top, "memory")
     assert verdict.context == context
-
-
-def test_sides_are_frozen_and_built_by_name():
-    sides = Sides.of((unit("dram", 90.0),))
-
-    with pytest.raises(FrozenInstanceError):
-        sides.measured = frozenset()
-    with pytest.raises(TypeError):
-        Sides(frozenset())
-    assert not hasattr(sides, "__dict__")
