@@ -16,21 +16,10 @@ from pathlib import Path
 
 from roofline.capture.failures import NcuFailedError, catalogue, refine
 from roofline.capture.levels import chip_of
-from roofline.capture.machine import Machine, look
+from roofline.capture.machine import TABLE, Machine, look
 from roofline.capture.preflight import ask, find_ncu
 from roofline.capture.request import Ncu
 
-# ncu -> the CUDA toolkit that it comes with (NVIDIA's release notes).
-CUDA_OF_NCU: Mapping[tuple[int, int], tuple[int, int]] = {
-    (2026, 3): (13, 4),
-    (2026, 2): (13, 3), (2026, 1): (13, 2), (2025, 4): (13, 1), (2025, 3): (13, 0),
-    (2025, 2): (12, 9), (2025, 1): (12, 8), (2024, 3): (12, 6), (2024, 2): (12, 5),
-    (2024, 1): (12, 4), (2023, 3): (12, 3), (2023, 2): (12, 2), (2023, 1): (12, 1),
-    (2022, 4): (12, 0), (2022, 3): (11, 8), (2022, 2): (11, 7), (2022, 1): (11, 6),
-}  # fmt: skip
-# Processes that may hold the counters, by the first 15 characters that the kernel keeps.
-OWNERS = "nv-hostengine dcgm-exporter nsys nsys-launcher ncu nv-nsight-cu-cl ngfx".split()
-EXTRAS = {"parquet": "pyarrow"}
 MPS = "nvidia-cuda-mps"  # of nvidia-cuda-mps-control and -server, as far as the kernel keeps it
 _ROOM_BYTES = 1 << 30
 
@@ -98,7 +87,7 @@ def situation(asked: str | None = None) -> Situation:
         processes=running(),
         temporary=Path(os.environ.get("TMPDIR") or tempfile.gettempdir()),
         reader=reader,
-        missing=tuple(extra for extra, name in EXTRAS.items() if find_spec(name) is None),
+        missing=tuple(extra for extra, name in TABLE["extras"].items() if find_spec(name) is None),
     )
 
 
@@ -165,14 +154,15 @@ def _ncu(situation: Situation) -> _Rows:
             return
     if machine.gpus and situation.chips:
         yield "ncu_gpu", PASS, "ncu knows this GPU"
-    built, served = CUDA_OF_NCU.get(ncu.version[:2]), _pair(machine.cuda)
+    year, minor, _ = ncu.version
+    built, served = TABLE["cuda"].get(f"{year}.{minor}"), _pair(machine.cuda)
     if built is None or served is None:
         return
     text = "{} comes with CUDA {}.{}; the driver supports {}.{}".format(name, *built, *served)
     remedy = "the ncu of CUDA {}.{} or older (--ncu), or a newer driver: else NaN".format(*served)
     if built[0] < served[0]:
         remedy = f"the ncu of CUDA {served[0]} (--ncu): an older one may fail with a newer driver"
-    fits = built <= served and built[0] == served[0]
+    fits = tuple(built) <= served and built[0] == served[0]
     yield ("ncu_driver", PASS, text) if fits else ("ncu_driver", WARN, text, remedy)
 
 
@@ -194,7 +184,7 @@ def _permission(situation: Situation) -> _Rows:
 
 
 def _owners(situation: Situation) -> _Rows:
-    if owners := [name for name in situation.processes if name in OWNERS]:
+    if owners := [name for name in situation.processes if name in TABLE["owners"]]:
         text = f"may hold the counters: {', '.join(owners)}"
         yield "counters", WARN, text, catalogue()["counters_taken"].you
     else:
@@ -248,7 +238,8 @@ def _environment(situation: Situation) -> _Rows:
 def _extras(situation: Situation) -> _Rows:
     if missing := situation.missing:
         text = f"extras that are not installed: {', '.join(missing)}"
-        yield "extras", PASS, text, f"pip install {' '.join(EXTRAS[extra] for extra in missing)}"
+        packages = " ".join(TABLE["extras"][extra] for extra in missing)
+        yield "extras", PASS, text, f"pip install {packages}"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:

@@ -7,15 +7,20 @@ does not fit into the ``LIMITS`` of a level; what is worth most comes first.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from roofline.capture.request import CaptureLevel, Version
 from roofline.counters import evidence, peaks, recipes, stalls, tensor
 from roofline.counters.recipes import RECIPES, Recipe
 from roofline.units import ELAPSED, UNITS, members, unit_of_metric
+
+TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def base_name(metric: str) -> str:
@@ -33,11 +38,6 @@ def _needs(*quantities: tuple[Recipe, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for recipe in chosen for name in recipe.needs))
 
 
-# Free, and for whoever opens the report in another tool.
-UNREAD = (
-    "sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg",
-    "smsp__inst_executed.sum", "smsp__inst_issued.sum",
-)  # fmt: skip
 # Duration, clocks, DRAM, issue slots: one hardware pass.
 QUICK = (
     *_needs(RECIPES["duration_s"], RECIPES["sm_clock_hz"]),
@@ -46,7 +46,7 @@ QUICK = (
     peaks.DRAM_PER_CYCLE,
     recipes.L2_MISSES,  # the nearest that chips without DRAM counters have
     *_of_peak(UNITS["issue"].members),
-    *UNREAD,
+    *TABLE["unread"],
     *_needs(RECIPES["dram_clock_hz"]),
     *_of_peak(["dram__cycles_active"]),
 )
@@ -83,33 +83,7 @@ LAUNCH = (
 # Warp states sampled while the kernel runs once more.
 SAMPLING = (stalls.SAMPLE_GROUP, "smsp__pcsamp_sample_count")
 
-# L1's path to L2, which limits now and then.
-_PORT = _of_peak(["l1tex__m_l1tex2xbar_req_cycles_active"])
-# Members that were the busiest of no public launch that a unit limits: in what room is left.
-RARE_MEMBERS = _of_peak(
-    """
-    lts__throughput
-    l1tex__data_bank_reads l1tex__data_bank_writes l1tex__data_pipe_tex_wavefronts
-    l1tex__f_wavefronts l1tex__lsu_writeback_active
-    l1tex__m_xbar2l1tex_read_sectors l1tex__m_xbar2l1tex_read_sectors_mem_dshared
-    l1tex__tex_writeback_active l1tex__texin_sm2tex_req_cycles_active
-    lts__d_atomic_input_cycles_active lts__d_sectors_fill_device lts__d_decomp_input_sectors
-    idc__request_cycles_active
-    sm__inst_executed_pipe_cbu_pred_on_any sm__inst_executed_pipe_tex sm__inst_executed_pipe_uniform
-    sm__mio2rf_writeback_active sm__mio_pq_read_cycles_active sm__mio_pq_write_cycles_active
-""".split()
-)
-# Members of the two throughput percentages that name the limiter are asked for by name: the
-# percentages themselves cost 7 to 9 passes. Left out are, beside them, mio_inst_issued (2 to 4
-# passes alone), pipe_adu (the eighth pass on GH100), and parts of sm__pipe_tensor_cycles_active.
-NOT_COLLECTED = _of_peak(
-    """
-    dram__throughput gpu__dram_throughput
-    sm__mio_inst_issued sm__inst_executed_pipe_adu
-    sm__pipe_tensor_op_hmma_cycles_active sm__pipe_tensor_op_imma_cycles_active
-    sm__pipe_tensor_subpipe_hmma_cycles_active
-""".split()
-)
+_PORT, RARE_MEMBERS, NOT_COLLECTED = map(_of_peak, TABLE["units"].values())
 _LEFT_OUT = {*_PORT, *RARE_MEMBERS, *NOT_COLLECTED, *QUICK}
 
 
@@ -131,33 +105,8 @@ STANDARD = (
     *peaks.DENSE_PEAKS,  # constants of the chip; each has its own spelling
 )
 
-# Tensor-memory opcodes state no shape: there these counters are the only source.
-TENSOR = tuple(
-    f"sm__ops_path_tensor_src_{kind}.sum"
-    for kind in ("bf16_dst_fp32", "fp16_dst_fp32", "fp4_fp6_fp8_dst_fp32", "fp8_dst_fp32",
-                 "fp4_dst_fp32", "tf32_dst_fp32")
-)  # fmt: skip
-TENSOR_MEMORY = frozenset(("GB100", "GB102", "GB110", "GB112", "GB10B", "GB10C", "GR100"))
-
-# Hardware passes of a level at most, by the beginning of the chip's name; "" is any other.
-LIMITS: Mapping[CaptureLevel, Mapping[str, int]] = {
-    CaptureLevel.QUICK: {"": 1},
-    CaptureLevel.LEAN: {"": 2},
-    CaptureLevel.STANDARD: {"GA100": 6, "GA10": 5, "AD10": 6, "": 7},
-}
-
-# Compute capability -> the chip whose counters all chips of that capability share. Volta (7.0)
-# and sm_72 are older than the library that made the pass table; ncu itself says what they have.
-CHIP_OF_CAPABILITY: Mapping[str, str] = {
-    "7.0": "GV100", "7.2": "GV11B", "7.5": "TU102", "8.0": "GA100", "8.6": "GA102",
-    "8.7": "GA10B", "8.9": "AD102", "9.0": "GH100", "10.0": "GB100", "10.1": "GB10B",
-    "10.3": "GB110", "11.0": "GB10B", "12.0": "GB202", "12.1": "GB20B",
-}  # fmt: skip
-# profiler__replayer_passes of public reports taken with NVIDIA's set "full".
-SEEN_FULL: Mapping[str, tuple[int, int]] = {
-    "GV100": (73, 74), "TU102": (30, 32), "GA100": (43, 49), "GA102": (32, 38),
-    "AD102": (32, 39), "GH100": (39, 40), "GB100": (39, 39),
-}  # fmt: skip
+LIMITS = {CaptureLevel(level): limits for level, limits in TABLE["limits"].items()}
+CHIP_OF_CAPABILITY: Mapping[str, str] = TABLE["capability"]
 _SOFTWARE = ("inst_executed", "sm__maximum_warps_per_active_cycle_pct")
 # Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
 SASS_PASSES = (1, 2)
@@ -232,8 +181,8 @@ def rows(level: CaptureLevel, chip: str | None) -> tuple[tuple[str, ...], ...]:
     single: tuple[str, ...] = QUICK
     if level is not CaptureLevel.QUICK:
         single += STANDARD
-    if _as_standard(level) is CaptureLevel.STANDARD and chip in TENSOR_MEMORY:
-        single += TENSOR
+    if _as_standard(level) is CaptureLevel.STANDARD and chip in TABLE["tensor"]["chips"]:
+        single += tuple(TABLE["tensor"]["metrics"])
     found: list[tuple[str, ...]] = [(name,) for name in dict.fromkeys(single)]
     if level is not CaptureLevel.QUICK:
         found += [row for row in proofs() if not row[0].startswith(_PATCHED)]
@@ -294,7 +243,8 @@ def metrics_of(
 def cost(level: CaptureLevel, chip: str, *, patched: bool = True) -> Cost:
     """What ``level`` costs on ``chip``; nobody has seen NVIDIA's full set without patched code."""
     if level is CaptureLevel.FULL:
-        return Cost(chip=chip, total=SEEN_FULL.get(chip) if patched else None)
+        seen = TABLE["full"].get(chip) if patched else None
+        return Cost(chip=chip, total=seen and tuple(seen))
     if chip not in table():
         return Cost(chip=chip)
     passes = table()[chip].passes[level]

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from roofline.capture.machine import TABLE
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import CaptureSetup, child_environment, launches_seen, time_of
 from roofline.capture.torch_hook import FOLDER, SECONDS
@@ -211,7 +212,6 @@ def _failure(done: Completed, who: str) -> Iterator[None]:
 
 # --- nsys -----------------------------------------------------------------------------------------
 
-_NSYS = ("opt/nvidia/nsight-systems/*/bin/nsys", "usr/local/cuda*/bin/nsys")
 _LISTED = re.compile(r"^[ \t]+(?:-\w, )?(--[a-z][a-z-]*)", re.MULTILINE)
 _NEEDED = ("--session-new", "--cuda-graph-trace")  # what those before 2022 lack
 _GENERATED = re.compile(r"^Generated:\s*((?:\n[ \t]+\S.*)+)", re.MULTILINE)
@@ -237,7 +237,7 @@ def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/"
     named = environment.get("ROOFLINE_NSYS")
     found = [named or "nsys"]
     if not named:
-        found += [str(p) for where in _NSYS for p in sorted(root.glob(where), reverse=True)]
+        found += [str(p) for where in TABLE["nsys"] for p in sorted(root.glob(where), reverse=True)]
     for name in found:
         path = shutil.which(name, path=environment.get("PATH"))
         said = None if path is None else run_quietly([path, "profile", "--help"])

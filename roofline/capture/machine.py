@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from roofline.kernel_names import printable
 from roofline.process import Completed, run_quietly
@@ -17,16 +19,8 @@ CAP_SYS_ADMIN, CAP_PERFMON = 21, 38
 # From driver R565 on CAP_PERFMON suffices (NVIDIA's ERR_NVGPUCTRPERM page).
 PERFMON_SINCE = 565
 
-# Environment variables by which providers and containers show themselves.
-PROVIDERS: Mapping[str, str] = {
-    "RUNPOD_POD_ID": "RunPod", "MODAL_TASK_ID": "Modal", "COLAB_RELEASE_TAG": "Colab",
-    "KAGGLE_KERNEL_RUN_TYPE": "Kaggle", "VAST_CONTAINERLABEL": "Vast.ai",
-    "PAPERSPACE_NOTEBOOK_ID": "Paperspace", "LIGHTNING_CLOUD_PROJECT_ID": "Lightning",
-}  # fmt: skip
-CONTAINERS: Mapping[str, str] = {
-    "APPTAINER_CONTAINER": "apptainer", "SINGULARITY_CONTAINER": "singularity",
-    "KUBERNETES_SERVICE_HOST": "kubernetes",
-}  # fmt: skip
+# Tables about machines, for whoever needs them.
+TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _QUERY = "index,name,compute_cap,driver_version,mig.mode.current,uuid"
 
 Ask = Callable[[list[str]], Completed | None]
@@ -140,7 +134,9 @@ def look(
         admin_only=None if admin_only is None else admin_only == "1",
         capabilities=None if capabilities is None else int(capabilities, 16),
         container=container(root, environment),
-        provider=next((name for key, name in PROVIDERS.items() if key in environment), None),
+        provider=next(
+            (name for key, name in TABLE["providers"].items() if key in environment), None
+        ),
         wsl="microsoft" in _read(root / "proc/version").lower(),
         node=platform.node() if "SLURM_JOB_ID" in environment else None,
         visible=environment.get("CUDA_VISIBLE_DEVICES"),
@@ -160,10 +156,10 @@ def container(root: Path, environment: Mapping[str, str]) -> str | None:
         return "docker"
     if (root / "run/.containerenv").exists():
         return "podman"
-    if named := [name for key, name in CONTAINERS.items() if key in environment]:
-        return named[0]
     groups = _read(root / "proc/1/cgroup")
-    return next((n for n in ("docker", "kubepods", "containerd", "lxc") if n in groups), None)
+    named: list[str] = [name for key, name in TABLE["containers"].items() if key in environment]
+    named += [name for name in ("docker", "kubepods", "containerd", "lxc") if name in groups]
+    return named[0] if named else None
 
 
 def _nvidia_smi(ask: Ask) -> tuple[tuple[Gpu, ...], str | None, str | None]:

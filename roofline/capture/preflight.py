@@ -13,20 +13,11 @@ from pathlib import Path, PurePath
 from roofline.capture.command import question
 from roofline.capture.failures import Diagnosis, catalogue, error_of, failed
 from roofline.capture.levels import chip_of, metrics_of
-from roofline.capture.machine import Ask, Machine
+from roofline.capture.machine import TABLE, Ask, Machine
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.errors import UsageError
 from roofline.process import Completed, run_quietly
 
-# Newest first within each: the year is in the folder's name.
-INSTALLED = (
-    "opt/nvidia/nsight-compute/*/ncu",
-    "usr/local/cuda/bin/ncu",
-    "usr/local/cuda-*/bin/ncu",
-    "usr/lib/nsight-compute/ncu",
-    "usr/local/NVIDIA-Nsight-Compute*/ncu",
-    "opt/nvidia/hpc_sdk/*/*/compilers/bin/ncu",
-)
 # What an ncu must list: those before 2021 choose kernels by other options.
 _NEEDED = ("--kernel-name-base", "--metrics", "--export", "--log-file")
 _VERSION = re.compile(r"^Version (\d{4})\.(\d+)(?:\.(\d+))?", re.MULTILINE)
@@ -88,7 +79,7 @@ def candidates(
     else:
         if on_path := shutil.which("ncu", path=environment.get("PATH")):
             yield on_path, "PATH"
-        for pattern in INSTALLED:
+        for pattern in TABLE["ncu"]:
             for found in sorted(root.glob(pattern), reverse=True):
                 yield str(found), "install folder"
 
@@ -222,12 +213,6 @@ def check_command(
 
 # --- one rank of a parallel job ----------------------------------------------------------------
 
-# What torchrun, Open MPI, MPICH and Intel MPI, PMIx, MVAPICH and Slurm tell a process.
-RANK_VARIABLES = (
-    "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
-)  # fmt: skip
-_MPI = ("mpirun", "mpiexec", "mpiexec.hydra", "srun", "orterun")
-
 
 def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Whether this process is the rank to profile; ``False`` means: run the program bare.
@@ -235,29 +220,14 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     Refused outside a parallel job: ncu around a whole job would take every rank in turn and hang
     in the first collective, so roofline goes inside the launcher.
     """
-    for rank in (environment.get(name, "") for name in RANK_VARIABLES):
+    for rank in (environment.get(name, "") for name in TABLE["ranks"]):
         if rank.isdigit():
             return int(rank) == wanted
     raise UsageError(
         f"--rank {wanted}: this process is not a rank of a parallel job",
-        why=f"none of {', '.join(RANK_VARIABLES)} is set",
+        why=f"none of {', '.join(TABLE['ranks'])} is set",
         hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program)}",
     )
-
-
-# Launchers of Python ranks -> the option that makes them start any program.
-_PYTHON_LAUNCHERS = {
-    "torchrun": "--no-python", "accelerate": "--no_python", "deepspeed": "--no_python",
-}  # fmt: skip
-# What starts the program where ncu does not see it, and the way round.
-_OUTSIDE = {
-    "sudo": ("sudo drops ncu's library from the program", "sudo in front of roofline"),
-    "docker": ("ncu does not see into a container", "roofline inside it"),
-    "podman": ("ncu does not see into a container", "roofline inside it"),
-    "ssh": ("ncu does not see the other machine", "roofline there"),
-    "nsys": ("two profilers exclude each other", "without nsys, or --timeline with its report"),
-    "ncu": ("roofline runs ncu itself", "without ncu and its options"),
-}
 
 
 def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | None:
@@ -267,10 +237,10 @@ def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | Non
     program where ncu cannot follow.
     """
     launcher = PurePath(program[0]).name
-    if launcher in _OUTSIDE:
-        why, hint = _OUTSIDE[launcher]
+    if launcher in TABLE["outside"]:
+        why, hint = TABLE["outside"][launcher]
         raise UsageError(f"{launcher} as the program", why=why, hint=hint)
-    if launcher not in (*_PYTHON_LAUNCHERS, *_MPI):
+    if launcher not in (*TABLE["python_launchers"], *TABLE["mpi"]):
         return None
     inside = command_in_launcher(0, program, ours)
     return f"ncu takes the ranks of {launcher} in turn and hangs in collectives; instead: {inside}"
@@ -284,11 +254,11 @@ def command_in_launcher(
     launcher, *rest = (PurePath(program[0]).name, *program[1:])
     for index, word in enumerate(rest, start=1):
         before, after = program[:index], program[index:]
-        if launcher in _PYTHON_LAUNCHERS and (word.endswith(".py") or word == "-m"):
-            option = _PYTHON_LAUNCHERS[launcher]
+        if launcher in TABLE["python_launchers"] and (word.endswith(".py") or word == "-m"):
+            option = TABLE["python_launchers"][launcher]
             return shlex.join([*before, option, *ours, "python", *after])
         # A launcher's own options probably end at the first word that can be run.
         can_run = not word.startswith("-") and (word.startswith("./") or shutil.which(word))
-        if launcher in _MPI and can_run:
+        if launcher in TABLE["mpi"] and can_run:
             return shlex.join([*before, *ours, *after])
     return "mpirun -n 8 " + shlex.join([*ours, "PROGRAM"])

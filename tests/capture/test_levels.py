@@ -17,9 +17,7 @@ from roofline.capture.levels import (
     CHIP_OF_CAPABILITY,
     MEMBERS,
     RARE_MEMBERS,
-    SEEN_FULL,
-    TENSOR_MEMORY,
-    UNREAD,
+    TABLE,
     base_name,
     chip_of,
     cost,
@@ -141,7 +139,7 @@ def test_without_dram_counters_there_is_what_missed_in_l2() -> None:
     assert "lts__t_sectors_lookup_miss.sum" in metrics
 
 
-@pytest.mark.parametrize("chip", sorted(TENSOR_MEMORY))
+@pytest.mark.parametrize("chip", TABLE["tensor"]["chips"])
 def test_tensor_memory_chips_count_tensor_operations(chip: str) -> None:
     metrics = metrics_of(CaptureLevel.STANDARD, [chip])
     for kind in ("bf16_dst_fp32", "fp16_dst_fp32", "fp4_dst_fp32"):
@@ -293,7 +291,7 @@ def test_what_is_collected_is_what_is_read(chip: str, monkeypatch: pytest.Monkey
     # hardware's are left out; the others check what is read.
     others = {L2_MISSES, "lts__t_sectors.sum"}
     others |= {name for name in collected if name.startswith("smsp__sass_inst_executed_op_")}
-    assert {*collected} - Asked.asked - others == {*UNREAD}
+    assert {*collected} - Asked.asked - others == {*TABLE["unread"]}
     absent = {name for name in Asked.asked if base_name(name) in table()[chip].absent}
     rare = table()[chip].left_out[CaptureLevel.STANDARD]
     unknown = Asked.asked - {*collected, ""} - absent - rare
@@ -312,7 +310,7 @@ def test_cost_adds_patched_code_and_sampling() -> None:
     # GH100: 7 hardware passes, 1 or 2 for patched code, 1 for sampling; quick does not sample.
     assert cost(CaptureLevel.STANDARD, "GH100").total == (9, 10)
     assert cost(CaptureLevel.QUICK, "GH100").total == (2, 3)
-    assert cost(CaptureLevel.FULL, "GH100").total == SEEN_FULL["GH100"]
+    assert cost(CaptureLevel.FULL, "GH100").total == (39, 40)
     assert cost(CaptureLevel.FULL, "GB202").total is None
     assert cost(CaptureLevel.QUICK, "GV100").total is None
 
