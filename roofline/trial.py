@@ -102,7 +102,7 @@ def profile(
         metrics=fitted.metrics,
         limit_s=timeout_s,
         stdout_to_stderr=True,
-        environment=environment or None,
+        environment=environment or os.environ,
     )
     place = folder / "report.ncu-rep" if report is None else Path(report)
     try:

@@ -24,9 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
-from roofline.capture.machine import TABLE
+from roofline.capture.preflight import candidates
 from roofline.capture.request import CaptureRequest
-from roofline.capture.run import CaptureSetup, child_environment, launches_seen, time_of
+from roofline.capture.run import CaptureSetup, child_environment, launches_seen
 from roofline.capture.torch_hook import FOLDER, SECONDS
 from roofline.counters.device import device_of
 from roofline.errors import InputError, ProgramError, UsageError
@@ -173,41 +173,31 @@ def _folder() -> Iterator[Path]:
         yield folder
 
 
-def _environment(request: CaptureRequest, setup: CaptureSetup) -> dict[str, str]:
-    return child_environment(setup.environment or os.environ, request)
+def _over(setup: CaptureSetup) -> str:
+    setup.tell("enough was seen; the program is ended")
+    return LOOKED
 
 
-def _ended(done: Completed | None, what: str, setup: CaptureSetup) -> Completed:
-    """The run, if it came to an end that leaves something to be read."""
-    if done is None:
-        why = f"{what} cannot be started"
-        raise InputError("nothing was recorded", why=why, hint=f"command -v {what}")
-    if (done.stopped or "").startswith("SIG"):
-        raise LookInterrupted(str(done.stopped))
-    if done.stopped == HUNG:
-        why = "it did not end when the program did"
-        raise InputError(f"{what} saw nothing", why=why, hint=_RECORD)
-    if done.stopped == IDLE:
+def _seen(done: Completed | None, who: str, read: Callable[[Completed], Timeline]) -> Look:
+    """What a run showed; where a program failed by itself and showed nothing, that is why."""
+    stopped = "" if done is None else done.stopped or ""
+    if stopped.startswith("SIG"):
+        raise LookInterrupted(stopped)
+    if stopped == IDLE:
         why = f"it opened none in {_PATIENCE_S / 60:.0f} minutes"
         hint = "--until program lets it run on"
         raise ProgramError("the program uses no GPU", why=why, hint=hint)
-    if done.stopped == LOOKED:
-        setup.tell("the look is over, and the program was ended")
-    return done
-
-
-@contextmanager
-def _failure(done: Completed, who: str) -> Iterator[None]:
-    """What is read of a run; where a program failed by itself and showed nothing, that is why."""
+    why = "it did not end when the program did" if stopped == HUNG else "it cannot be started"
     try:
-        yield
+        if done is not None and stopped != HUNG:
+            return Look(timeline=read(done), by=who)
     except InputError as error:
-        if done.code and not done.stopped:
+        if done is not None and done.code and not stopped:
             how = f"it ended with exit code {done.code} before any kernel was seen"
             hint = "the program alone, without roofline"
             raise ProgramError("the program failed", why=how, hint=hint) from error
         why = error.why or error.what
-        raise InputError(f"{who} saw nothing", why=why, hint=_RECORD) from error
+    raise InputError(f"{who} saw nothing", why=why, hint=_RECORD)
 
 
 # --- nsys -----------------------------------------------------------------------------------------
@@ -234,11 +224,7 @@ class Nsys:
 
 def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Nsys | None:
     """The first nsys that is new enough: of ROOFLINE_NSYS, on PATH, or installed."""
-    named = environment.get("ROOFLINE_NSYS")
-    found = [named or "nsys"]
-    if not named:
-        found += [str(p) for where in TABLE["nsys"] for p in sorted(root.glob(where), reverse=True)]
-    for name in found:
+    for name, _ in candidates("nsys", None, environment, root):
         path = shutil.which(name, path=environment.get("PATH"))
         said = None if path is None else run_quietly([path, "profile", "--help"])
         options = frozenset(_LISTED.findall(said.stdout if said else ""))
@@ -275,7 +261,7 @@ def by_nsys(
                 return None if stopped or until_end else program.idle()
             said = run_quietly([nsys.path, "stop", f"--session={session}"], timeout_s=_WRITE_S)
             stopped.append("" if said is None else said.stdout)
-            return None if until_end else LOOKED
+            return None if until_end else _over(setup)
 
         def tool(out: int, err: int) -> tuple[str, ...]:
             options = (word for word in _OPTIONS if word.partition("=")[0] in nsys.options)
@@ -287,15 +273,16 @@ def by_nsys(
         run = run_inside(
             tool,
             folder / "nsys.log",
-            env=_environment(request, setup),
+            env=child_environment(setup.environment, request),
             stdout_to_stderr=setup.stdout_to_stderr,
             watch=watch,
             grace_s=setup.grace_s,
         )
-        done = _ended(run, "nsys", setup)
-        with _failure(done, "nsys"):
-            timeline = _exported(nsys, done.stdout + "".join(stopped))
-    return Look(timeline=timeline, by=f"nsys {nsys.version}")
+        return _seen(
+            run,
+            f"nsys {nsys.version}",
+            lambda done: _exported(nsys, done.stdout + "".join(stopped)),
+        )
 
 
 def _exported(nsys: Nsys, said: str) -> Timeline:
@@ -305,7 +292,7 @@ def _exported(nsys: Nsys, said: str) -> Timeline:
     if report is None:
         made = any(f.suffix == ".qdstrm" and f.is_file() for f in files)
         why = "its part that makes reports is missing" if made else "it made no report"
-        raise InputError("nsys saw nothing", why=why, hint="nsys status -e; another nsys")
+        raise InputError(why, hint=_RECORD)
     try:
         return load_timeline(report, nsys=nsys.path)
     finally:
@@ -316,12 +303,12 @@ def _exported(nsys: Nsys, said: str) -> Timeline:
 
 _HAS_TORCH = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
 _STATES = {  # what a process left that has no trace
+    "": "it imported no torch where the look could see it",
     "torch": "it used no CUDA",
     "cuda": "it ended by os._exit or a signal while it was recorded; fewer --look-seconds",
     "own": "the program's own profiler was running",
     "failed": "this PyTorch does not let itself be recorded",
 }
-_NO_TORCH = "it imported no torch where the look could see it"
 _LATE_S = 30.0  # for other processes' traces; for torch to be imported once a GPU is used
 
 
@@ -367,13 +354,13 @@ def by_torch(
                 or (not states and _since(program.on_gpu) > _LATE_S)
             )
             over = 0 < recording <= len(traces) or late
-            return LOOKED if over else None if recording else program.idle()
+            return _over(setup) if over else None if recording else program.idle()
 
         hook = folder / "hook"
         hook.mkdir()
         source = files("roofline.capture").joinpath("torch_hook.py").read_bytes()
         (hook / "sitecustomize.py").write_bytes(source)
-        environment = _environment(request, setup)
+        environment = child_environment(setup.environment, request)
         paths = os.pathsep.join(filter(None, (str(hook), environment.get("PYTHONPATH"))))
         own = {"PYTHONPATH": paths, FOLDER: str(folder), SECONDS: str(seconds)}
         run = run_through(
@@ -384,15 +371,16 @@ def by_torch(
             watch=watch,
             grace_s=setup.grace_s,
         )
-        done = _ended(run, request.program[0], setup)
-        states, traces = _left(folder)
-        with _failure(done, "PyTorch"):
-            if not traces:
-                why = [text for state, text in _STATES.items() if state in states.values()]
-                last = why[-1] if why else _NO_TORCH
-                raise InputError("PyTorch saw nothing", why=last, hint=_RECORD)
-            timeline = load_timeline(max(traces, key=lambda trace: trace.stat().st_size))
-    return Look(timeline=timeline, by="PyTorch's profiler")
+        return _seen(run, "PyTorch's profiler", lambda _: _recorded(folder))
+
+
+def _recorded(folder: Path) -> Timeline:
+    """The largest trace."""
+    states, traces = _left(folder)
+    if not traces:
+        why = [text for state, text in _STATES.items() if state in ("", *states.values())]
+        raise InputError(why[-1], hint=_RECORD)
+    return load_timeline(max(traces, key=lambda trace: trace.stat().st_size))
 
 
 def _left(folder: Path) -> tuple[dict[str, str], list[Path]]:
@@ -412,13 +400,13 @@ def by_ncu(
     Launches are set end to end: what runs at the same time is not seen. Fails as ``capture`` does.
     """
     linger_s = math.inf if until_end else seconds
-    launches, stopped = launches_seen(request, replace(setup, linger_s=linger_s))
+    timed, stopped = launches_seen(request, replace(setup, linger_s=linger_s))
     if (stopped or "").startswith("SIG"):
         raise LookInterrupted(str(stopped))
-    devices = [device_of(x.metrics) for x in launches]
+    devices = [device_of(x.metrics) for x, _ in timed]
     kernels = Interner()
-    which = [kernels[x.demangled or x.name, x.grid, x.block] for x in launches]
-    lasted = np.array([round(1e9 * time_of(x)) for x in launches], dtype=np.int64)
+    which = [kernels[x.demangled or x.name, x.grid, x.block] for x, _ in timed]
+    lasted = np.array([round(1e9 * each) for _, each in timed], dtype=np.int64)
     end = np.cumsum(lasted + 1000)
     unknown = np.full(len(end), -1, dtype=np.int64)
     start, device = end - lasted, np.array([d.index or 0 for d in devices], dtype=np.int64)

@@ -43,7 +43,7 @@ def find_ncu(
     One that is too old does not end the search. ``CaptureError`` where none will do.
     """
     tried, too_old = [], []
-    for path, how in candidates(asked, environment, root):
+    for path, how in candidates("ncu", asked, environment, root):
         located = shutil.which(path, path=environment.get("PATH"))
         if located is None:
             why = "not there, or not executable"
@@ -69,17 +69,18 @@ def find_ncu(
 
 
 def candidates(
-    asked: str | None, environment: Mapping[str, str], root: Path = Path("/")
+    tool: str, asked: str | None, environment: Mapping[str, str], root: Path = Path("/")
 ) -> Iterator[tuple[str, str]]:
     """Paths to try and how each was found; one that was asked for is the only one."""
+    variable = f"ROOFLINE_{tool.upper()}"
     if asked:
-        yield asked, "--ncu"
-    elif named := environment.get("ROOFLINE_NCU"):
-        yield named, "ROOFLINE_NCU"
+        yield asked, f"--{tool}"
+    elif named := environment.get(variable):
+        yield named, variable
     else:
-        if on_path := shutil.which("ncu", path=environment.get("PATH")):
+        if on_path := shutil.which(tool, path=environment.get("PATH")):
             yield on_path, "PATH"
-        for pattern in TABLE["ncu"]:
+        for pattern in TABLE[tool]:
             for found in sorted(root.glob(pattern), reverse=True):
                 yield str(found), "install folder"
 

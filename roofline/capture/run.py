@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import math
 import os
@@ -11,7 +10,7 @@ import re
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from roofline.process import Completed, run_through
 from roofline.reports import read
 
 # Looking for kernel names runs the program a second time: only where that is quick.
-NAMES_WITHIN_S = 60.0
+NAMES_WITHIN_S, _NAMED = 60.0, 10
 # How the remedies of failures.toml write the command of the user.
 OURS = "roofline profile ..."
 # The first line of our logs: they may be written over, and nothing else.
@@ -40,7 +39,7 @@ class CaptureSetup:
     A run is ended after ``stall_s`` of silence during a replay and after ``limit_s`` altogether
     (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has. ``command`` is
     what the user typed, for remedies that run it in another way; ``environment`` is that of ncu and
-    the program, instead of this process's. A program that runs on for ``linger_s`` after the last
+    the program. A program that runs on for ``linger_s`` after the last
     launch that was asked for is ended.
     """
 
@@ -53,7 +52,7 @@ class CaptureSetup:
     tell: Callable[[str], None] = lambda _: None
     stdout_to_stderr: bool = False
     command: str = OURS
-    environment: Mapping[str, str] | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     linger_s: float = math.inf
 
 
@@ -124,8 +123,8 @@ class KernelSeen:
 
 def launches_seen(
     request: CaptureRequest, setup: CaptureSetup
-) -> tuple[Sequence[Launch], str | None]:
-    """The program's launches in order, with their times alone, and what ended the run.
+) -> tuple[list[tuple[Launch, float]], str | None]:
+    """The program's launches in order, each with its time in s, and what ended the run.
 
     It is ended ``linger_s`` after the first. Fails as ``capture`` does.
     """
@@ -133,19 +132,15 @@ def launches_seen(
         run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder, count=1)
     if not run.launches:
         raise error_of(_diagnose(request, setup, run))
-    return run.launches, run.done.stopped
-
-
-def time_of(launch: Launch) -> float:
-    """What a launch of ``launches_seen`` took, in s."""
-    return launch.metrics.number(NAMES_ONLY[0]) or 0.0
+    times = (launch.metrics.number(NAMES_ONLY[0]) or 0.0 for launch in run.launches)
+    return list(zip(run.launches, times, strict=True)), run.done.stopped
 
 
 def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
     """The program's kernels, most time first; fails as ``capture`` does."""
     times: dict[str, list[float]] = {}
-    for launch in launches_seen(request, replace(setup, linger_s=math.inf))[0]:
-        times.setdefault(launch.demangled or launch.name, []).append(time_of(launch))
+    for launch, lasted in launches_seen(request, replace(setup, linger_s=math.inf))[0]:
+        times.setdefault(launch.demangled or launch.name, []).append(lasted)
     seen = (KernelSeen(name=n, launches=len(t), time_s=sum(t)) for n, t in times.items())
     return tuple(sorted(seen, key=lambda kernel: -kernel.time_s))
 
@@ -203,7 +198,7 @@ def _run(
     )
     done = run_through(
         argv,
-        env=child_environment(setup.environment or os.environ, request),
+        env=child_environment(setup.environment, request),
         stdout_to_stderr=setup.stdout_to_stderr,
         watch=watch,
         grace_s=setup.grace_s,
@@ -364,7 +359,7 @@ def _partial(run: _NcuRun, machine: Machine) -> str | None:
 def _with_names(
     diagnosis: Diagnosis, request: CaptureRequest, setup: CaptureSetup, run: _NcuRun
 ) -> Diagnosis:
-    """Add the kernels nearest to what was asked for, if finding out does not take long."""
+    """Add the kernels that did run, most time first, if finding out does not take long."""
     chosen = request.kernels or request.kernel_regex or request.families
     filtered = chosen or request.nvtx or not request.from_start
     slow = run.watch.clock() - run.watch.started > NAMES_WITHIN_S
@@ -376,28 +371,10 @@ def _with_names(
         setup, stall_s=30.0, limit_s=2 * NAMES_WITHIN_S, stdout_to_stderr=True, tell=lambda _: None
     )
     try:
-        names = tuple(map(str, nearest(request, kernels_seen(request, quiet))))
+        names = tuple(map(str, kernels_seen(request, quiet)[:_NAMED]))
     except RooflineError:  # the first failure is the one to report
         return diagnosis
     return replace(diagnosis, failure=catalogue()["nothing_matched"], names=names)
-
-
-def nearest(
-    request: CaptureRequest, seen: Iterable[KernelSeen], *, limit: int = 10
-) -> tuple[KernelSeen, ...]:
-    """The kernels among ``seen`` that come nearest to what was asked for, best first."""
-    literal = re.findall(r"[A-Za-z0-9_]{3,}", request.kernel_regex or "")
-    asked = [wanted.lower() for wanted in (*request.kernels, *literal)]
-
-    def distance(kernel: KernelSeen) -> float:
-        """How little of the best of ``asked`` occurs in its name in one piece."""
-        matcher, found = difflib.SequenceMatcher(b=kernel.name.lower(), autojunk=False), [0.0]
-        for wanted in asked:
-            matcher.set_seq1(wanted)
-            found.append(matcher.find_longest_match().size / len(wanted))
-        return -max(found)
-
-    return tuple(sorted(seen, key=distance)[:limit])
 
 
 # --- its files ----------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ WITHOUT = [
 
 @pytest.mark.parametrize(("code", "why"), WITHOUT, ids=[why for _, why in WITHOUT])
 def test_why_nothing_was_seen(seen: Seen, code: str, why: str) -> None:
-    with pytest.raises(InputError, match="PyTorch saw nothing") as error:
+    with pytest.raises(InputError, match="PyTorch's profiler saw nothing") as error:
         seen(code)
     assert why in str(error.value)
 
@@ -238,7 +238,7 @@ def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -
     assert [line.partition(";")[0] for line in said] == [
         "Looking with PyTorch's profiler inside the program, at full speed",
         "Looking with PyTorch's profiler inside the program, at full speed",
-        "PyTorch saw nothing: it used no CUDA",
+        "PyTorch's profiler saw nothing: it used no CUDA",
         "Looking with ncu, kernel by kernel",
         "Looking with ncu, kernel by kernel",
     ]

@@ -65,15 +65,15 @@ def executable(path: Path) -> str:
 
 def test_one_that_is_asked_for_is_the_only_one(tmp_path: Path) -> None:
     executable(tmp_path / "usr/local/cuda/bin/ncu")
-    assert list(candidates("mine", {"ROOFLINE_NCU": "x"}, tmp_path)) == [("mine", "--ncu")]
-    assert list(candidates(None, {"ROOFLINE_NCU": "x"}, tmp_path)) == [("x", "ROOFLINE_NCU")]
+    assert list(candidates("ncu", "mine", {"ROOFLINE_NCU": "x"}, tmp_path)) == [("mine", "--ncu")]
+    assert list(candidates("ncu", None, {"ROOFLINE_NCU": "x"}, tmp_path)) == [("x", "ROOFLINE_NCU")]
 
 
 def test_path_before_install_folders_and_newest_first(tmp_path: Path) -> None:
     on_path = executable(tmp_path / "bin/ncu")
     old = executable(tmp_path / "opt/nvidia/nsight-compute/2022.3.0/ncu")
     new = executable(tmp_path / "opt/nvidia/nsight-compute/2025.1.0/ncu")
-    found = [path for path, _ in candidates(None, {"PATH": str(tmp_path / "bin")}, tmp_path)]
+    found = [path for path, _ in candidates("ncu", None, {"PATH": str(tmp_path / "bin")}, tmp_path)]
     assert found == [on_path, new, old]
 
 

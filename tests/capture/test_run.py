@@ -1,4 +1,4 @@
-"""Following ncu's log, the files that a capture leaves, and names that come near."""
+"""Following ncu's log, and the files that a capture leaves."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from roofline.capture.request import CaptureRequest
 from roofline.capture.run import (
-    KernelSeen,
     Watch,
     check_output,
     free_names,
     keep_log,
     move_report,
-    nearest,
     parse,
 )
 from roofline.errors import UsageError
@@ -137,24 +134,3 @@ def test_a_name_that_was_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_hides_nothing(tmp_path: Path) -> None:
     done = Completed(argv=("ncu",), code=1, stdout="", stderr="")
     assert keep_log(done, "", tmp_path / "no" / "log") is None
-
-
-# --- kernels that come near -----------------------------------------------------------------------
-
-
-def request(**values: object) -> CaptureRequest:
-    return CaptureRequest(program=("p",), **values)  # type: ignore[arg-type]
-
-
-def test_nearest_names_first() -> None:
-    def names(limit: int = 10, **asked: object) -> list[str]:
-        return [kernel.name for kernel in nearest(request(**asked), seen, limit=limit)]
-
-    seen = [
-        KernelSeen(name=name, launches=1, time_s=1.0)
-        for name in ("relu", "ampere_sgemm_128x64", "softmax", "gemv")
-    ]
-    # "gemn" shares 3 of 4 letters with sgemm, 3 with gemv (earlier in neither), 1 with the rest.
-    assert names(kernel_regex=".*gemn.*")[:2] == ["ampere_sgemm_128x64", "gemv"]
-    assert names(kernels=("softmaxx",))[0] == "softmax"
-    assert names(limit=2) == ["relu", "ampere_sgemm_128x64"]

@@ -120,6 +120,7 @@ OTHERWISE = {
     "--output": {"plot", "redact", "report", "profile", "specs measure"},
     "--device": {"specs measure"},
     "--level": {"plot"},  # of memory; of profile how much is collected
+    "--time": {"profile"},  # has it measured; of verdict what it was
 }
 LETTERS = {
     "-k": "--kernel",
