@@ -33,8 +33,9 @@ from roofline.text import verdict as said
 from roofline.text.notes import noted
 from roofline.text.outlook import leave
 from roofline.units import LEVELS, UNITS, unit_name
-from roofline.view import Chosen, missing_of
+from roofline.view import Chosen, chosen, missing_of
 
+_SHARES = "Shares are of the time before. Times measured under ncu."
 _COLUMNS = 16  # units of the table
 _STILL = 50  # rows for readers without script
 _DIGITS = "%.5e"  # of a number of the data
@@ -72,25 +73,27 @@ def page(
     if isinstance(shown, Comparison):
         from roofline.render import comparison as told
 
-        title = wanted.title or told.title(shown)
-        scene = replace(paired(shown, replace(wanted, title=title)), notes=tuple(_notes(shown)))
-        pairs = {id(pair.after.result): pair for pair in shown.pairs}
+        scene = paired(shown, replace(wanted, title=wanted.title or told.title(shown)))
+        notes = [told.totals(shown), *told.unpaired(shown), _SHARES]
+        pairs, found = {id(pair.after.result): pair for pair in shown.pairs}, {}
+        changed = {
+            k: (told.sentence(p), *told.details(p, everything=True)) for k, p in pairs.items()
+        }
     else:
-        scene, pairs = compose(shown, wanted), {}
-    found = {}
-    if details and not isinstance(shown, Comparison):
-        groups = (shown.analysis if isinstance(shown, Chosen) else shown).groups
-        found = {id(groups[place].result): one for place, one in details.items()}
+        scene, pairs, changed = compose(shown, wanted), {}, {}
+        groups, notes = chosen(shown).analysis.groups, list(scene.notes)
+        found = {id(groups[place].result): one for place, one in (details or {}).items()}
     place = {id(mark): number for number, p in enumerate(scene.panels) for mark in p.marks}
     kernels = []
     for mark in scene.marks:
-        pair = pairs.get(id(mark.result))
-        kernel = _kernel(mark, kept, found.get(id(mark.result)), pair)
-        kernels.append(kernel | {"d": place[id(mark)]} | (_pair(pair) if pair else {}))
+        key = id(mark.result)
+        evidence = _evidence(mark.result, found.get(key), changed.get(key, ()))
+        kernel = _kernel(mark, kept) | {"e": [kept[section] for section in evidence]}
+        kernel["d"] = place[id(mark)]
+        kernels.append(kernel | (_pair(pairs[key]) if key in pairs else {}))
     results = [mark.result for mark in scene.marks]
     results += [pair.before.result for pair in pairs.values()]
     data = {
-        "title": scene.title,
         "units": {k: (u.name, u.family.value) for k, u in UNITS.items()},
         "columns": unit_columns(results, _COLUMNS),
         "precisions": {k: (names.operation(k), names.operation_unit(k)) for k in PRECISIONS},
@@ -98,21 +101,19 @@ def page(
         "rule": asdict(scene.rule),
         "devices": [_device(panel) for panel in scene.panels],
         "pairs": bool(pairs),
-        "notes": scene.notes,
         "kernels": kernels,
-        "kept": kept.values,
+        "kept": list(kept),
     }
     rows = [words.row(mark) for mark in scene.marks[:_STILL]]
     left = len(scene.marks) - len(rows)
     more = f"<p>and {left:,} more, which a browser with scripts shows.</p>" if left else ""
-    notes = "".join(f"<p>{escape(note)}</p>" for note in scene.notes)
     return _fill(
         _file("html"),
         scene.title,
         theme,
         js=_packed(_file("js").encode()),
         table=_table((words.COLUMNS, *rows)) + more,
-        notes=notes,
+        notes="".join(f"<p>{escape(note)}</p>" for note in notes),
         data=_packed(msgspec.json.encode(data)),
     )
 
@@ -128,19 +129,6 @@ def still(title: str, theme: str | None, svg: str, table: Sequence[Sequence[str]
 # --- its text ---------------------------------------------------------------------------------
 
 
-# Script and data are packed alike; this is all that runs by itself. The policy knows both scripts.
-_LOADER = """const unpacked = async id => {
-const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
-const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-return new Response(stream).text();
-};
-unpacked('script').then(text => {
-const script = document.createElement('script');
-script.textContent = text;
-document.body.append(script);
-});"""
-
-
 @cache
 def _file(ending: str) -> str:
     return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8")
@@ -151,13 +139,13 @@ def _packed(content: bytes) -> str:
 
 
 def _fill(text: str, title: str, theme: str | None, **parts: str) -> str:
-    style = _style()
-    scripts = f"{_hash(_LOADER)} {_hash(_file('js'))}"
-    policy = [f"style-src {_hash(style)}", f"script-src {scripts}"]
+    # Script and data are packed alike, and a script of few lines unpacks them: the policy knows
+    # both scripts by their hashes.
+    scripts = [*re.findall(r"<script>(.*?)</script>", text, re.DOTALL), _file("js")]
+    policy = [f"style-src {_hash(_style())}", f"script-src {' '.join(map(_hash, scripts))}"]
     given = {
         "title": escape(title),
-        "css": style,
-        "loader": _LOADER,
+        "css": _style(),
         "policy": "; ".join(["default-src 'none'", *policy, "img-src data: blob:"]),
         "theme": f' data-theme="{theme}"' if theme else "",
         "version": __version__,
@@ -187,30 +175,21 @@ def _style() -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = ("".join(f"<td>{escape(names.printable(c))}</td>" for c in row) for row in rows)
-    head = head.replace("<td>", "<th scope=col>").replace("</td>", "</th>")
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{_rows(body)}</tbody></table>"
-
-
-def _rows(rows: Iterable[str]) -> str:
-    return "\n".join(f"<tr>{row}</tr>" for row in rows)
+    head, *body = ([escape(names.printable(cell)) for cell in row] for row in rows)
+    titles = "".join(f"<th scope=col>{cell}</th>" for cell in head)
+    lines = ("".join(f"<td>{cell}</td>" for cell in row) for row in body)
+    text = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{titles}</tr></thead>\n<tbody>{text}</tbody></table>"
 
 
 # --- its data: short keys, as there may be 10,000 kernels -----------------------------------------
 
 
-class _Strings:
+class _Strings(dict[Any, int]):
     """What many kernels say alike, once; kernels have its place."""
 
-    def __init__(self) -> None:
-        self._places: dict[Any, int] = {}
-
-    def __call__(self, value: Any) -> int:
-        return self._places.setdefault(value, len(self._places))
-
-    @property
-    def values(self) -> list[Any]:
-        return list(self._places)
+    def __missing__(self, value: Any) -> int:
+        return self.setdefault(value, len(self))
 
 
 def _number(value: float | None) -> float | None:
@@ -264,19 +243,16 @@ def _side(result: Result, ceilings: Sequence[OwnCeiling]) -> dict[str, Any]:
     )
 
 
-def _kernel(
-    mark: Mark, kept: _Strings, details: Details | None, pair: KernelPair | None
-) -> dict[str, Any]:
+def _kernel(mark: Mark, kept: _Strings) -> dict[str, Any]:
     result, m, v = mark.result, mark.result.measurement, mark.result.verdict
     name = words.name(mark)
-    launches = len(mark.group.launches) if mark.group else pair.after.launches if pair else m.count
     measured = {key: getattr(m, key) for key in _MEASURED}
     return _side(result, mark.ceilings) | _without_none(
         {
             "name": name,
-            "full": kept(names.printable(mark.name)) if mark.name != name else None,
-            "geo": kept(names.geometry(m)),
-            "n": launches,
+            "full": kept[names.printable(mark.name)] if mark.name != name else None,
+            "geo": kept[names.geometry(m)],
+            "n": len(mark.group.launches) if mark.group else m.count,
             "total": _number(mark.time_s),
             "share": _number(mark.share),
             "conf": v.confidence,
@@ -288,16 +264,15 @@ def _kernel(
             "dom": v.dominant,
             "spread": [_number(end) for end in mark.spread or ()],
             "m": _numbers(measured),
-            "from": kept(tuple(sorted(m.provenance.items()))),
-            "uses": kept(tuple((use.unit, use.metric) for use in m.units)),
+            "from": kept[tuple(sorted(m.provenance.items()))],
+            "uses": kept[tuple((use.unit, use.metric) for use in m.units)],
             "c": _numbers({key: m.counts.get(key) for key in _COUNTS}),
-            "e": [kept(section) for section in _evidence(result, details, pair)],
         }
     )
 
 
 def _evidence(
-    result: Result, details: Details | None, pair: KernelPair | None
+    result: Result, details: Details | None, changed: Sequence[str]
 ) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """Sections in the order of ``analyze --explain``: title, kind, lines.
 
@@ -305,7 +280,6 @@ def _evidence(
     "peaks" labels with rates by kind, "code" instructions.
     """
     m, v, found = result.measurement, result.verdict, details or Details(index=0)
-    changed = _changed(pair) if pair else ()
     claim = (said.claim(result), said.context(result) or "", leave(result))
     stalls = tuple((names.words(s.reason), _number(100 * s.share)) for s in m.stalls)
     sampled = tuple(
@@ -360,24 +334,9 @@ def _peaks(result: Result) -> Iterator[tuple[str, str, str, tuple[tuple[str, flo
 # --- a comparison ---------------------------------------------------------------------------------
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
-    from roofline.render import comparison as told
-
-    yield told.totals(comparison)
-    yield from told.unpaired(comparison)
-    yield "Shares are of the time before. Times measured under ncu."
-
-
 def _pair(pair: KernelPair) -> dict[str, Any]:
     """What changed: the outcome in a code and in words, and the side before."""
-    was = pair.before
-    name = names.short(was.measured.demangled or was.measured.name)
-    before = _side(was.result, own_ceilings(was.result)) | {"name": name}
-    return {"out": pair.outcome, "how": words.outcome(pair), "per": pair.per, "was": before}
-
-
-def _changed(pair: KernelPair) -> Iterator[str]:
-    from roofline.render import comparison as told
-
-    yield told.sentence(pair)
-    yield from told.details(pair, everything=True)
+    was = pair.before.result
+    before = _side(was, own_ceilings(was))
+    how = {"out": pair.outcome, "how": words.outcome(pair), "per": pair.per}
+    return how | {"n": pair.after.launches, "was": before}

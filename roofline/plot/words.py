@@ -16,7 +16,6 @@ from roofline.text import verdict as said
 from roofline.units import unit_name
 
 COLUMNS = ("#", "Kernel", "Time", "Share", "Verdict", "Confidence", "Op/B", "Rate", "DRAM")
-_NAME_WIDTH = 110
 
 
 def share(value: float | None) -> str:
@@ -32,7 +31,7 @@ def off_the_axes(marks: Iterable[Mark]) -> list[str]:
     )
 
 
-def name(mark: Mark, limit: int = _NAME_WIDTH) -> str:
+def name(mark: Mark, limit: int = 110) -> str:
     """The name of a kernel with what tells it from others of that name."""
     return names.short(mark.name, limit) + mark.detail
 
@@ -58,16 +57,9 @@ def ceiling(own: OwnCeiling) -> str:
     return f"{unit_name(own.unit)} {numbers.percent(own.percent)}"
 
 
-def blocks(m: Measurement) -> int | None:
-    """The blocks of a grid."""
-    return None if m.grid is None else math.prod(m.grid)
-
-
 def waits(m: Measurement, stalls: int = 1) -> list[str]:
     """What a wait is explained by: blocks, waves, occupancy, the first stalls."""
-    found, count = [], blocks(m)
-    if count is not None:
-        found.append(numbers.plural(count, "block"))
+    found = [] if m.grid is None else [numbers.plural(math.prod(m.grid), "block")]
     if m.waves is not None:
         found.append(f"{numbers.waves(m.waves)} waves")
     if m.occupancy_percent is not None:
@@ -107,40 +99,20 @@ def rate(result: Result) -> str:
     return numbers.rate(m.operations_per_s, names.operation_unit(most))
 
 
-def rates(result: Result) -> str:
-    """What was achieved, as far as it was measured: "712 GB/s DRAM, 3.1 TFLOP/s"."""
-    m, parts = result.measurement, []
-    if m.dram_bytes_per_s is not None:
-        parts.append(f"{numbers.bandwidth(m.dram_bytes_per_s)} DRAM")
-    if m.operations_per_s:
-        parts.append(rate(result))
-    return ", ".join(parts)
-
-
-def times(mark: Mark) -> tuple[str, ...]:
-    """How long, how often and which share, ever shorter.
-
-    "31.9 µs in 4 launches, 12.0 % of the time", "31.9 µs in 4 launches, 12.0 %", "31.9 µs, 12.0 %".
-    """
-    if not mark.time_s:
-        return ("duration not measured",)
-    full = short = numbers.duration(mark.time_s)
-    if mark.group and len(mark.group.launches) > 1:
-        full += f" in {numbers.plural(len(mark.group.launches), 'launch')}"
-    if mark.share is None:
-        return full, short
-    part = share(mark.share)
-    return f"{full}, {part} of the time", f"{full}, {part}", f"{short}, {part}"
-
-
 def tip(mark: Mark) -> str:
     """All that a tooltip says of a mark, in lines."""
-    judged, intensity = mark.result.verdict, mark.result.measurement.arithmetic_intensity
+    judged, m = mark.result.verdict, mark.result.measurement
+    intensity, bandwidth = m.arithmetic_intensity, m.dram_bytes_per_s
+    spent = numbers.duration(mark.time_s) if mark.time_s else "duration not measured"
+    if mark.group and len(mark.group.launches) > 1:
+        spent += f" in {numbers.plural(len(mark.group.launches), 'launch')}"
+    rates = [] if bandwidth is None else [f"{numbers.bandwidth(bandwidth)} DRAM"]
+    rates += [rate(mark.result)] if m.operations_per_s else []
     lines = [
         name(mark),
-        times(mark)[0],
+        spent + ("" if mark.share is None else f", {share(mark.share)} of the time"),
         f"{verdict(judged)} (confidence {judged.confidence})",
-        rates(mark.result),
+        ", ".join(rates),
         "" if intensity is None else f"{numbers.plain(intensity)} operations per DRAM byte",
         mark.why,
         said.hint(mark.result),
