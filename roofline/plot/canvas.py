@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -145,6 +145,18 @@ class Canvas:
         self.down(height)
         for i, line in enumerate(wrapped):
             self.small(PAD, height - 14 - step * i, line, fontsize=size)
+
+    def legend(self, texts: Iterable[str], size: float = TEXT_PX) -> Iterator[float]:
+        """Write entries in as many lines as they need; the answer is where their signs go."""
+        x = self.width
+        for text in texts:
+            needed = 42 + self.ruler.width(text, size)
+            if x + needed > self.width:
+                x = PAD
+                self.down(20)
+            self.text(x + 26, 10, text, fontsize=size, va="center_baseline")
+            yield x
+            x += needed
 
     def line(self, xs: Sequence[float], ys: Sequence[float], color: str, **style: Any) -> None:
         """A line through points."""

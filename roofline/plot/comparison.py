@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,29 +12,32 @@ from roofline.model import Bound, Family
 from roofline.plot import figure, words
 from roofline.plot.canvas import Canvas, styled
 from roofline.plot.ceilings import unit_columns
+from roofline.plot.gain import draw_bar
 from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options, paired
 from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX
-from roofline.render.comparison import sentence
+from roofline.render import comparison as told
 from roofline.text import names, numbers
 from roofline.units import UNITS, unit_name
 
 SHOWN = 3  # pairs that are drawn: those that changed most
 _UNITS, _ROW, _BAR, _HEAD, _AXIS = 7, 21.0, 34.0, 24.0, 30.0
-_SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def picture(comparison: Comparison, options: Options) -> Picture:
     """Draw the pairs that changed most, and count the others."""
     pairs = shown_of(comparison.pairs)
-    title = options.title or _title(comparison)
-    scene = paired(comparison, replace(options, title=title))
+    named = [f"{_name(p)}: {words.outcome(p)}" for p in comparison.pairs]
+    title = named[0] if len(named) == 1 else told.totals(comparison)
+    scene = paired(comparison, replace(options, title=options.title or title))
+    before, after = (", ".join(s.devices) for s in (comparison.before, comparison.after))
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
-        if options.title or len(comparison.pairs) != 1:  # a single pair is its own title
+        if options.title or len(named) != 1:  # a single pair is its own title
             figure.draw_title(canvas, scene.title)
-        canvas.block([_devices(comparison)], below=8)
+        devices = after if before == after else f"before on {before}, after on {after}"
+        canvas.block([devices], below=8)
         for number, pair in enumerate(pairs):
             _draw_pair(canvas, pair, number)
         canvas.block(list(_footer(comparison, pairs)), SMALL_PX, below=16)
@@ -46,51 +49,28 @@ def shown_of(pairs: Sequence[KernelPair]) -> list[KernelPair]:
     return [p for p in pairs if p.changed][:SHOWN] or list(pairs[:SHOWN])
 
 
-def _title(comparison: Comparison) -> str:
-    pairs = comparison.pairs
-    if len(pairs) == 1:
-        return f"{names.short(_name(pairs[0].after), 40)}: {words.outcome(pairs[0])}"
-    counts = Counter(p.outcome.replace("_", " ") for p in pairs)
-    listed = ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))
-    before, after = comparison.before_paired_s, comparison.after_paired_s
-    whole = f" {numbers.duration(before)} to {numbers.duration(after)}" if before and after else ""
-    return (
-        f"{numbers.plural(len(pairs), 'kernel')}{whole}: {listed}" if pairs else "No kernel in both"
-    )
-
-
-def _name(side: Side) -> str:
-    return side.measured.demangled or side.measured.name
-
-
-def _devices(comparison: Comparison) -> str:
-    before, after = (", ".join(s.devices) for s in (comparison.before, comparison.after))
-    return after if before == after else f"before on {before}, after on {after}"
-
-
-def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> list[str]:
+def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> Iterator[str]:
     rest = Counter(p.outcome.replace("_", " ") for p in comparison.pairs if p not in shown)
-    lines = []
     if rest:
         listed = ", ".join(f"{count} {what}" for what, count in rest.most_common())
-        lines.append(f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed}).")
-    for what, unpaired in (("Only before", comparison.gone), ("Only after", comparison.new)):
-        if unpaired:
-            called = [names.short(_name(u.side), 30) for u in unpaired]
-            lines.append(f"{what}: {names.few(called)}.")
-    return [*lines, "Times measured under ncu."]
+        yield f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed})."
+    yield from told.unpaired(comparison)
+    yield "Times measured under ncu."
+
+
+def _name(pair: KernelPair) -> str:
+    return names.short(pair.after.measured.demangled or pair.after.measured.name, 60)
 
 
 def _draw_pair(canvas: Canvas, pair: KernelPair, number: int) -> None:
     units = _units(pair)
-    text = canvas.ruler.wrap(sentence(pair), canvas.width - 2 * PAD, TEXT_PX)[:3]
+    text = canvas.ruler.wrap(told.sentence(pair), canvas.width - 2 * PAD, TEXT_PX)[:3]
     body = max(_ROW * len(units), 2 * (_BAR + 42.0))
     canvas.down(_HEAD + 16 * len(text) + 12)
     at = _HEAD + 16 * len(text)
     color = {"faster": "faster", "slower": "slower"}.get(pair.outcome, "muted")
     style: dict[str, Any] = {"fontsize": HEADING_PX, "weight": "bold"}
-    full, room = names.short(_name(pair.after), 60), canvas.width * 0.45
-    name = canvas.ruler.clip(full, room, HEADING_PX, bold=True)
+    name = canvas.ruler.clip(_name(pair), canvas.width * 0.45, HEADING_PX, bold=True)
     canvas.text(PAD, at, name, **style)
     x = PAD + canvas.ruler.width(name, HEADING_PX, bold=True) + 14
     how = canvas.ruler.clip(words.outcome(pair), canvas.width - PAD - x, HEADING_PX, bold=True)
@@ -111,16 +91,14 @@ def _draw_times(canvas: Canvas, pair: KernelPair, area: Box) -> None:
     if not most:
         canvas.small(area.x0, area.y1 - 12, "no duration was measured")
         return
-    scale, unit = next(row for row in _SCALES if most >= row[0] or row is _SCALES[-1])
     width = area.x1 - area.x0
-    for tick in ticks(most / scale):
-        x = area.x0 + width * tick * scale / most
+    for seconds in ticks(most):
+        x = area.x0 + width * seconds / most
         canvas.line([x, x], [area.y0, area.y1], "grid", linewidth=0.8, zorder=0.5)
-        canvas.small(x, area.y0 - 9, f"{tick:g}", ha="center")
+        canvas.small(x, area.y0 - 9, numbers.duration(seconds) if seconds else "0", ha="center")
     of = "one launch" if pair.per == "launch" else "all launches"
-    canvas.small(
-        area.x0, area.y0 - 22, f"{unit} of {of}; full: the busiest unit works; tick: next floor"
-    )
+    key = f"{of}; full: the busiest unit works; tick: next floor"
+    canvas.small(area.x0, area.y0 - 22, key)
     step = (area.y1 - area.y0) / 2
     for number, (which, side) in enumerate(sides):
         low = area.y1 - step * number - 16 - _BAR
@@ -129,15 +107,8 @@ def _draw_times(canvas: Canvas, pair: KernelPair, area: Box) -> None:
         canvas.text(area.x0, low + _BAR + 9, text)
         if not took_s:
             continue
-        canvas.box(
-            Box(area.x0, low, area.x0 + width * took_s / most, low + _BAR), judged.bound, alpha=0.28
-        )
-        if judged.floor_s is not None:
-            end = area.x0 + width * judged.floor_s / most
-            canvas.box(Box(area.x0, low, end, low + _BAR), judged.bound, zorder=2)
-        if judged.next_floor_s is not None:
-            end = area.x0 + width * judged.next_floor_s / most
-            canvas.line([end, end], [low - 3, low + _BAR + 3], "ink", linewidth=1.6, zorder=3)
+        bar = Box(area.x0, low, area.x0 + width * took_s / most, low + _BAR)
+        draw_bar(canvas, judged, took_s, bar)
         limit = canvas.ruler.first(_limits(side), width, SMALL_PX)
         canvas.small(area.x0, low - 10, limit, color=judged.bound, gid=f"limit-{which}")
 

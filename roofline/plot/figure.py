@@ -79,7 +79,9 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
                 unnamed |= not all(spot.named for spot in chart.spots)
             continue
         if "roofline" not in scene.views or not drawn:
-            canvas.block([_devices(scene)])
+            listed = [panel.name for panel in scene.panels]
+            several = f"{len(listed)} GPUs: {names.few(listed)}"
+            canvas.block([several if listed[1:] else scene.panels[0].device])
         (heat if view == "units" else gain).draw(canvas, scene, top)
     if unnamed and options.key and scene.views == ("roofline",):  # numbers need a key
         heat.draw(canvas, scene, top)
@@ -91,13 +93,10 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
 
 def draw_title(canvas: Canvas, title: str) -> None:
     """The title, on two lines where it is long."""
-    size = TITLE_PX
-    lines = [title]
-    if canvas.ruler.width(title, size, bold=True) > canvas.width - 2 * PAD:
-        size = HEADING_PX
-        lines = canvas.ruler.wrap(
-            title.replace(" %", "\N{NO-BREAK SPACE}%"), (canvas.width - 2 * PAD) / 1.1, size
-        )[:2]
+    size, lines, room = TITLE_PX, [title], canvas.width - 2 * PAD
+    if canvas.ruler.width(title, size, bold=True) > room:
+        size, title = HEADING_PX, title.replace(" %", "\N{NO-BREAK SPACE}%")
+        lines = canvas.ruler.wrap(title, room / 1.1, size)[:2]
     canvas.down(20 + 18 * len(lines))
     for number, line in enumerate(reversed(lines)):
         canvas.text(PAD, 16 + 18 * number, line, fontsize=size, weight="bold")
@@ -112,13 +111,6 @@ def _claim(mark: Mark) -> list[str]:
     return [t for t in (said.hint(mark.result), said.bounds(mark.result), why) if t]
 
 
-def _devices(scene: Scene) -> str:
-    if len(scene.panels) == 1:
-        return scene.panels[0].device
-    listed = [panel.name for panel in scene.panels]
-    return f"{len(listed)} GPUs: {names.few(listed)}"
-
-
 def draw_legend(canvas: Canvas, scene: Scene) -> None:
     """An entry for each verdict and kind of roof, in as many lines as they need."""
     marks, chart = scene.marks, "roofline" in scene.views and any(p.shown for p in scene.panels)
@@ -131,103 +123,85 @@ def draw_legend(canvas: Canvas, scene: Scene) -> None:
     entries |= {Bound.UNKNOWN: "unknown", "low": "low confidence", "both": "both limit"}
     entries |= {kind: text for kind, (_, text) in KINDS.items()}
     entries["own"] = "own ceiling (dotted: it waits)"
-    x = canvas.width
-    for key in (key for key in entries if key in shown):
-        needed = 24 + canvas.ruler.width(entries[key]) + 18
-        if x + needed > canvas.width:
-            x = PAD
-            canvas.down(20)
+    keys = [key for key in entries if key in shown]
+    for key, x in zip(keys, canvas.legend([entries[key] for key in keys]), strict=True):
         if key == "own":
             canvas.line([x + 10, x + 10], [3, 15], "ink", linewidth=1.2)
             canvas.line([x + 2, x + 18], [15, 15], "ink", linewidth=2.4)
         elif key in KINDS:
             color, dashes = "roof" if key == "report" else "faint", KINDS[key][0]
             canvas.line([x + 1, x + 21], [10, 10], color, linewidth=1.6, linestyle=dashes)
-        elif key == "low":
-            canvas.mark(x + 10, 10, Bound.UNKNOWN, 5.0, hollow=True)
-        elif key == "both":
-            canvas.mark(x + 10, 10, Bound.BANDWIDTH, 5.0, other=Bound.COMPUTE)
         else:
-            canvas.mark(x + 10, 10, Bound(key), 5.0)
-        canvas.text(x + 26, 10, entries[key], va="center_baseline")
-        x += needed
+            bound = {"low": Bound.UNKNOWN, "both": Bound.BANDWIDTH}.get(key) or Bound(key)
+            other = Bound.COMPUTE if key == "both" else None
+            canvas.mark(x + 10, 10, bound, 5.0, hollow=key == "low", other=other)
     canvas.down(4)
 
 
 def _draw_waits(canvas: Canvas, mark: Mark) -> None:
     """What a wait is explained by: blocks, waves, occupancy, and what the warps stall on."""
     m = mark.result.measurement
-    rows: list[tuple[str, float, float | None, str]] = []
-    if m.occupancy_percent is not None or m.theoretical_occupancy_percent is not None:
-        most = m.theoretical_occupancy_percent
-        text = numbers.percent(m.occupancy_percent)
-        text += "" if most is None else f" of {numbers.percent(most)} possible"
-        rows.append(("occupancy", m.occupancy_percent or 0.0, most, text))
+    achieved, most = m.occupancy_percent, m.theoretical_occupancy_percent
+    rows: list[tuple[str, float, str]] = []
+    if achieved is not None or most is not None:
+        of = "" if most is None else f" of {numbers.percent(most)} possible"
+        rows.append(("occupancy", achieved or 0.0, numbers.percent(achieved) + of))
     if m.waves is not None and 0 < m.waves < _FEW:
         whole = math.ceil(m.waves)
         text = f"{numbers.waves(m.waves)} of {numbers.plural(whole, 'wave')}"
-        rows.append(("waves", 100 * m.waves / whole, None, text))
+        rows.append(("waves", 100 * m.waves / whole, text))
     for stall in m.stalls[:4]:
-        percent = 100 * stall.share
-        rows.append((f"stall: {stall.reason.replace('_', ' ')}", percent, None,
-                     f"{numbers.percent(percent)} of stalls"))  # fmt: skip
-    waits = mark.result.verdict.bound is Bound.LATENCY
-    head, color = ("What it waits for", Bound.LATENCY) if waits else ("How it ran", "faint")
+        text = f"{numbers.percent(100 * stall.share)} of stalls"
+        rows.append((f"stall: {names.words(stall.reason)}", 100 * stall.share, text))
     facts = [t for t in words.waits(m, 0) if not t.startswith("occ")]
     if not rows and not facts:
         return
+    waits = mark.result.verdict.bound is Bound.LATENCY
+    head, color = ("What it waits for", Bound.LATENCY) if waits else ("How it ran", "faint")
     height = 30 + 19.0 * len(rows)
     canvas.down(height)
     canvas.text(PAD, height - 12, head, fontsize=HEADING_PX, weight="bold")
     at = PAD + 16 + canvas.ruler.width(head, HEADING_PX, bold=True)
     canvas.small(at, height - 12, ", ".join(facts), va="center")
     left, right = PAD + 150, canvas.width * 0.66
-    for i, (name, percent, most, text) in enumerate(rows):
+
+    def x(percent: float) -> float:
+        return left + (right - left) * min(max(percent, 0.0), 100.0) / 100
+
+    style = {"va": "center_baseline"}
+    for i, (name, percent, text) in enumerate(rows):
         y = height - 36 - 19.0 * i
-        canvas.small(
-            left - 10,
-            y,
-            canvas.ruler.clip(name, 140, SMALL_PX),
-            ha="right",
-            color="ink",
-            va="center_baseline",
-        )
+        name = canvas.ruler.clip(name, 140, SMALL_PX)
+        canvas.small(left - 10, y, name, ha="right", color="ink", **style)
         canvas.box(Box(left, y - 6, right, y + 6), "panel")
-        end = left + (right - left) * min(max(percent, 0.0), 100.0) / 100
-        canvas.box(Box(left, y - 6, end, y + 6), color, alpha=0.75)
-        if most is not None:
-            end = left + (right - left) * min(max(most, 0.0), 100.0) / 100
-            canvas.line([end, end], [y - 7, y + 7], "ink", linewidth=1.5)
-        canvas.small(right + 10, y, text, va="center_baseline")
+        canvas.box(Box(left, y - 6, x(percent), y + 6), color, alpha=0.75)
+        if name == "occupancy" and most is not None:
+            canvas.line([x(most)] * 2, [y - 7, y + 7], "ink", linewidth=1.5)
+        canvas.small(right + 10, y, text, **style)
 
 
 def _footer(scene: Scene, drawn: int) -> list[str]:
     """What must be said below every picture."""
-    lines = []
-    if drawn:
-        first = "Mark: reached; bar: own ceiling, the rate over the utilisation of its unit."
-        clocks = {m.result.measurement.sm_clock_hz for m in scene.marks}
-        if len(clocks) > len(scene.panels):
-            first += " Roofs are at the clocks of the kernel with the most time."
-        lines.append(first)
-        lines += words.off_the_axes(m for p in scene.panels for m in p.shown)
-        if any(m.spread for m in scene.marks):
-            lines.append("Wide pale line: slowest to fastest launch.")
-        absent = [m for m in scene.marks if m.place is Place.NONE]
-        if absent and "units" not in scene.views:
-            whys = sorted({m.why for m in absent})
-            lines.append(f"Not on the roofline: {len(absent)} ({', '.join(whys)}).")
-        charted = [p for p in scene.panels if p.shown]
-        if "roofline" in scene.views and len(charted) > _charts(scene):
-            left = ", ".join(p.name for p in charted[_charts(scene) :])
-            lines.append(f"Without a chart: {left}.")
-    if any(m.place is Place.INFINITE for m in scene.marks) and drawn:
-        lines.append("∞: operations without any DRAM byte.")
-    if "units" in scene.views:
-        lines.append(
-            "Box: the busiest unit, dashed where it is under "
-            f"{scene.rule.latency:g} % (latency); ·: not measured."
-        )
+    units, marks, panels = "units" in scene.views, scene.marks, scene.panels
+    charted = [p for p in panels if p.shown]
+    off = "".join(words.off_the_axes(m for p in charted for m in p.shown))
+    clocks = {m.result.measurement.sm_clock_hz for m in marks}
+    absent = [m.why for m in marks if m.place is Place.NONE and not units]
+    left = ", ".join(p.name for p in charted[_charts(scene) :])
+    first = "Mark: reached; bar: own ceiling, the rate over the utilisation of its unit."
+    if len(clocks) > len(panels):
+        first += " Roofs are at the clocks of the kernel with the most time."
+    under = f"dashed where it is under {scene.rule.latency:g} % (latency)"
+    of_chart = (
+        (True, first),
+        (off, off),
+        (any(m.spread for m in marks), "Wide pale line: slowest to fastest launch."),
+        (absent, f"Not on the roofline: {len(absent)} ({', '.join(sorted(set(absent)))})."),
+        (left, f"Without a chart: {left}."),
+        (any(m.place is Place.INFINITE for m in marks), "∞: operations without any DRAM byte."),
+    )
+    lines = [text for there, text in of_chart if there and drawn]
+    lines += [f"Box: the busiest unit, {under}; ·: not measured."] if units else []
     lines += scene.notes
     more = [f"and {len(lines) - _NOTES} more notes"] if len(lines) > _NOTES + 1 else []
     return lines[: _NOTES if more else None] + more

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from roofline.model import Verdict
 from roofline.plot import words
 from roofline.plot.canvas import Canvas
 from roofline.plot.layout import Box
@@ -59,7 +60,9 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
     for number, mark in enumerate(shown):
         low = height - _HEAD - _ROW * (number + 1) + (_ROW - _BAR) / 2
         time_s = mark.time_s or 0.0
-        _draw_bar(canvas, mark, x(begin), x(begin + time_s), low)
+        bar = Box(x(begin), low, max(x(begin + time_s), x(begin) + 1), low + _BAR)
+        judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
+        draw_bar(canvas, judged, took_s, bar, f"floor-{mark.rank}")
         spent = f"{numbers.duration(time_s)}, {numbers.share(time_s / whole)}"
         long, short = gain(mark)
         forms = ((44, long), (28, long), (20, short), (12, short))
@@ -72,18 +75,19 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         _draw_beside(canvas, x(begin), x(whole), low + _BAR / 2, [words.others(rest)])
 
 
-def _draw_bar(canvas: Canvas, mark: Mark, x0: float, x1: float, low: float) -> None:
-    judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
-    canvas.box(Box(x0, low, max(x1, x0 + 1), low + _BAR), judged.bound, alpha=0.28)
-    for floor_s, is_next in ((judged.floor_s, False), (judged.next_floor_s, True)):
-        if floor_s is None or not took_s:
-            continue
-        end = x0 + (x1 - x0) * min(floor_s / took_s, 1.0)
-        if is_next:
-            canvas.line([end, end], [low - 2, low + _BAR + 2], "ink", linewidth=1.5, zorder=3)
-        else:
-            gid = f"floor-{mark.rank}"
-            canvas.box(Box(x0, low, end, low + _BAR), judged.bound, gid=gid, zorder=2)
+def draw_bar(
+    canvas: Canvas, judged: Verdict, took_s: float | None, bar: Box, gid: str | None = None
+) -> None:
+    """A time: full where the busiest unit works, pale where it waits, a tick at the next floor."""
+    canvas.box(bar, judged.bound, alpha=0.28)
+    if not took_s:
+        return
+    floors = (judged.floor_s, judged.next_floor_s)
+    ends = [f and bar.x0 + (bar.x1 - bar.x0) * min(f / took_s, 1.0) for f in floors]
+    if ends[0] is not None:
+        canvas.box(Box(bar.x0, bar.y0, ends[0], bar.y1), judged.bound, gid=gid, zorder=2)
+    if ends[1] is not None:
+        canvas.line([ends[1]] * 2, [bar.y0 - 3, bar.y1 + 3], "ink", linewidth=1.5, zorder=3)
 
 
 def _draw_beside(canvas: Canvas, x0: float, x1: float, y: float, texts: Sequence[str]) -> None:

@@ -98,13 +98,7 @@ def _draw_legend(canvas: Canvas, device: TimelineDevice) -> None:
         for c in device.idle
         if c.total_s > 0.001 * wall_s
     ]
-    x, colors = WIDTH_PX, _colors(device)
-    for what, text in entries:
-        needed = 22 + canvas.ruler.width(text, SMALL_PX) + 18
-        if x + needed > WIDTH_PX:
-            x = PAD
-            canvas.down(20)
-        _fill(canvas, [Box(x, 4, x + 14, 16)], colors[what])
-        canvas.small(x + 20, 10, text)
-        x += needed
+    colors, places = _colors(device), canvas.legend((text for _, text in entries), SMALL_PX)
+    for (what, _), x in zip(entries, places, strict=True):
+        _fill(canvas, [Box(x + 5, 4, x + 19, 16)], colors[what])
     canvas.down(8)

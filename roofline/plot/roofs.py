@@ -275,20 +275,16 @@ def _touching(label: RoofLabel, boxes: Sequence[Box]) -> int:
 
 
 def label_text(roofs: Sequence[Roof], *, full: bool = True) -> str:
-    """Name a roof with its height: "DRAM 603 GB/s (datasheet 640 GB/s)".
-
-    ``roofs`` have the same height; without ``full`` the other kinds of peak are left out.
-    """
+    """Name roofs of one height, in full or by one kind: "DRAM 603 GB/s (datasheet 640 GB/s)"."""
     roof = roofs[0]
-    said = {
-        kind: f"{roof.height(rate)} {roof.how[kind]}"
+    first, *others = (
+        f"{roof.height(rate)} {roof.how[kind]}"
         if kind in roof.how
         else f"{kind} {roof.height(rate)}"
         for kind, rate in roof.rates.items()
-    }
-    first = said.pop(roof.main).removeprefix("report ")
-    text = f"{', '.join(r.name for r in roofs)} {first}"
-    return f"{text} ({', '.join(said.values())})" if full and said else text
+    )
+    text = f"{', '.join(r.name for r in roofs)} {first.removeprefix('report ')}"
+    return f"{text} ({', '.join(others)})" if full and others else text
 
 
 def _tries(line: Line, text: str, ruler: Ruler) -> Iterator[RoofLabel]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from roofline.compare.model import Comparison
@@ -148,18 +148,13 @@ class Scene:
 def compose(view: Analysis | Chosen, options: Options) -> Scene:
     """Arrange what was analysed, nothing left out; what a filter left out is noted."""
     part = chosen(view)
-    panels = panels_of(part.rows(launches=options.launches), options)
-    marks = tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank))
     scope = overview.scope(part)
     notes = [overview.under_profiler(part), *([f"{scope}."] if scope else ())]
-    return Scene(
-        title=names.printable(options.title or claim(marks)),
-        panels=panels,
-        marks=marks,
-        notes=(*notes, *overview.source_notes(part)),
-        views=options.views or views_of(panels),
-        rule=part.analysis.rule,
-    )
+    notes += overview.source_notes(part)
+    rows = part.rows(launches=options.launches)
+    scene = _scene(rows, options, part.analysis.rule, tuple(notes))
+    title = names.printable(options.title or claim(scene.marks))
+    return replace(scene, title=title, views=options.views or views_of(scene.panels))
 
 
 def paired(comparison: Comparison, options: Options) -> Scene:
@@ -168,15 +163,14 @@ def paired(comparison: Comparison, options: Options) -> Scene:
     whole_s = sum(p.before.total_s or 0.0 for p in pairs) or math.inf
     shares = (None if p.before.total_s is None else p.before.total_s / whole_s for p in pairs)
     rows = (Row(result=p.after.result, share=s) for p, s in zip(pairs, shares, strict=True))
+    return _scene(rows, options, pairs[0].after.verdict.rule if pairs else Rule())
+
+
+def _scene(rows: Iterable[Row], options: Options, rule: Rule, notes: tuple[str, ...] = ()) -> Scene:
     panels = panels_of(rows, options)
-    return Scene(
-        title=names.printable(options.title or ""),
-        panels=panels,
-        marks=tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank)),
-        notes=(),
-        views=(),
-        rule=pairs[0].after.verdict.rule if pairs else Rule(),
-    )
+    marks = tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank))
+    title = names.printable(options.title or "")
+    return Scene(title=title, panels=panels, marks=marks, notes=notes, views=(), rule=rule)
 
 
 def views_of(panels: Collection[Panel]) -> tuple[str, ...]:

@@ -26,9 +26,8 @@ def share(value: float | None) -> str:
 def off_the_axes(marks: Iterable[Mark]) -> list[str]:
     """That kernels are drawn on the edge, as no axis reaches them; nothing where none is."""
     off = sum(any(beyond(v) for v in mark.point if v < math.inf) for mark in marks)
-    return (
-        [f"Beyond the axes, drawn on their edge: {numbers.plural(off, 'kernel')}."] if off else []
-    )
+    said_ = f"Beyond the axes, drawn on their edge: {numbers.plural(off, 'kernel')}."
+    return [said_] if off else []
 
 
 def name(mark: Mark, limit: int = 110) -> str:

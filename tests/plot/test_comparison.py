@@ -86,7 +86,7 @@ def test_kernels_of_one_side_are_named():
     one, other = pair()
     made = compare(analysis(one, kernel("a_first_kernel")), analysis(other))
 
-    assert "Only before: a_first_kernel." in texts(draw(made))
+    assert "gone: a_first_kernel (1.00 ms)" in texts(draw(made))
 
 
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])

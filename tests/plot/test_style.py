@@ -67,7 +67,7 @@ def test_verdicts_differ_in_colour_for_everybody(theme, vision):
 
 def test_verdicts_differ_in_shape_and_kinds_of_peak_in_line_too():
     assert len({shape for shape, _ in MARKERS.values()}) == len(Bound)
-    assert len({dashes for dashes, _ in KINDS.values()}) == len(KINDS)
+    assert len({str(dashes) for dashes, _ in KINDS.values()}) == len(KINDS)
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
