@@ -24,15 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Options",
-    "Picture",
-    "check_path",
-    "draw",
-    "need_matplotlib",
-    "page",
-    "picture",
-    "save",
-    "write",
+    *("Options", "Picture", "check_path", "draw", "need_matplotlib", "page", "picture"),
+    *("save", "write"),
 ]
 
 
@@ -86,12 +79,12 @@ def write(
     """
     if path.suffix.lower() != ".html" or isinstance(shown, Selection):
         save(picture(shown, options), path, dpi=dpi, force=force, both_themes=both_themes)
-        return
-    check_path(path, force=force)
-    theme = None if both_themes else (options or Options()).theme
-    text = page(shown, options, details=details, theme=theme)
-    with whole_file(path, force=force) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    else:
+        check_path(path, force=force)
+        theme = None if both_themes else (options or Options()).theme
+        with whole_file(path, force=force) as temporary:
+            text = page(shown, options, details=details, theme=theme)
+            temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def draw(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Figure:

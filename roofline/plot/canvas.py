@@ -20,7 +20,7 @@ from matplotlib.transforms import Affine2D
 from roofline.kernel_names import ELLIPSIS
 from roofline.model import Bound
 from roofline.plot.layout import Box, Point
-from roofline.plot.style import DPI, FONT, MARKERS, PAD, RC, SMALL_PX, TEXT_PX, THEMES
+from roofline.plot.style import DPI, FONT, HEADING_PX, MARKERS, PAD, RC, SMALL_PX, TEXT_PX, THEMES
 from roofline.text import names
 
 
@@ -125,7 +125,8 @@ class Canvas:
         self, x: float, y: float, text: str, *, backed: str | None = None, **style: Any
     ) -> None:
         """One line of text; lines behind it do not run through it where it is ``backed``."""
-        given: dict[str, Any] = {"fontsize": TEXT_PX, "va": "center", "color": "ink"} | style
+        given: dict[str, Any] = {"fontsize": TEXT_PX, "va": "center_baseline", "color": "ink"}
+        given |= style
         if backed:
             face = self.theme[backed]
             given["bbox"] = {"facecolor": face, "alpha": 0.8, "linewidth": 0, "pad": 0.5}
@@ -136,6 +137,17 @@ class Canvas:
         """One line of small print."""
         given: dict[str, Any] = {"fontsize": SMALL_PX, "color": "muted"} | style
         self.text(x, y, text, **given)
+
+    def heading(self, x: float, y: float, text: str, room: float, **style: Any) -> float:
+        """A line in bold that keeps to its ``room``; the answer is where it ends."""
+        text = self.ruler.clip(text, room, HEADING_PX, bold=True)
+        self.text(x, y, text, fontsize=HEADING_PX, weight="bold", **style)
+        return x + self.ruler.width(text, HEADING_PX, bold=True)
+
+    def tick(self, x: float, y0: float, y1: float, text: str, **style: Any) -> None:
+        """A line of the grid with its value below."""
+        self.line([x, x], [y0, y1], "grid", linewidth=0.8, zorder=0.5)
+        self.small(x, y0 - 10, text, **{"ha": "center"} | style)
 
     def block(self, lines: Sequence[str], size: float = TEXT_PX, *, below: float = 10.0) -> None:
         """A block of lines of small print, each wrapped where it is long."""
@@ -154,7 +166,7 @@ class Canvas:
             if x + needed > self.width:
                 x = PAD
                 self.down(20)
-            self.text(x + 26, 10, text, fontsize=size, va="center_baseline")
+            self.text(x + 26, 10, text, fontsize=size)
             yield x
             x += needed
 

@@ -63,15 +63,16 @@ def unit_columns(results: Sequence[Result], most: int) -> tuple[str, ...]:
     for use in (use for result in results for use in result.measurement.units):
         if math.isfinite(use.percent):
             peaks[use.unit] = max(peaks.get(use.unit, 0.0), use.percent)
-    named = {c.unit for result in results for c in own_ceilings(result)}
+    named = {own.unit for result in results for own in own_ceilings(result)}
     order = {key: place for place, key in enumerate(UNITS)}
-    wanted = [unit for unit in peaks if unit in named or unit not in GENERIC]
-    wanted += sorted(named - set(peaks))
-    needed = {key for key, unit in UNITS.items() if unit.needed}
 
-    def rank(unit: str) -> tuple[bool, bool, float, int]:
-        quiet = peaks.get(unit, 0.0) < 1.0 and unit not in needed
-        return unit not in named, quiet, -peaks.get(unit, 0.0), order.get(unit, len(order))
+    def place(unit: str) -> tuple[int, str]:
+        return order.get(unit, len(order)), unit
 
-    kept = sorted(wanted, key=rank)[:most]
-    return tuple(sorted(kept, key=lambda unit: (order.get(unit, len(order)), unit)))
+    def rank(unit: str) -> tuple[bool, bool, float, tuple[int, str]]:
+        busiest = peaks.get(unit, 0.0)
+        quiet = busiest < 1.0 and not (unit in UNITS and UNITS[unit].needed)
+        return unit not in named, quiet, -busiest, place(unit)
+
+    wanted = named | {unit for unit in peaks if unit not in GENERIC}
+    return tuple(sorted(sorted(wanted, key=rank)[:most], key=place))

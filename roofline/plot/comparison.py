@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from roofline.compare.model import Comparison, KernelPair, Side
 from roofline.model import Bound, Family
@@ -16,7 +15,7 @@ from roofline.plot.gain import draw_bar
 from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options, paired
-from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX
+from roofline.plot.style import PAD, SMALL_PX, TEXT_PX
 from roofline.render import comparison as told
 from roofline.text import names, numbers
 from roofline.units import UNITS, unit_name
@@ -69,12 +68,9 @@ def _draw_pair(canvas: Canvas, pair: KernelPair, number: int) -> None:
     canvas.down(_HEAD + 16 * len(text) + 12)
     at = _HEAD + 16 * len(text)
     color = {"faster": "faster", "slower": "slower"}.get(pair.outcome, "muted")
-    style: dict[str, Any] = {"fontsize": HEADING_PX, "weight": "bold"}
-    name = canvas.ruler.clip(_name(pair), canvas.width * 0.45, HEADING_PX, bold=True)
-    canvas.text(PAD, at, name, **style)
-    x = PAD + canvas.ruler.width(name, HEADING_PX, bold=True) + 14
-    how = canvas.ruler.clip(words.outcome(pair), canvas.width - PAD - x, HEADING_PX, bold=True)
-    canvas.text(x, at, how, color=color, gid=f"outcome-{number}", **style)
+    x = canvas.heading(PAD, at, _name(pair), canvas.width * 0.45) + 14
+    gid, room = f"outcome-{number}", canvas.width - PAD - x
+    canvas.heading(x, at, words.outcome(pair), room, color=color, gid=gid)
     for i, line in enumerate(text):
         canvas.small(PAD, at - 20 - 16 * i, line, fontsize=TEXT_PX)
     canvas.down(body + _AXIS)
@@ -93,9 +89,8 @@ def _draw_times(canvas: Canvas, pair: KernelPair, area: Box) -> None:
         return
     width = area.x1 - area.x0
     for seconds in ticks(most):
-        x = area.x0 + width * seconds / most
-        canvas.line([x, x], [area.y0, area.y1], "grid", linewidth=0.8, zorder=0.5)
-        canvas.small(x, area.y0 - 9, numbers.duration(seconds) if seconds else "0", ha="center")
+        text = numbers.duration(seconds) if seconds else "0"
+        canvas.tick(area.x0 + width * seconds / most, area.y0, area.y1, text)
     of = "one launch" if pair.per == "launch" else "all launches"
     key = f"{of}; full: the busiest unit works; tick: next floor"
     canvas.small(area.x0, area.y0 - 22, key)
@@ -148,8 +143,7 @@ def _draw_units(canvas: Canvas, units: Sequence[str], pair: KernelPair, area: Bo
     threshold = pair.after.verdict.rule.latency
     low = area.y1 - _ROW * len(units)
     for tick in range(0, 101, 20):
-        canvas.line([x(tick)] * 2, [low, area.y1], "grid", linewidth=0.8, zorder=0.5)
-        canvas.small(x(tick), low - 9, f"{tick}", ha="center")
+        canvas.tick(x(tick), low, area.y1, f"{tick}")
     canvas.line(
         [x(threshold)] * 2, [low, area.y1], "ink", linewidth=1.0, linestyle=(0, (4, 2)), zorder=1
     )
@@ -160,8 +154,7 @@ def _draw_units(canvas: Canvas, units: Sequence[str], pair: KernelPair, area: Bo
         y = area.y1 - _ROW * (number + 0.5)
         family = families.get(unit) or (UNITS[unit].family if unit in UNITS else Family.COMPUTE)
         bound, weight = Bound(family.value), "bold" if unit in limiters else "normal"
-        canvas.small(area.x0 - 10, y, unit_name(unit), ha="right", color="ink", weight=weight,
-                     va="center_baseline")  # fmt: skip
+        canvas.small(area.x0 - 10, y, unit_name(unit), ha="right", color="ink", weight=weight)
         before, after = one.get(unit), other.get(unit)
         if before is not None and after is not None:
             canvas.arrow((x(before), y), (x(after), y), bound)
@@ -170,4 +163,4 @@ def _draw_units(canvas: Canvas, units: Sequence[str], pair: KernelPair, area: Bo
         if after is not None:
             canvas.mark(x(after), y, bound, 4.5, gid=f"after-{unit}", zorder=4.2)
         texts = (numbers.percent(before), numbers.percent(after))
-        canvas.small(area.x1 + 10, y, " → ".join(texts), va="center_baseline")
+        canvas.small(area.x1 + 10, y, " → ".join(texts))

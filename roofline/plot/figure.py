@@ -160,24 +160,22 @@ def _draw_waits(canvas: Canvas, mark: Mark) -> None:
     head, color = ("What it waits for", Bound.LATENCY) if waits else ("How it ran", "faint")
     height = 30 + 19.0 * len(rows)
     canvas.down(height)
-    canvas.text(PAD, height - 12, head, fontsize=HEADING_PX, weight="bold")
-    at = PAD + 16 + canvas.ruler.width(head, HEADING_PX, bold=True)
-    canvas.small(at, height - 12, ", ".join(facts), va="center")
+    end = canvas.heading(PAD, height - 12, head, canvas.width)
+    canvas.small(end + 16, height - 12, ", ".join(facts))
     left, right = PAD + 150, canvas.width * 0.66
 
     def x(percent: float) -> float:
         return left + (right - left) * min(max(percent, 0.0), 100.0) / 100
 
-    style = {"va": "center_baseline"}
     for i, (name, percent, text) in enumerate(rows):
         y = height - 36 - 19.0 * i
         name = canvas.ruler.clip(name, 140, SMALL_PX)
-        canvas.small(left - 10, y, name, ha="right", color="ink", **style)
+        canvas.small(left - 10, y, name, ha="right", color="ink")
         canvas.box(Box(left, y - 6, right, y + 6), "panel")
         canvas.box(Box(left, y - 6, x(percent), y + 6), color, alpha=0.75)
         if name == "occupancy" and most is not None:
             canvas.line([x(most)] * 2, [y - 7, y + 7], "ink", linewidth=1.5)
-        canvas.small(right + 10, y, text, **style)
+        canvas.small(right + 10, y, text)
 
 
 def _footer(scene: Scene, drawn: int) -> list[str]:

@@ -10,7 +10,7 @@ from roofline.plot import words
 from roofline.plot.canvas import Canvas
 from roofline.plot.layout import Box
 from roofline.plot.scene import Mark, Scene
-from roofline.plot.style import HEADING_PX, PAD, SMALL_PX
+from roofline.plot.style import PAD, SMALL_PX
 from roofline.text import numbers
 from roofline.text import verdict as said
 
@@ -41,7 +41,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
     height = _HEAD + _ROW * max(rows, 1) + _AXIS
     canvas.down(height)
     head = "Where the time goes, and what the nearest ceiling would save"
-    canvas.text(PAD, height - 12, head, fontsize=HEADING_PX, weight="bold")
+    canvas.heading(PAD, height - 12, head, canvas.width - 2 * PAD)
     key = "full: the busiest unit works; pale: it waits; tick: the next unit's floor"
     canvas.small(PAD, height - 30, canvas.ruler.clip(key, canvas.width - 2 * PAD, SMALL_PX))
     if not shown:
@@ -53,9 +53,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         return left + (right - left) * seconds / whole
 
     for tick in range(0, 101, 20):
-        at = x(whole * tick / 100)
-        canvas.line([at, at], [_AXIS, height - _HEAD], "grid", linewidth=0.8, zorder=0.5)
-        canvas.small(at, _AXIS - 12, f"{tick} %", ha="center")
+        canvas.tick(x(whole * tick / 100), _AXIS, height - _HEAD, f"{tick} %")
     begin = 0.0
     for number, mark in enumerate(shown):
         low = height - _HEAD - _ROW * (number + 1) + (_ROW - _BAR) / 2
@@ -93,7 +91,7 @@ def draw_bar(
 def _draw_beside(canvas: Canvas, x0: float, x1: float, y: float, texts: Sequence[str]) -> None:
     """A line of text on the side of a bar that has more room; over the bar where neither has."""
     before, after = x0 - PAD - 6, canvas.width - PAD - x1 - 6
-    style: dict[str, Any] = {"va": "center_baseline", "zorder": 4, "color": "ink"}
+    style: dict[str, Any] = {"zorder": 4, "color": "ink"}
     room = after if after >= before or after >= canvas.ruler.width(texts[0], SMALL_PX) else before
     x, side = (x1 + 6, "left") if room == after else (x0 - 6, "right")
     if room < _BESIDE:

@@ -12,7 +12,7 @@ from roofline.plot.canvas import Canvas
 from roofline.plot.ceilings import unit_columns
 from roofline.plot.layout import Box
 from roofline.plot.scene import Mark, Scene
-from roofline.plot.style import HEADING_PX, PAD, SMALL_PX
+from roofline.plot.style import PAD, SMALL_PX
 from roofline.text import numbers
 from roofline.units import UNITS, unit_name
 
@@ -37,8 +37,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
     height = _HEAD + ROW_PX * len(shown) + (20.0 if rest else 0.0) + 10
     canvas.down(height)
     head = "How busy each unit was, in % of its peak"
-    canvas.text(PAD, height - 12, ruler.clip(head, width - 2 * PAD, HEADING_PX, bold=True),
-                fontsize=HEADING_PX, weight="bold")  # fmt: skip
+    canvas.heading(PAD, height - 12, head, width - 2 * PAD)
     first, y1 = share_x + 8, height - _HEAD
     for number, unit in enumerate(units):
         style = {"rotation": 40, "rotation_mode": "anchor", "va": "bottom", "ha": "left"}
@@ -55,21 +54,21 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         middle = low + ROW_PX / 2
         bound = mark.result.verdict.bound
         hollow = mark.result.verdict.confidence is Confidence.LOW
-        canvas.small(PAD + 18, middle, str(mark.rank), ha="right", va="center_baseline")
+        canvas.small(PAD + 18, middle, str(mark.rank), ha="right")
         look: dict[str, Any] = {"hollow": hollow, "other": mark.other}
         canvas.mark(PAD + 30, middle, bound, 4.5, gid=f"row-{mark.id}", **look)
         if several:
-            canvas.text(names_x, middle + 6, name, va="center_baseline")
+            canvas.text(names_x, middle + 6, name)
             device = mark.result.measurement.device.name or "unknown GPU"
             device = ruler.clip(device.removeprefix("NVIDIA "), room, SMALL_PX - 1)
-            canvas.small(names_x, middle - 7, device, fontsize=SMALL_PX - 1, va="center_baseline")
+            canvas.small(names_x, middle - 7, device, fontsize=SMALL_PX - 1)
         else:
-            canvas.text(names_x, middle, name, va="center_baseline")
+            canvas.text(names_x, middle, name)
         if not narrow:
             share = words.share(mark.share)
             part = 44.0 * min(mark.share or 0.0, 1.0)
             canvas.box(Box(share_x - 44, low + 3, share_x - 44 + part, low + 6), bound)
-            canvas.small(share_x, middle + 2, share, ha="right", va="center_baseline")
+            canvas.small(share_x, middle + 2, share, ha="right")
         _draw_cells(canvas, mark, units, first, low, cell)
         _draw_verdict(canvas, mark, right, middle, width - PAD - right, wide=wide)
     if units and shown:
@@ -94,7 +93,7 @@ def _draw_cells(
         use = percents.get(unit)
         percent = own[unit].percent if unit in own else use.percent if use else None
         if percent is None or not math.isfinite(percent):
-            canvas.small(x + cell / 2, low + ROW_PX / 2, "·", ha="center", va="center_baseline")
+            canvas.small(x + cell / 2, low + ROW_PX / 2, "·", ha="center")
             continue
         family = UNITS[unit].family if unit in UNITS else use.family if use else Family.COMPUTE
         alpha = 0.02 + 0.9 * min(max(percent, 0.0), 100.0) / 100
@@ -105,20 +104,17 @@ def _draw_cells(
             edge = {"linewidth": 1.8, "linestyle": (0, (2, 1.2)) if waits else "-", "zorder": 2.5}
             canvas.box(box, None, edge="ink", gid=f"box-{mark.rank}-{unit}", **edge)
         text = numbers.percent(percent).removesuffix(" %") if percent < 1e4 else f"{percent:.0e}"
-        gid = f"cell-{mark.rank}-{unit}"
-        canvas.small(x + cell / 2, low + ROW_PX / 2, text, ha="center", va="center_baseline",
-                     zorder=3, gid=gid, **style)  # fmt: skip
+        style |= {"ha": "center", "zorder": 3, "gid": f"cell-{mark.rank}-{unit}"}
+        canvas.small(x + cell / 2, low + ROW_PX / 2, text, **style)
 
 
 def _draw_verdict(
     canvas: Canvas, mark: Mark, x: float, middle: float, room: float, *, wide: bool
 ) -> None:
     """The verdict, and below it what explains it or what it leaves."""
-    ruler, judged = canvas.ruler, mark.result.verdict
-    small = SMALL_PX - 1
+    ruler, judged, small = canvas.ruler, mark.result.verdict, SMALL_PX - 1
     short = words.limit(judged) or str(judged.bound)
     text = words.verdict(judged) if wide else ruler.clip(short, room)
-    style: dict[str, Any] = {"va": "center_baseline"}
-    canvas.text(x, middle + 6.5, text, color=judged.bound, gid=f"verdict-{mark.rank}", **style)
+    canvas.text(x, middle + 6.5, text, color=judged.bound, gid=f"verdict-{mark.rank}")
     text = ruler.first(words.below(mark), room, small)
-    canvas.small(x, middle - 6.5, text, fontsize=small, **style)
+    canvas.small(x, middle - 6.5, text, fontsize=small)

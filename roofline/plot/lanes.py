@@ -72,8 +72,7 @@ def _draw_lanes(canvas: Canvas, device: TimelineDevice) -> None:
         x = _LEFT + seconds * per_s
         ha = "right" if x > WIDTH_PX - 2 * PAD else "center"
         text = numbers.duration(seconds) if seconds else "0"
-        canvas.line([x, x], [24, height - 10], "grid", linewidth=0.8, zorder=0.5)
-        canvas.small(x, 14, text, ha=ha)
+        canvas.tick(x, 24, height - 10, text, ha=ha)
 
 
 def _colors(device: TimelineDevice) -> dict[str, str]:

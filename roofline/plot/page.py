@@ -159,19 +159,14 @@ def _hash(text: str) -> str:
 
 @cache
 def _style() -> str:
-    def of(theme: str) -> str:
-        return "".join(f"--{role}:{color};" for role, color in THEMES[theme].items())
+    def of(theme: str, where: str = ":root") -> str:
+        colors = "".join(f"--{role}:{color};" for role, color in THEMES[theme].items())
+        return f"{where}{{color-scheme:{'dark' if theme == 'dark' else 'light'};{colors}}}"
 
-    rules = [
-        f":root{{color-scheme:light;{of('light')}}}",
-        f"@media(prefers-color-scheme:dark){{:root{{color-scheme:dark;{of('dark')}}}}}",
-        *(
-            f":root[data-theme={t}]{{color-scheme:{'dark' if t == 'dark' else 'light'};{of(t)}}}"
-            for t in THEMES
-        ),
-        f"@media print{{:root,:root[data-theme]{{color-scheme:light;{of('paper')}}}}}",
-    ]
-    return "\n".join([*rules, _file("css")])
+    dark = f"@media(prefers-color-scheme:dark){{{of('dark')}}}"
+    named = (of(theme, f":root[data-theme={theme}]") for theme in THEMES)
+    printed = f"@media print{{{of('paper', ':root,:root[data-theme]')}}}"
+    return "\n".join([of("light"), dark, *named, printed, _file("css")])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

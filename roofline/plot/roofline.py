@@ -12,7 +12,7 @@ from roofline.plot import roofs, words
 from roofline.plot.canvas import Canvas, Ruler
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceiling
 from roofline.plot.layout import Anchor, Box, Point, Room, place, points_along
-from roofline.plot.roofs import Scale, decades, fitted
+from roofline.plot.roofs import Scale, decades
 from roofline.plot.scene import Mark, Panel, Place
 from roofline.plot.style import SMALL_PX, TEXT_PX
 from roofline.text import names, numbers
@@ -85,21 +85,11 @@ def lay_out(
     if not marks:
         return None
     top = sum(mark.rank <= top for mark in marks)
-    inner = [m for m in marks if m.place is Place.CHART]
-    points = [m.point for m in inner]
-    for level in panel.levels:
-        found = ((level_intensity(m.result.measurement, level), m.point[1]) for m in inner)
-        points += [(x, y) for x, y in found if x]
-    right = width - RIGHT - (EDGE if len(inner) < len(marks) else 0.0)
+    infinite = any(m.place is Place.INFINITE for m in marks)
+    right = width - RIGHT - (EDGE if infinite else 0.0)
     area = Box(LEFT, BOTTOM, right, height - TOP)
-    edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if len(inner) < len(marks) else None
-    rates = [m.point[1] for m in marks if m.place is Place.INFINITE]
-    # Ceilings are shown as far as roofs reach: one of a unit that did nothing is beyond any.
-    most = max([m.point[1] for m in marks] + [r for roof in panel.roofs for r in roof.tops])
-    for mark in marks[:top]:
-        owned_ = [own.rate for own in mark.ceilings if own.rate is not None]
-        rates += [min(max(rate, mark.point[1] / 10), most) for rate in owned_]
-    scale = fitted(points, rates, panel.roofs, area)
+    edge = Box(right, BOTTOM, width - RIGHT, height - TOP) if infinite else None
+    scale = panel.scale(area, top)
     spots = []
     for place_, mark in enumerate(marks):
         intensity, rate = mark.point
@@ -206,7 +196,7 @@ def draw(canvas: Canvas, chart: Chart) -> None:
     for x, y, text, box in chart.ridges:
         canvas.line([x, x], [y - 5, y + 5], "roof", linewidth=1.2, zorder=2.2)
         if box is not None:
-            canvas.small(box.x0 + 1, (box.y0 + box.y1) / 2, text, zorder=2.5, va="center_baseline")
+            canvas.small(box.x0 + 1, (box.y0 + box.y1) / 2, text, zorder=2.5)
     # Large marks first, so that small ones are not hidden under them.
     for spot in sorted(chart.spots[: chart.top], key=lambda s: -s.radius):
         _draw_levels(canvas, chart, spot)
@@ -224,7 +214,7 @@ def draw(canvas: Canvas, chart: Chart) -> None:
             _draw_label(canvas, spot, spot.box)
     for spot, text, box in chart.units:
         if box is not None:
-            style = {"color": spot.bound, "zorder": 7, "va": "center_baseline"}
+            style = {"color": spot.bound, "zorder": 7}
             canvas.small(box.x0 + 1, (box.y0 + box.y1) / 2, text, backed="background", **style)
 
 
@@ -297,7 +287,7 @@ def _draw_axes(canvas: Canvas, chart: Chart) -> None:
     style: dict[str, Any] = {"ha": "center", "fontsize": SMALL_PX + 0.5}
     middle = (area.y0 + area.y1) / 2
     canvas.small(area.middle, 12, f"Arithmetic intensity [{noun}/{byte}]", **style)
-    canvas.small(14, middle, f"Performance [{noun}/s]", rotation=90, **style)
+    canvas.small(14, middle, f"Performance [{noun}/s]", rotation=90, va="center", **style)
 
 
 def _draw_label(canvas: Canvas, spot: Spot, box: Box) -> None:
@@ -309,7 +299,7 @@ def _draw_label(canvas: Canvas, spot: Spot, box: Box) -> None:
     side, x = "center", box.middle
     if box.x0 >= spot.x or box.x1 <= spot.x:
         side, x = ("left", box.x0 + 1) if box.x0 >= spot.x else ("right", box.x1 - 1)
-    style: dict[str, Any] = {"ha": side, "va": "center_baseline", "zorder": 7}
+    style: dict[str, Any] = {"ha": side, "zorder": 7}
     canvas.text(x, box.y1 - LABEL_PX / 2, spot.text, **style)
     if spot.detail:
         gid = f"limit-{spot.mark.rank}"

@@ -148,10 +148,9 @@ def svg(picture: Picture) -> str:
     marks = {mark.id: mark for mark in picture.marks}
 
     def with_tip(match: re.Match[str]) -> str:
-        mark = marks.get(match[1].removeprefix("row-"))
-        return match[0] + (f"<title>{escape(words.tip(mark))}</title>" if mark else "")
+        return f"{match[0]}<title>{escape(words.tip(marks[match[1]]))}</title>"
 
-    text = re.sub(r'<g id="([\w-]+)">', with_tip, text)
+    text = re.sub(r'<g id="(?:row-)?(kernel-\d+)">', with_tip, text)
     return text.replace("<defs>", f"<defs>\n{_fonts(text)}", 1)
 
 
@@ -193,26 +192,16 @@ def _fonts(text: str) -> str:
     return f'<style id="fonts">{" ".join(faces)}</style>\n'
 
 
-# --- a picture in a page without script, for what has none of its own -----------------------------
-
-
 def html(picture: Picture, *, both_themes: bool) -> str:
-    """The picture over its table; with ``both_themes`` it follows the reader's setting."""
+    """The picture over its table, without script; ``both_themes`` follows the reader's setting."""
     from roofline.plot.page import still
 
-    inline = _inline(svg(picture), picture.theme)
-    table = picture.table or (words.COLUMNS, *map(words.row, picture.marks))
-    return still(picture.title, None if both_themes else picture.theme, inline, table)
-
-
-def _inline(text: str, theme: str) -> str:
-    """The ``svg`` element alone, with a variable in place of each of the theme's colours."""
-    text = text[text.index("<svg ") :]
-    text = re.sub(r"<metadata>.*?</metadata>|<style id=.*?</style>", "", text, flags=re.DOTALL)
-    role_of = {color: role for role, color in THEMES[theme].items()}
+    text = re.sub(r"<style id=.*?</style>", "", compact(svg(picture)))
+    roles = {color: f"var(--{role})" for role, color in THEMES[picture.theme].items()}
 
     def variable(match: re.Match[str]) -> str:
-        role = role_of.get(match[2].lower())
-        return match[0] if role is None else f"{match[1]}: var(--{role})"
+        return f"{match[1]}: {roles.get(match[2].lower(), match[2])}"
 
-    return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
+    inline = re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})\b", variable, text)
+    table = picture.table or (words.COLUMNS, *map(words.row, picture.marks))
+    return still(picture.title, None if both_themes else picture.theme, inline, table)

@@ -11,10 +11,9 @@ from enum import StrEnum
 from roofline.compare.model import Comparison
 from roofline.errors import UsageError
 from roofline.model import Analysis, Bound, Measurement, Rule
-from roofline.plot import ceilings
-from roofline.plot.ceilings import OwnCeiling
-from roofline.plot.layout import Point
-from roofline.plot.roofs import Roof, roofs_of
+from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings
+from roofline.plot.layout import Box, Point
+from roofline.plot.roofs import Roof, Scale, fitted, roofs_of
 from roofline.plot.style import THEMES
 from roofline.render import overview
 from roofline.text import names, numbers
@@ -127,6 +126,21 @@ class Panel:
         """The kernels that a roofline can hold."""
         return tuple(m for m in self.marks if m.place is not Place.NONE)
 
+    def scale(self, area: Box, top: int) -> Scale:
+        """Axes for what is shown, with the own ceilings of the first ``top``."""
+        inner = [m for m in self.shown if m.place is Place.CHART]
+        points = [m.point for m in inner]
+        for level in self.levels:
+            found = ((level_intensity(m.result.measurement, level), m.point[1]) for m in inner)
+            points += [(x, y) for x, y in found if x]
+        rates = [m.point[1] for m in self.shown]
+        # Ceilings are shown as far as roofs reach: one of a unit that did nothing is beyond any.
+        most = max(rates + [rate for roof in self.roofs for rate in roof.tops])
+        for mark in self.shown[:top]:
+            owned = (own.rate for own in mark.ceilings if own.rate is not None)
+            rates += [min(max(rate, mark.point[1] / 10), most) for rate in owned]
+        return fitted(points, rates, self.roofs, area)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
@@ -213,7 +227,7 @@ def panels_of(rows: Iterable[Row], options: Options) -> tuple[Panel, ...]:
             rank=rank,
             detail=detail,
             id=f"kernel-{rank}",
-            ceilings=ceilings.own_ceilings(row.result),
+            ceilings=own_ceilings(row.result),
         )
         device = row.result.measurement.device
         key = device.name, device.compute_capability, device.sm_count

@@ -42,11 +42,7 @@ def render(part: Chosen, *, launches: bool, width: int, color: bool) -> str:
 def _chart(panel: Panel, order: dict[int, int], width: int) -> Iterator[Text]:
     high = min(max(width // 5, _HEIGHTS[0]), _HEIGHTS[1])
     area = Box(_LEFT, _BOTTOM, width - 2, high)
-    inner = [m for m in panel.shown if m.place is Place.CHART]
-    most = max([m.point[1] for m in panel.shown] + [r for roof in panel.roofs for r in roof.tops])
-    tops = [min(c.rate, most) for m in panel.shown for c in m.ceilings if c.rate]
-    rates = [m.point[1] for m in panel.shown] + tops
-    scale = roofs.fitted([m.point for m in inner], rates, panel.roofs, area)
+    scale = panel.scale(area, len(panel.shown))
     grid: Grid = {}
     for line in roofs.lines(panel.roofs, scale):
         _draw_line(grid, line)

@@ -140,9 +140,8 @@ def outcome(pair: KernelPair) -> str:
     timing = pair.timing
     if timing is None or pair.outcome == "unknown":
         return "not judged"
-    factor = 1 / timing.speedup if pair.outcome == "slower" else timing.speedup
-    ends = sorted((timing.low, timing.high))
+    factors = [timing.speedup, *sorted((timing.low, timing.high))]
     if pair.outcome == "slower":
-        ends = sorted(1 / end for end in ends if end)
-    noise = f" ({' to '.join(numbers.times(end) for end in ends)} with noise)"
-    return f"{pair.outcome.replace('_', ' ')}: {numbers.times(factor)}{noise}"
+        factors = [1 / factors[0], *sorted(1 / end for end in factors[1:] if end)]
+    factor, *ends = map(numbers.times, factors)
+    return f"{pair.outcome.replace('_', ' ')}: {factor} ({' to '.join(ends)} with noise)"
