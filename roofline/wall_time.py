@@ -20,8 +20,7 @@ from roofline.files import read_text
 from roofline.foreign import cleaned, printable
 from roofline.patterns import compiled
 from roofline.process import Completed
-from roofline.text.numbers import clock as clock_text
-from roofline.text.numbers import duration, plural, share
+from roofline.text.numbers import duration
 
 SCHEMA: Literal["roofline.time/1"] = "roofline.time/1"
 # What puts a profiler into every CUDA program that is started, and profilers that start programs.
@@ -372,49 +371,3 @@ def read_times(path: Path) -> ProgramTimes:
     if not times.wall_s.median > 0:
         raise InputError(f"{path} holds no wall time", hint=hint)
     return times
-
-
-def table(times: ProgramTimes) -> str:
-    """The same for a person."""
-    gpus = ", ".join(dict.fromkeys(times.environment.gpus)) or "no GPU"
-    runs = f"{plural(times.repeats, 'run')} after {times.warmup} for warming up"
-    how = "without a profiler"
-    if times.instrumented:
-        how = f"INSTRUMENTED ({', '.join(times.instrumented)}): no times to compare"
-    sides = [("", times)] if times.against is None else [("A ", times.against), ("B ", times)]
-    head = "".join(f"{label:>12}" for label in ("median", "p95", "p99", "min", "max"))
-    called = " against ".join(side.program for _, side in reversed(sides))
-    lines = [f"{called}: {runs}, {how}; {gpus}", f"{'':18}{head} {'spread':>8}"]
-    for mark, side in sides:
-        rows: list[tuple[str, TimeSummary, Callable[[float], str]]] = [
-            ("wall time", side.wall_s, duration),
-            *((one.name, one, "{:.6g}".format) for one in side.metrics),
-        ]
-        for label, s, show in rows:
-            values = (s.median, s.p95, s.p99, s.min, s.max)
-            cells = "".join(f"{'-' if v is None else show(v):>12}" for v in values)
-            lines.append(f"{mark + label:18.18}{cells} {share(s.spread):>8}")
-    lines += map(_turns, times.paired)
-    around = times.environment
-    for what, pair, show in (
-        ("SM clock", around.sm_clock_hz, clock_text),
-        ("power", around.power_w, "{:.0f} W".format),
-    ):
-        if pair is not None:
-            lines.append(f"{what} {show(pair[0])} to {show(pair[1])} meanwhile")
-    if times.repeats == 1:
-        lines.append("One run has no spread: whether another would differ is not known.")
-    return "\n".join(lines) + "\n"
-
-
-def _turns(one: PairedRatio) -> str:
-    """How B, which took turns with A, compares: "B is 1.256x A in wall time (...): faster"."""
-    span = "no interval from fewer than six pairs"
-    if one.low is not None and one.high is not None:
-        span = f"{one.low:.3f}x to {one.high:.3f}x with 95 %"
-    said = {"no_change": "no change", "unknown": "not judged"}.get(one.outcome, one.outcome)
-    if one.name != "wall time":
-        said = {"faster": "better", "slower": "worse"}.get(one.outcome, said)
-    if one.better is None:
-        said = f"--metric '{one.name}<=RE' or '{one.name}>=RE' says which way is better"
-    return f"B is {one.ratio:.3f}x A in {one.name} ({span}, {one.pairs} pairs): {said}"

@@ -115,6 +115,7 @@ ARROWS = {
         "capture",
         "compare",
         "wall_time",
+        "wall_time",
     ),
     "plot": (
         "display",

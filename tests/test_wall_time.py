@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
+from roofline.render.times import render, turns
 from roofline.wall_time import (
     environment,
     find_figures,
@@ -25,7 +26,6 @@ from roofline.wall_time import (
     quantile,
     read_times,
     summarize,
-    table,
     time_program,
     to_json,
 )
@@ -157,7 +157,13 @@ def test_two_programs_take_turns_and_are_paired() -> None:
     assert (rate.name, rate.ratio, rate.outcome) == ("rate", 2.0, "faster")
     assert timing.against is not None
     assert timing.against.program == "old"
-    assert "B is 2.000x A in rate" in table(timing)
+    told = "B is 2.000x {} than A (2.000x to 2.000x with 95 %, 6 pairs)"
+    assert f"wall time: {told.format('faster')}\nrate: {told.format('better')}\n" in render(timing)
+    # Half as fast, from 0.4 to 0.8 times: 1.25 to 2.5 times slower.
+    slower = replace(wall, ratio=0.5, low=0.4, high=0.8, outcome="slower")
+    assert turns(slower) == "B is 2.000x slower than A (1.250x to 2.500x with 95 %, 6 pairs)"
+    wide = replace(slower, low=0.05, high=0.5)
+    assert "(2.000x to 20.000x with" in turns(wide)
 
 
 def test_pairs_of_runs_by_hand() -> None:
@@ -245,7 +251,7 @@ def test_a_warm_up_run_that_fails_is_said_to_be_one() -> None:
 def test_the_table_has_three_digits_and_no_spread_of_one_run() -> None:
     timing = time_program(["app"], answering(), repeats=1, warmup=0, clock=clock(0.0123456))
 
-    row = table(timing).splitlines()[2]
+    row = render(timing).splitlines()[2]
 
     assert row.split() == ["wall", "time", *["12.3", "ms"] * 5, "-"]
     assert json.loads(to_json(timing))["wall_s"]["spread"] is None

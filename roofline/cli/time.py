@@ -92,7 +92,9 @@ def command(options: TimeOptions) -> None:
     )
     inside = wall_time.instrumentation(os.environ, tuple(wall_time.ancestors()))
     times = replace(times, environment=around, instrumented=inside)
-    table = wall_time.table(times)
+    from roofline.render.times import render
+
+    table = render(times)
     output.write(wall_time.to_json(times) if output.format == "json" else table)
     if output.file is not None:
         say(f"{table}Wrote {one_line(str(output.file))}", prefix="")
