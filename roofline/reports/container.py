@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shlex
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,25 +24,6 @@ _WORD = 4
 _PIECE = 1 << 16
 _PACKED = 1 << 9  # compressed bytes at a time: of zeros they are 16 MB
 _SAID = ("session", "strings", "process")  # of which each block has one, or else entries
-# How files begin that people take for reports -> what they are, and what to do with them.
-_OTHERS = {
-    b"SQLite format 3\0": (
-        "it is an SQLite database",
-        "roofline select FILE, if nsys wrote it",
-    ),
-    b"version https://git-lfs": ("it is a Git LFS pointer, not the file itself", "git lfs pull"),
-    b"PK\x03\x04": ("it is a ZIP archive", "unpack it first"),
-    b"\x1f\x8b": ("it is compressed with gzip", "gunzip it first"),
-    b"<!DOCTYPE": ("it is a web page", "download the raw file"),
-    b"<html": ("it is a web page", "download the raw file"),
-    b"{": ("it is JSON", "roofline select FILE for a timeline"),
-    b"[": ("it is JSON", "roofline select FILE for a timeline"),
-    b"\x7fELF": ("it is a program", "roofline profile PROGRAM"),
-    b"": (
-        "it does not begin as a report of Nsight Compute does",
-        "the file that ncu -o wrote, whatever this one is called",
-    ),
-}
 # How ncu's pages begin, as text and as CSV.
 _PRINTED = re.compile(rb"""\[\d+\] .+@|==(PROF|ERROR|WARNING)==|"?ID"?[,;]"?Process ID""")
 HINTS = {
@@ -110,7 +92,9 @@ def _recognized(begin: bytes) -> tuple[str, str]:
     begin = begin.removeprefix(codecs.BOM_UTF8).lstrip()
     if _PRINTED.match(begin):
         return "it is ncu's text, not its report", "export the report with ncu -o NAME"
-    return next(told for known, told in _OTHERS.items() if begin.startswith(known))
+    text = begin.decode("latin-1")
+    others = tomllib.loads(Path(__file__).with_name("others.toml").read_text("utf-8"))
+    return next((is_, to_do) for known, (is_, to_do) in others.items() if text.startswith(known))
 
 
 class Walk:

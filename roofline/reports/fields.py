@@ -1,13 +1,11 @@
-"""The protobuf fields of a report that are read or written here, as messages made when needed.
-
-The numbers are facts of the format as Nsight Compute documents it (``extras/FileFormat``) and as
-its reports have it; ``docs/report-format.md`` says what each is for.
-"""
+"""The protobuf fields of a report that are read or written, as messages made when needed."""
 
 from __future__ import annotations
 
+import tomllib
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from roofline.foreign import printable
@@ -32,64 +30,16 @@ class Workload(StrEnum):
     GRAPH = "graph"
 
 
-# Message -> its fields: name, number, type ("*": repeated). Text is "bytes", as what is in a report
-# need not be UTF-8; numbers without a sign, enumerations and truth values are all "int".
-_MESSAGES = {
-    "FileHeader": "version 1 int",
-    "BlockHeader": "sources 1 int, kernel 2 int, session 3 Session, strings 4 Strings, "
-    "payload 5 int, process 6 Process, range 7 int, cmdlist 8 int, graph 9 int, views 10 int",
-    "Strings": "text 1 bytes*",
-    "Process": "id 1 int, host 2 bytes, name 3 bytes",
-    "Session": "process 1 int, created 2 int, devices 6 Device*, comment 7 bytes, "
-    "versions 8 Pair*, settings 10 Settings*",
-    "Pair": "name 1 bytes, value 2 bytes",
-    "Settings": "activity 4 bytes, sections 7 bytes, clock_control 8 bytes, replay_mode 11 bytes",
-    "Device": "index 1 int, name 2 bytes, attributes 3 Attribute*",
-    "Attribute": "name 1 bytes, value 2 Value",
-    "Value": "text 1 bytes, float 2 float, double 3 double, uint32 4 int, uint64 5 int",
-    "Instance": "id 1 Value, value 2 Value",
-    "Metric": "name 1 int, value 2 Value, instances 3 Instance*",
-    "Triple": "x 1 int, y 2 int, z 3 int",
-    "Section": "identifier 1 bytes, name 2 bytes, header 4 SectionHeader",
-    "SectionHeader": "metrics 2 Pair*",
-    "Rule": "identifier 1 bytes, name 2 bytes, body 3 RuleBody, section 4 bytes",
-    "RuleBody": "items 1 RuleItem*",
-    "RuleItem": "message 1 RuleMessage, speedup 10 Speedup",
-    "RuleMessage": "text 1 bytes, kind 2 int, focus 3 int, title 4 bytes",
-    "Speedup": "kind 1 int, percent 2 double",
-    "Nvtx": "domains 1 NvtxDomain*, threads 2 NvtxThread*, started 3 NvtxStarted*, last 4 int",
-    "NvtxDomain": "id 1 int, name 2 bytes",
-    "NvtxThread": "id 1 int, stacks 2 NvtxStack*",
-    "NvtxStack": "domain 1 int, ranges 3 NvtxPushed*",
-    "NvtxPushed": "name 1 bytes",
-    "NvtxStarted": "domain 1 int, ranges 3 NvtxRange*",
-    "NvtxRange": "id 1 int, name 2 bytes",
-    "Source": "id 1 int, code 4 bytes, loaded 9 Loaded",
-    "Loaded": "functions 1 Function*",
-    "Function": "name 1 bytes, address 2 int",
-}
-_ALL = "thread 1 int, api_call 2 int"
-_RESULTS = {
-    Workload.KERNEL: f"{_ALL}, program 3 int, id 4 int, mangled 5 bytes, function 6 bytes, "
-    "demangled 7 bytes, dimensions 8 int, offset 9 Triple, grid 10 Triple, block 11 Triple, "
-    "metrics 13 Metric*, created 14 int, source 15 Source, api 16 int, sections 17 Section*, "
-    "rules 19 Rule*, nvtx 21 Nvtx, context 22 int, stream 23 int",
-    Workload.RANGE: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
-    "nvtx 10 Nvtx, context 11 int, rules 20 Rule*",
-    Workload.CMDLIST: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
-    "nvtx 10 Nvtx, context 11 int, stream 12 int, function 18 bytes, rules 21 Rule*",
-    Workload.GRAPH: f"{_ALL}, metrics 4 Metric*, created 5 int, sections 7 Section*, "
-    "nvtx 10 Nvtx, context 11 int, stream 12 int, rules 22 Rule*",
-}
+_TABLES = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
 _FIELDS = {
     name: [words.split() for words in text.split(", ")]
-    for name, text in (_MESSAGES | _RESULTS).items()
+    for name, text in (_TABLES["messages"] | _TABLES["results"]).items()
 }
 # A result is read as this, and a metric of it when it is asked for: of a thousand most never are.
 # What is left out here stays in the result's bytes.
 _READ = ("thread", "function", "demangled", "grid", "block", "nvtx", "metrics", "source")
 READ = "Read"
-for _kind in _RESULTS:
+for _kind in Workload:
     _FIELDS[_kind + READ] = [
         [name, number, "bytes*" if name == "metrics" else kind]
         for name, number, kind in _FIELDS[_kind]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from re import Pattern
 
 from roofline.foreign import printable
@@ -17,53 +19,28 @@ Scalar = float | int | str
 _NANOSECONDS = ("gpu__time_", "profiler__pmsampler_interval_time")
 # Not counted by hardware, or without a link to count on: no number there is no failure.
 _MAY_BE_NAN = ("launch__", "device__", "profiler__", "nv", "pcie", "c2c")
-# Names of the first versions of ncu (to 2019) -> those of today, by their exact or first part.
-_ELAPSED, _ACTIVE = ".avg.pct_of_peak_sustained_elapsed", ".avg.pct_of_peak_sustained_active"
-_RENAMED = {
-    "gpu__time_duration": "gpu__time_duration.sum",
-    "dram__read_bytes": "dram__bytes_read.sum",
-    "dram__write_bytes": "dram__bytes_write.sum",
-    "dram__bytes_per_sec": "dram__bytes.sum.per_second",
-    "dram__read_pct": "dram__bytes_read.sum.pct_of_peak_sustained_elapsed",
-    "dram__write_pct": "dram__bytes_write.sum.pct_of_peak_sustained_elapsed",
-    "dram__frequency": "dram__cycles_elapsed.avg.per_second",
-    "gpc__frequency": "gpc__cycles_elapsed.avg.per_second",
-    "gpc__elapsed_cycles_max": "gpc__cycles_elapsed.max",
-    "sm__elapsed_cycles_avg": "sm__cycles_elapsed.avg",
-    "sm__active_warps_avg_per_active_cycle_pct": f"sm__warps_active{_ACTIVE}",
-    "smsp__issue_active_per_active_cycle_pct": f"smsp__issue_active{_ACTIVE}",
-    "sm__sol_pct": f"sm__throughput{_ELAPSED}",
-    "gpu__compute_memory_sol_pct": f"gpu__compute_memory_throughput{_ELAPSED}",
-    "gpu__dram_sol_pct": f"gpu__dram_throughput{_ELAPSED}",
-    "l1tex__sol_pct": f"l1tex__throughput{_ELAPSED}",
-    "tex__sol_pct": f"l1tex__throughput{_ELAPSED}",
-}
-_RENAMED_FIRST = (
-    (
-        "smsp__warp_cycles_per_issue_stall_",
-        "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio",
-    ),
-    ("smsp__pcsamp_warp_stall_", "smsp__pcsamp_warps_issue_stalled_{}"),
-)
 
 
 def renamed(names: list[str]) -> list[str]:
     """The names of a report as ncu has spelled them since 2020; one that is there stays."""
-    known = frozenset(names)
-    if known.isdisjoint(_RENAMED) and not any(name.endswith("__sol_pct") for name in names):
+    known, tables = frozenset(names), _renamed()
+    if known.isdisjoint(tables["whole"]) and not any(name.endswith("__sol_pct") for name in names):
         return names
-    return [name if (new := _new_name(name)) in known else new for name in names]
+    return [name if (new := _new_name(name, **tables)) in known else new for name in names]
 
 
-def _new_name(name: str) -> str:
-    if name in _RENAMED:
-        return _RENAMED[name]
+@cache
+def _renamed() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
+
+
+def _new_name(name: str, whole: dict[str, str], first: dict[str, str]) -> str:
+    if name in whole:
+        return whole[name]
     if name.endswith("__sol_pct"):  # dram, fbpa, ltc, lts
-        return name.removesuffix("__sol_pct") + f"__throughput{_ELAPSED}"
-    for first, form in _RENAMED_FIRST:
-        if name.startswith(first):
-            return form.format(name.removeprefix(first))
-    return name
+        return name.removesuffix("__sol_pct") + "__throughput.avg.pct_of_peak_sustained_elapsed"
+    forms = (form.format(name.removeprefix(k)) for k, form in first.items() if name.startswith(k))
+    return next(forms, name)
 
 
 def si(name: str, value: float) -> float | None:

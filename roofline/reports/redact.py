@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,21 +28,24 @@ _HEADER, _SESSION = numbers("BlockHeader"), numbers("Session")
 _SYSTEMS = (3, 4)  # the host and the target in a session; of each: system, release, machine
 _MACHINE_CODE, _SYMBOLS = 4, 9  # of a source
 _NOBODY = encoded(2, BYTES, b"host") + encoded(3, BYTES, b"app")  # of a process
-# What a result may keep beside metrics, sections, rules and NVTX. Names, in which paths are cut:
-# of functions, of the device and the context, of graphs.
-_NAMES = {
-    Workload.KERNEL: (5, 6, 7, 26, 27, 31, 39),
-    Workload.RANGE: (13, 23),
-    Workload.CMDLIST: (14, 15, 18, 27),
-    Workload.GRAPH: (14, 15, 26),
-}
-# Messages: dimensions, states of clocks and of series, sampled counters.
-_STATES = {
-    Workload.KERNEL: (9, 10, 11, 24, 25, 36, 38),
-    Workload.RANGE: (12, 15, 22),
-    Workload.CMDLIST: (13, 17, 20, 26),
-    Workload.GRAPH: (13, 17, 24),
-}
+_TABLES = tomllib.loads(Path(__file__).with_name("redact.toml").read_text("utf-8"))
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[bytes]:
+    text = "|".join(patterns)
+    return re.compile(
+        text.replace("SPACED", _TABLES["paths"]["spaced"])
+        .replace("END", _TABLES["paths"]["end"])
+        .encode()
+    )
+
+
+PATHS = _any_of(_TABLES["paths"]["patterns"])
+_TOLD = _any_of(_TABLES["told"]["patterns"])
+_FREE = _any_of(f"(?P<{kind}>{'|'.join(one['patterns'])})" for kind, one in _TABLES["free"].items())
+_NOBODYS = frozenset(_TABLES["told"]["nobody"].encode().split())
+_RUN = re.compile(rb"[\t -~\x80-\xff]{5,}")  # of bytes, what could be text
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,31 +85,27 @@ def redact(
     with opened(source) as file:
         try:
             summary = summarize(file, source)
-            results, counted = (
-                summary.found,
-                {w for n in summary.names for w in re.split(r"\W|_", n)},
-            )
-            words = _words(Walk(file), {word.lower() for word in counted})
-            work = _Work(words, keep_sass=keep_sass, keep_names=keep_names)
+            counted = {w.lower() for name in summary.names for w in re.split(r"\W|_", name)}
+            people, kernels = _named(Walk(file), counted)
+            work = _Work(people, None if keep_names else kernels, keep_sass=keep_sass)
             save(target, work.report(Walk(file)), force=force)
         except ContainerError as error:
             raise error.of(source) from error
-    return Redaction(results=results, left_out=dict(work.left_out), paths=work.paths)
+    return Redaction(results=summary.found, left_out=dict(work.left_out), paths=work.paths)
 
 
 class _Work:
     """One pass over a report, and the count of what it left out."""
 
-    def __init__(self, words: Words, *, keep_sass: bool, keep_names: bool) -> None:
+    def __init__(self, people: set[bytes], kernels: set[bytes] | None, *, keep_sass: bool) -> None:
+        """``kernels`` are the names that are replaced; ``None`` where all are kept."""
         self.left_out: Counter[str] = Counter()
         self.paths = 0
-        self.people = _any_of(words.people)
-        self.kernels = _any_of(() if keep_names else words.kernels)
+        self.people, self.kernels = _words(people), _words(kernels or set())
         wanted = [p.pattern for p in (_FREE, self.people, self.kernels) if p]
-        self.wanted = re.compile(b"|".join(wanted))
         part, each = self.part, dict.fromkeys
         plain = self.cut(without_paths)
-        deep: Keep = partial(scrubbed, self.free, self.wanted)
+        deep: Keep = partial(scrubbed, self.free, re.compile(b"|".join(wanted)))
         strings: Keep = self.cut(partial(scrubbed, without_paths, PATHS))
         process = part("process and host names", {})
         system = part("host names and addresses", each((1, 3, 4), plain))
@@ -122,13 +122,11 @@ class _Work:
             self.source = part("sources", {_MACHINE_CODE: machine_code, _SYMBOLS: deep})
         self.result, rules = {}, part("source markers of rules", each((1, 2, 3, 4), deep))
         for kind, has in zip(Workload, map(numbers, Workload), strict=True):
-            stay: dict[int, Keep] = each(
-                (has["metrics"], has["sections"], has["nvtx"], *_STATES[kind]), deep
-            )
-            stay |= each(_NAMES[kind], plain) | {has["rules"]: rules}
-            if not keep_names:
-                named = (has[n] for n in ("mangled", "function", "demangled") if n in has)
-                stay |= each(named, hashed)
+            states = *(has[n] for n in ("metrics", "sections", "nvtx")), *_TABLES["states"][kind]
+            stay: dict[int, Keep] = each(states, deep)
+            stay |= each(_TABLES["names"][kind], plain) | {has["rules"]: rules}
+            if kernels is not None:
+                stay |= each((has[name] for name in _NAMED if name in has), hashed)
             if "source" in has:
                 stay[has["source"]] = self.source
             self.result[kind] = part("call stacks, notes and unknown parts of results", stay)
@@ -179,11 +177,8 @@ class _Work:
 
         def taken(found: re.Match[bytes]) -> bytes:
             kind = found.lastgroup or ""
-            self.left_out[_TAKEN[kind]] += 1
-            if kind != "paths":
-                return b"(%b)" % kind.encode()
-            parts = [part for part in re.split(rb"[\\/]+", found.group()) if part]
-            return parts[-1] if len(parts) > 2 else b"~"
+            self.left_out[_TABLES["free"][kind]["what"]] += 1
+            return _last_part(found[0], 2) if kind == "paths" else b"(%b)" % kind.encode()
 
         done = _FREE.sub(taken, done)
         if self.people:
@@ -202,84 +197,41 @@ class _Work:
         return counted
 
 
-# --- people ---------------------------------------------------------------------------------------
+# --- names and paths ------------------------------------------------------------------------------
 
-# What is personal by its nature, wherever it stands in free text.
-_FREE = re.compile(
-    rb"(?P<url>\b[a-z][a-z0-9+.-]{1,15}://(?!(?:[\w-]+\.)*nvidia\.com\b)[^\s\"'<>]+)"
-    rb"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@\w[\w.-]{1,200})"
-    rb"|(?P<paths>\\\\[\w.-]+\\[^\s\"'<>|]+|(?<![A-Za-z0-9])[A-Za-z]:[\\/]+[^\s\"'<>|:]+"
-    rb"|(?<![\w/~])~[\w.-]*/[^\s\"'<>|:]+"
-    rb"|(?<![\w.:/@)\]-])/[\w.+-]{2,}/[\w.+-][^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*)"
-    rb"|(?P<address>(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])"
-    rb"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){3,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
-    rb"|(?P<host>(?<![\w.-])(?!(?:[\w-]+\.){0,5}nvidia\.com)(?:[A-Za-z0-9-]{1,63}\.){1,5}"
-    rb"(?:local|internal|lan|corp|intranet|cluster|com|org|net|edu|gov|ai|io|cloud|dev|de|fr|uk|cn|jp)(?![\w.-]))"
-    rb"|(?P<user>(?<![A-Za-z])(?i:user(?:name)?|login|logname|owner|author|host(?:name)?)\s?[=:]\s?[\w.+-]{2,})"
-)
-_TAKEN = {
-    "url": "addresses of the web in kept texts",
-    "mail": "e-mail addresses in kept texts",
-    "paths": "other paths in kept texts, down to their last part",
-    "address": "network addresses in kept texts",
-    "host": "names of hosts in kept texts",
-    "user": "names after 'user' or 'host' in kept texts",
-}
-_RUN = re.compile(rb"[\t -~\x80-\xff]{5,}")  # of bytes, what could be text
-# Where a file says who somebody is or on which host.
-_TOLD = re.compile(
-    rb"(?:/(?:home|Users|users|scratch|u)/|\\Users\\+)([\w.-]{3,40})"
-    rb"|\b(?:USER|LOGNAME|USERNAME|HOSTNAME|HOST)=([\w.-]{3,60})"
-    rb"|(?<![\w.+-])([\w.+-]{3,40})@([A-Za-z][\w-]{2,60})"
-)
-_NOBODYS = frozenset(
-    b"root user users ubuntu host app home data work linux localhost runner admin test tests "
-    b"python shared public opt tmp local build builder buildd debian centos default none null "
-    b"unknown".split()
-)
+_NAMED = ("mangled", "function", "demangled")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """Words that a file shows to be names: of people and hosts, and of kernels."""
+def _named(walk: Walk, counted: set[str]) -> tuple[set[bytes], set[bytes]]:
+    """Names of people and hosts, and of kernels, that a report shows to be some.
 
-    people: frozenset[bytes]
-    kernels: frozenset[bytes]
-
-
-def _words(walk: Walk, counted: set[str]) -> Words:
-    """What a report tells of names; ``counted`` are words of its metrics, which are nobody's."""
+    ``counted`` are words of its metrics, which are nobody's.
+    """
     people: set[bytes] = set()
     kernels: set[bytes] = set()
     for block in walk.blocks(results=True, others=True):
-        head = block.message
-        people.add(head.process.host)
+        people.add(block.message.process.host)
         for text in (block.header, *block.entries):
             said = b"\n".join(_RUN.findall(text))
             people |= {word for found in _TOLD.findall(said) for word in found}
-        session = dict.fromkeys(_SYSTEMS, b"")
-        for number, _, value in fields_of(block.header) or ():
-            if number == _HEADER["session"] and isinstance(value, bytes):
-                session |= {n: v for n, _, v in fields_of(value) or () if isinstance(v, bytes)}
-        for system in map(session.get, _SYSTEMS):
-            people |= {
-                v for n, _, v in fields_of(system or b"") or () if n == 5 and isinstance(v, bytes)
-            }
-        named = ("mangled", "function", "demangled")
-        for kind, entry in zip(block.kinds, block.entries[head.sources :], strict=False):
-            wanted = {n for name, n in numbers(kind).items() if name in named}
-            kernels |= {
-                v for n, _, v in fields_of(entry) or () if n in wanted and isinstance(v, bytes)
-            }
+        for session in _texts(block.header, {_HEADER["session"]}):
+            for system in _texts(session, set(_SYSTEMS)):
+                people |= _texts(system, {5})
+        for kind, entry in zip(block.kinds, block.entries[block.message.sources :], strict=False):
+            kernels |= _texts(entry, {n for name, n in numbers(kind).items() if name in _NAMED})
     people |= {word.partition(b".")[0] for word in people}
     known = _NOBODYS | {word.encode() for word in counted}
-    return Words(
-        people=frozenset(w for w in people if len(w) > 2 and w.lower() not in known),
-        kernels=frozenset(w for w in kernels if len(w) > 3),
-    )
+    return {w for w in people if len(w) > 2 and w.lower() not in known}, {
+        w for w in kernels if len(w) > 3
+    }
 
 
-def _any_of(words: Iterable[bytes]) -> re.Pattern[bytes] | None:
+def _texts(data: bytes, wanted: set[int]) -> set[bytes]:
+    """The fields of a message that are texts or messages, of those numbers."""
+    return {v for n, _, v in fields_of(data) or () if n in wanted and isinstance(v, bytes)}
+
+
+def _words(words: set[bytes]) -> re.Pattern[bytes] | None:
     """Any of the words, the longest first; ``None`` for none."""
     listed = b"|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     return re.compile(rb"(?<![A-Za-z0-9_])(?:%b)(?![A-Za-z0-9_])" % listed) if listed else None
@@ -290,29 +242,16 @@ def hashed(name: bytes) -> bytes:
     return b"kernel_" + hashlib.sha256(name).hexdigest()[:12].encode() if name else name
 
 
-# --- paths ----------------------------------------------------------------------------------------
-
-# Folders below which people and projects are named, wherever they stand; the rest of the path
-# ends where text around it goes on.
-_END = rb"[^\s\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f]*"
-# A Windows user is often two words.
-_SPACED = rb"(?:[^\"'<>|:;,*?()\[\]{}\x00-\x1f\x7f\\/]*[\\/])*"
-_UNIX = rb"/(?:home|Users|root|scratch|lustre|gpfs|nfs)(?:/" + _END + rb"|(?![\w.-]))"
-_SHARED = rb"(?<![\w.:/-])/(?:mnt|data|work|workspace|media|tmp|var|srv|projects?|raid|fsx)/" + _END
-_WINDOWS = rb"[A-Za-z]:[\\/]+Users[\\/]" + _SPACED + _END
-PATHS = re.compile(b"|".join((_UNIX, _SHARED, _WINDOWS)))
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-
-
 def without_paths(data: bytes) -> bytes:
     """The text with ``/home/ann/src/a.cu`` cut down to ``a.cu``, a person's own folder to ``~``."""
+    # C:\Users\ann, /home/ann
+    return PATHS.sub(lambda path: _last_part(path[0], 3 if path[0][1:2] == b":" else 2), data)
 
-    def last_part(path: re.Match[bytes]) -> bytes:
-        parts = [part for part in re.split(rb"[\\/]+", path.group()) if part]
-        people = 3 if parts[0].endswith(b":") else 2  # C:\Users\ann, /home/ann
-        return parts[-1] if len(parts) > people else b"~"
 
-    return PATHS.sub(last_part, data)
+def _last_part(path: bytes, people: int) -> bytes:
+    """Of a path with more parts than those that name people the last; else a tilde."""
+    parts = [part for part in re.split(rb"[\\/]+", path) if part]
+    return parts[-1] if len(parts) > people else b"~"
 
 
 def blank(data: bytes) -> bytes:
