@@ -30,35 +30,14 @@ if TYPE_CHECKING:
 class Showing:
     """What is shown of an analysis beside its table; ``profile`` has the same."""
 
-    explain: str | None = opt.written(
-        "--explain KERNEL",
-        "One kernel on a card, by its rank in the table, its name or a regular expression: what "
-        "limits it and why, what to try, what that could gain, and what would refute it.",
-        shell_complete=completion.kernels,
-    )
-    everything: bool = opt.written(
-        "--all", "With --explain: every number with its metric, peaks, stalls, instructions."
-    )
-    source: bool = opt.written(
-        "--source", "With --explain: the text of the source lines too, where the report has it."
-    )
-    plot: Path | None = opt.written(
-        "--plot FILE", "Also draw the roofline: .png, .svg or .pdf by the ending."
-    )
-    page: Path | None = opt.written(
-        "--page FILE.html", "Also write a page to explore the kernels in a browser."
-    )
-    chart: bool = opt.written("--chart", "Also draw the roofline here, in letters.")
-    timeline: Path | None = opt.judged(
-        "--timeline FILE",
-        "A timeline of the same program (see 'roofline select'): also show how much each "
-        "kernel could speed up a step, and which kernels were not profiled.",
-    )
-    step: str | None = opt.judged(
-        "--step RE",
-        "With --timeline: the ranges that are the steps.  [default: ProfilerStep#N]",
-        type=str,
-    )
+    explain: str | None = opt.written("--explain KERNEL", shell_complete=completion.kernels)
+    everything: bool = opt.written("--all")
+    source: bool = opt.written("--source")
+    plot: Path | None = opt.written("--plot FILE")
+    page: Path | None = opt.written("--page FILE.html")
+    chart: bool = opt.written("--chart")
+    timeline: Path | None = opt.judged("--timeline FILE")
+    step: str | None = opt.judged("--step RE", type=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

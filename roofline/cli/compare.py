@@ -56,51 +56,15 @@ def parse_map(text: str) -> tuple[str, str]:
 class Comparing:
     """How two sides are compared; ``report`` has the same options."""
 
-    maps: tuple[tuple[str, str], ...] = opt.which(
-        "--map OLD=NEW...",
-        "Pair kernel OLD of BEFORE with NEW of AFTER: names or regular expressions. Several "
-        "that share a kernel are one pair: --map a=fused --map b=fused.",
-        type=parse_map,
-    )
-    expect: tuple[Expectation, ...] = opt.judged(
-        "--expect KERNEL=VALUE...",
-        "A prediction: gemm=1.3x..1.5x, gemm=25us..30us, gemm=same, bytes=-40%, gemm:registers=64, "
-        "step=-10ms. It is confirmed, short, exceeded or not testable; 1.4x alone is exceeded "
-        "beyond a third more of that saving, 1.4x.. never.",
-        type=parse_expect,
-    )
-    because: tuple[Expectation, ...] = opt.judged(
-        "--because [KERNEL=]CAUSE...",
-        "The predicted cause: bandwidth, compute, latency, bytes, operations, occupancy, "
-        "precision or a unit (dram, l2, l1, fp64, ...). Judged for kernels that got faster.",
-        type=parse_claim,
-    )
-    noise: float | None = opt.judged(
-        "--noise PERCENT",
-        "Differences up to this are noise.  [default: the spread of repeated launches, at "
-        "least 1; else 3, and 5 for kernels under 20 us]",
-        type=Share(0, 100),
-    )
-    timeline: Path | None = opt.judged(
-        "--timeline FILE",
-        "A timeline of BEFORE (nsys or torch): say how much each change speeds up the step.",
-    )
-    step: str | None = opt.which(
-        "--step RE", "Of two timelines: the ranges that are the steps.", type=str
-    )
-    device: tuple[str, ...] = opt.which(
-        "--device X...", "Of two timelines: the GPU, as in select. Repeatable."
-    )
-    step_at: float | None = opt.judged(
-        "--step-at PERCENTILE",
-        "Of two timelines: judge the steps at this percentile of length.  [default: p50]",
-        type=parse_percentile,
-    )
-    allow: tuple[str, ...] = opt.expert(
-        "--allow CODE...",
-        "Compare in spite of a refusal: gpu, kind (kernel against range results), rule, or all.",
-        type=click.Choice([*REFUSALS, "all"]),
-    )
+    maps: tuple[tuple[str, str], ...] = opt.which("--map OLD=NEW...", type=parse_map)
+    expect: tuple[Expectation, ...] = opt.judged("--expect KERNEL=VALUE...", type=parse_expect)
+    because: tuple[Expectation, ...] = opt.judged("--because [KERNEL=]CAUSE...", type=parse_claim)
+    noise: float | None = opt.judged("--noise PERCENT", type=Share(0, 100))
+    timeline: Path | None = opt.judged("--timeline FILE")
+    step: str | None = opt.which("--step RE", type=str)
+    device: tuple[str, ...] = opt.which("--device X...")
+    step_at: float | None = opt.judged("--step-at PERCENTILE", type=parse_percentile)
+    allow: tuple[str, ...] = opt.expert("--allow CODE...", type=click.Choice([*REFUSALS, "all"]))
 
     def given(self) -> dict[str, object]:
         """What was asked for, by the name of its option."""
@@ -133,43 +97,22 @@ class CompareOptions:
     """``roofline compare``."""
 
     reports: tuple[Path, ...] = opt.argument("BEFORE AFTER...", nargs=-1, type=File())
-    top: int = opt.amount(
-        "--top N", "Show the first N kernels; JSON and gates have all.", default=10
-    )
+    top: int = opt.amount("--top N", default=10)
     comparing: Comparing = opt.shared(Comparing)
-    gates: tuple[Gate, ...] = opt.judged(
-        "--fail-on CONDITION...",
-        "Exit with 1 if it is true: regression=5%, 'gemm: time>120us', 'dram<70%', "
-        "bound=latency, gone. A kernel's name or regular expression goes before a colon.",
-        type=parse_gate,
-    )
-    check: str | None = opt.judged(
-        "--check COMMAND",
-        "Run COMMAND to see that the results are still right; exit with 1 if it fails.",
-    )
+    gates: tuple[Gate, ...] = opt.judged("--fail-on CONDITION...", type=parse_gate)
+    check: str | None = opt.judged("--check COMMAND")
     baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
-    time_before: Path | None = opt.judged(
-        "--time-before FILE", "The program's time before, from 'roofline time'."
-    )
-    time_after: Path | None = opt.judged(
-        "--time-after FILE",
-        "The program's time after, from 'roofline time'; alone, one with --against.",
-    )
+    time_before: Path | None = opt.judged("--time-before FILE")
+    time_after: Path | None = opt.judged("--time-after FILE")
     judging: Judging = opt.shared(Judging)
     output: Output = answer_in(*FORMATS)
-    plot: Path | None = opt.written(
-        "--plot FILE", "Also draw both sides: .png, .svg, .pdf, or .html for a page."
-    )
-    junit: Path | None = opt.written("--junit FILE", "Write the gates as JUnit XML.")
-    update_baseline: bool = opt.written(
-        "--update-baseline", "Make AFTER the new baseline, unless a gate failed."
-    )
-    record: Path | None = opt.written(
-        "--record FILE.md", "Add an entry to this experiment record; entries are never overwritten."
-    )
-    problem: str | None = opt.written("--problem TEXT", "For the record: the problem.")
-    hypothesis: str | None = opt.written("--hypothesis TEXT", "For the record: why it should help.")
-    intervention: str | None = opt.written("--intervention TEXT", "For the record: the change.")
+    plot: Path | None = opt.written("--plot FILE")
+    junit: Path | None = opt.written("--junit FILE")
+    update_baseline: bool = opt.written("--update-baseline")
+    record: Path | None = opt.written("--record FILE.md")
+    problem: str | None = opt.written("--problem TEXT")
+    hypothesis: str | None = opt.written("--hypothesis TEXT")
+    intervention: str | None = opt.written("--intervention TEXT")
 
 
 @opt.typed_command(CompareOptions, "compare")

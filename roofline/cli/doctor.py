@@ -22,9 +22,7 @@ _COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
 class DoctorOptions:
     """``roofline doctor``."""
 
-    ncu: str | None = opt.expert(
-        "--ncu PATH", "The ncu to check.  [default: the one that profile would run]"
-    )
+    ncu: str | None = opt.expert("--ncu PATH")
     output: Output = answer_in(*FORMATS)
 
 

@@ -10,9 +10,10 @@ import dataclasses
 import inspect
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -136,8 +137,8 @@ TYPES: dict[str, click.ParamType[Any]] = {
 # --- from fields to click and back ------------------------------------------------------------
 
 
-def option(group: str, spec: str, text: str, **settings: Any) -> Any:
-    """A field that an option fills; ``text`` is its help.
+def option(group: str, spec: str, text: str = "", **settings: Any) -> Any:
+    """A field that an option fills; its help is in ``options.toml``, or is ``text``.
 
     ``spec`` is as help shows it: "-o --output FILE" or "--by config|name"; without a value it is a
     flag, and with "..." it may be repeated. ``settings`` are click's; a type in ``TYPES`` is left
@@ -160,8 +161,8 @@ def option(group: str, spec: str, text: str, **settings: Any) -> Any:
     if isinstance(default, float) and default.is_integer():
         settings["default"] = int(default)  # help shows it without ".0"
 
-    def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
-        changed = {"help": text, "group": group} | settings | dict(changes)
+    def make(name: str, said: str, changes: Mapping[str, Any]) -> click.Parameter:
+        changed = {"help": text or said, "group": group} | settings | dict(changes)
         if changed.get("required"):
             del changed["default"]  # click takes any default, None too, for a value that is there
         return _Option([*names, name], **changed)
@@ -175,7 +176,7 @@ which, amount, judged, written, expert = (partial(option, group) for group in GR
 def argument(metavar: str, **settings: Any) -> Any:
     """A field that the words after the options fill."""
 
-    def make(name: str, changes: Mapping[str, Any]) -> click.Parameter:
+    def make(name: str, _: str, changes: Mapping[str, Any]) -> click.Parameter:
         return click.Argument([name], metavar=metavar, **(settings | dict(changes)))
 
     return dataclasses.field(metadata={"make": make})
@@ -189,12 +190,22 @@ def shared(group: Callable[[], Any], **changes: Mapping[str, Any]) -> Any:
     return dataclasses.field(default_factory=group, metadata={"options": group, "changes": changes})
 
 
+@cache
+def helps() -> dict[str, dict[str, str]]:
+    """What help says of each option, by its dataclass and its field."""
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
 def _parameters(options: Any, changes: Mapping[str, Any]) -> Iterator[click.Parameter]:
+    said = {
+        k: v for kind in options.__mro__[::-1] for k, v in helps().get(kind.__name__, {}).items()
+    }
     for field in dataclasses.fields(options):
         if "options" in field.metadata:
             yield from _parameters(field.metadata["options"], field.metadata["changes"])
         else:
-            yield field.metadata["make"](field.name, changes.get(field.name, {}))
+            more = changes.get(field.name, {})
+            yield field.metadata["make"](field.name, said.get(field.name, ""), more)
 
 
 def _filled(options: Any, given: Mapping[str, Any]) -> Any:
@@ -303,77 +314,42 @@ class Choosing(Choice):
     """Which kernels of reports are shown, and in which order."""
 
     kernels: tuple[re.Pattern[str], ...] = which(
-        "-k --kernel --kernels --kernel-regex RE...",
-        "Kernels in whose demangled name RE is found; a word such as gemm or attention,norm means "
-        "these families. Repeatable.",
-        shell_complete=completion.kinds,
+        "-k --kernel --kernels --kernel-regex RE...", shell_complete=completion.kinds
     )
     exact_regex: bool = which("--exact-regex", EXACT)
     kernel_names: tuple[str, ...] = which(
-        "--kernel-name NAME...",
-        "Exactly this function, or this whole signature. Repeatable.",
-        shell_complete=completion.kernels,
+        "--kernel-name NAME...", shell_complete=completion.kernels
     )
-    devices: tuple[str, ...] = which(
-        "--device X...",
-        "Launches on this GPU: a part of its name, or its index. Repeatable.",
-        shell_complete=completion.devices,
-    )
-    min_share: float | None = amount(
-        "--min-share PERCENT",
-        "Kernels with at least this share of the profiled time.",
-        type=Share(0, 100),
-    )
-    top: int | None = amount("--top N", "The first N in the order of --sort.")
-    sort: str = amount(
-        f"--sort {'|'.join(SORT_KEYS)}",
-        "Order; 'gain' is what can be saved.",
-        default="time",
-    )
-    launches: bool = amount("--launches", "Show each launch, not each kernel.")
+    devices: tuple[str, ...] = which("--device X...", shell_complete=completion.devices)
+    min_share: float | None = amount("--min-share PERCENT", type=Share(0, 100))
+    top: int | None = amount("--top N")
+    sort: str = amount(f"--sort {'|'.join(SORT_KEYS)}", default="time")
+    launches: bool = amount("--launches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The file or folder that a command is about to make."""
 
-    path: Path = written("-o --output FILE", "The file to write.", required=True)
-    force: bool = written("-f --force", "Overwrite files that exist.")
+    path: Path = written("-o --output FILE", required=True)
+    force: bool = written("-f --force")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
     """How many reports are read at once."""
 
-    jobs: int | None = expert(
-        "-j --jobs N",
-        "Processes that read reports at the same time.  [default: one per CPU, at most 8]",
-        type=Whole(1, 1024),
-    )
+    jobs: int | None = expert("-j --jobs N", type=Whole(1, 1024))
 
 
 @dataclass(frozen=True, kw_only=True)  # two bases with slots have no common layout
 class Rules:
     """What kernels are judged by."""
 
-    specs: Path | None = judged(
-        "--specs DIR", "A folder of hardware specs (TOML) that override the built-in ones."
-    )
-    peaks: Path | None = judged(
-        "--peaks FILE",
-        "Ceilings from 'roofline specs measure' (TOML); the word 'achieved' takes those kept "
-        "for each GPU.",
-    )
-    latency_threshold: float = judged(
-        "--latency-threshold PERCENT",
-        "A kernel is latency-bound if its busiest unit is below this utilization.",
-        default=Rule().latency,
-    )
-    balance: float = judged(
-        "--balance POINTS",
-        "A kernel is co-limited if its two busiest units are this close.",
-        default=Rule().balance,
-    )
+    specs: Path | None = judged("--specs DIR")
+    peaks: Path | None = judged("--peaks FILE")
+    latency_threshold: float = judged("--latency-threshold PERCENT", default=Rule().latency)
+    balance: float = judged("--balance POINTS", default=Rule().balance)
 
     @property
     def rule(self) -> Rule:
@@ -385,9 +361,4 @@ class Rules:
 class Judging(Rules, Jobs):
     """How reports are read and judged."""
 
-    reader: Reader = expert(
-        "--reader protobuf|ncu-report",
-        "The decoder of reports. 'ncu-report' is NVIDIA's own package: slower, for values that "
-        "look wrong.",
-        default="protobuf",
-    )
+    reader: Reader = expert("--reader protobuf|ncu-report", default="protobuf")

@@ -41,15 +41,10 @@ _ASCII = str.maketrans(
 class Output:
     """The options that say how and where the answer is written."""
 
-    asked_format: str | None = opt.written(
-        f"--format {'|'.join(FORMATS)}",
-        "Format of the answer.  [default: by the ending of --output, else table]",
-    )
-    as_json: bool = opt.written("--json", "Short for --format json.")
-    output: Path | None = opt.written(
-        "-o --output FILE", "Write to FILE, not to the terminal; '-' is the terminal."
-    )
-    force: bool = opt.written("-f --force", "Overwrite files that exist.")
+    asked_format: str | None = opt.written(f"--format {'|'.join(FORMATS)}")
+    as_json: bool = opt.written("--json")
+    output: Path | None = opt.written("-o --output FILE")
+    force: bool = opt.written("-f --force")
 
     @property
     def format(self) -> str:

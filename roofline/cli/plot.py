@@ -25,44 +25,16 @@ class PlotOptions:
         Target,
         path={"help": "The picture: .png, .svg, .pdf, or .html for a page to explore."},
     )
-    views: tuple[str, ...] = opt.written(
-        "--view roofline|units|gain...",
-        "What to draw, repeatable: the roofline, how busy each unit was, or where the time goes "
-        "and what a ceiling would save.  [default: by the number of kernels]",
-    )
-    levels: tuple[str, ...] = opt.written(
-        "--level l2|l1...",
-        "In the roofline, also show this level's roof, and each kernel by its bytes. Repeatable.",
-    )
-    theme: str | None = opt.written(
-        "--theme light|dark|paper",
-        "Colours; paper is told apart in grey, too.  [default: light; in HTML as the reader's "
-        "browser is set]",
-    )
-    title: str | None = opt.written("--title TEXT", "Title.  [default: what limits the kernels]")
+    views: tuple[str, ...] = opt.written("--view roofline|units|gain...")
+    levels: tuple[str, ...] = opt.written("--level l2|l1...")
+    theme: str | None = opt.written("--theme light|dark|paper")
+    title: str | None = opt.written("--title TEXT")
     size: tuple[int, int | None] = opt.written(
-        "--size WIDTH[xHEIGHT]",
-        "Size in pixels; charts and rows are fitted to a height.",
-        type=Size(),
-        default=(900, None),
-        show_default="900",
+        "--size WIDTH[xHEIGHT]", type=Size(), default=(900, None), show_default="900"
     )
-    dpi: float = opt.written(
-        "--dpi N",
-        "PNG only: dots an inch; 72 is one for each pixel of --size, 144 is for dense screens.",
-        type=Number(min=36, max=600),
-        default=72.0,
-    )
-    instructions: int = opt.written(
-        "--instructions N",
-        "HTML only: the hot instructions of the N kernels with most time, read again from the "
-        "report.",
-        type=opt.Whole(0, 100),
-        default=0,
-    )
-    no_datasheet: bool = opt.written(
-        "--no-datasheet", "Leave out the dashed roofs of the datasheet."
-    )
+    dpi: float = opt.written("--dpi N", type=Number(min=36, max=600), default=72.0)
+    instructions: int = opt.written("--instructions N", type=opt.Whole(0, 100), default=0)
+    no_datasheet: bool = opt.written("--no-datasheet")
 
 
 @opt.typed_command(PlotOptions, "plot")

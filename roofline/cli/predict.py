@@ -21,21 +21,13 @@ class PredictOptions:
     """``roofline predict``."""
 
     report: Path = opt.argument("BEFORE", type=File())
-    expect: tuple[Expectation, ...] = opt.judged(
-        "--expect KERNEL=VALUE...",
-        "As in 'roofline compare': gemm=1.3x..1.5x, gemm=25us..30us, bytes=-40%, step=-10ms.",
-        type=parse_expect,
-    )
-    because: tuple[Expectation, ...] = opt.judged(
-        "--because [KERNEL=]CAUSE...", "As in 'roofline compare'.", type=parse_claim
-    )
+    expect: tuple[Expectation, ...] = opt.judged("--expect KERNEL=VALUE...", type=parse_expect)
+    because: tuple[Expectation, ...] = opt.judged("--because [KERNEL=]CAUSE...", type=parse_claim)
     judging: Judging = opt.shared(Judging)
-    record: Path = opt.written(
-        "--record FILE.md", "The experiment record that gets the entry.", required=True
-    )
-    problem: str | None = opt.written("--problem TEXT", "The problem.  [default: the verdict]")
-    hypothesis: str | None = opt.written("--hypothesis TEXT", "Why the change should help.")
-    intervention: str | None = opt.written("--intervention TEXT", "The change.")
+    record: Path = opt.written("--record FILE.md", required=True)
+    problem: str | None = opt.written("--problem TEXT")
+    hypothesis: str | None = opt.written("--hypothesis TEXT")
+    intervention: str | None = opt.written("--intervention TEXT")
 
 
 @opt.typed_command(PredictOptions, "predict")

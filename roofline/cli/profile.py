@@ -78,40 +78,16 @@ class ProfileOptions:
     """``roofline profile``; ``None`` where an option was not given and has a default."""
 
     kernel: tuple[str, ...] = opt.which(
-        "-k --kernel --kernels --kernel-regex RE...",
-        "Kernels in whose demangled name RE is found (Perl syntax, case counts); a word such as "
-        "gemm or attention,norm means these families. Repeatable.",
-        type=_perl,
-        shell_complete=completion.families,
+        "-k --kernel --kernels --kernel-regex RE...", type=_perl, shell_complete=completion.families
     )
     exact_regex: bool = opt.which("--exact-regex", opt.EXACT)
-    kernel_name: tuple[str, ...] = opt.which(
-        "--kernel-name NAME...",
-        "Exactly this function; with arguments, this whole signature. Repeatable.",
-    )
-    devices: tuple[str, ...] = opt.which(
-        "--device X...", "Only this GPU: its index, or a part of its name. Repeatable."
-    )
-    nvtx: tuple[str, ...] = opt.which(
-        "--nvtx RANGE...",
-        "Only in this NVTX range: a name (push/pop or start/end), or ncu's own expression.",
-    )
-    region: tuple[str, ...] = opt.which(
-        "--region NAME...", "Only while roofline.region(NAME) of the program is open. Repeatable."
-    )
-    capture_range: bool = opt.which(
-        "--capture-range", "Only between cudaProfilerStart and cudaProfilerStop."
-    )
-    collectives: bool = opt.which(
-        "--collectives",
-        "Also kernels that wait for other GPUs (NCCL, NVSHMEM, all-reduce): under ncu they "
-        "hang unless their peers run too.",
-    )
-    rank: int | None = opt.which(
-        "--rank INDEX",
-        "In a parallel job, profile this rank and run the others without ncu. Put roofline "
-        "inside the launcher: mpirun -n 8 roofline profile --rank 0 ./app.",
-    )
+    kernel_name: tuple[str, ...] = opt.which("--kernel-name NAME...")
+    devices: tuple[str, ...] = opt.which("--device X...")
+    nvtx: tuple[str, ...] = opt.which("--nvtx RANGE...")
+    region: tuple[str, ...] = opt.which("--region NAME...")
+    capture_range: bool = opt.which("--capture-range")
+    collectives: bool = opt.which("--collectives")
+    rank: int | None = opt.which("--rank INDEX")
     showing: Showing = opt.shared(
         Showing,
         timeline={
@@ -126,68 +102,28 @@ class ProfileOptions:
             "--explain, show them.",
         },
     )
-    launch_skip: int | None = opt.amount(
-        "-s --launch-skip COUNT", "Skip the first COUNT matching launches.  [default: 0]"
-    )
+    launch_skip: int | None = opt.amount("-s --launch-skip COUNT")
     launch_count: int | None = opt.amount(
         "-c --launch-count COUNT",
         "Profile at most COUNT launches; 0 is no limit.  "
         f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
     )
-    first: int | None = opt.amount(
-        "--first N", "The first N matching launches, in ncu's order, without a look."
-    )
-    look: str | None = opt.amount(
-        f"--look {'|'.join(LOOKS)}",
-        "Run the program once at full speed to see which kernels take the time, and profile those: "
-        "by nsys, else by PyTorch's profiler in the program, else by ncu; again though it was seen "
-        "before; or none.  "
-        "[default: ROOFLINE_LOOK, or auto]",
-    )
-    look_seconds: float = opt.amount(
-        "--look-seconds SECONDS", "End the look, from when a GPU is used.", default=20.0
-    )
-    cover: float | None = opt.amount(
-        "--cover PERCENT",
-        "After a look: kernels until so much of the time of all that match is covered.  "
-        "[default: 90]",
-        type=Share(0, 100),
-    )
-    until: str = opt.amount(
-        "--until launches|minute|program",
-        "End the program with the last kernel that is wanted, a minute later, or never.",
-        default="minute",
-    )
-    per_config: bool = opt.amount("--per-config", "Count launches for each grid and block.")
+    first: int | None = opt.amount("--first N")
+    look: str | None = opt.amount(f"--look {'|'.join(LOOKS)}")
+    look_seconds: float = opt.amount("--look-seconds SECONDS", default=20.0)
+    cover: float | None = opt.amount("--cover PERCENT", type=Share(0, 100))
+    until: str = opt.amount("--until launches|minute|program", default="minute")
+    per_config: bool = opt.amount("--per-config")
     level: str = opt.amount(
-        f"--level {'|'.join(CaptureLevel)}",
-        "quick: duration, DRAM, issue slots, operations (1 hardware pass); lean: also the main "
-        "units and stalls (2); standard: every unit and evidence for causes (at most 7); full: "
-        "also NVIDIA's set (30 to 49 in all).",
-        default=CaptureLevel.STANDARD.value,
+        f"--level {'|'.join(CaptureLevel)}", default=CaptureLevel.STANDARD.value
     )
-    top: int | None = opt.amount("--top N", "At most N kernels.  [default: 10; 5 with --timeline]")
-    min_share: float | None = opt.amount(
-        "--min-share PERCENT",
-        "Kernels with at least this share of the wall time.  [default: 0; 1 with --timeline]",
-        type=Share(0, 100),
-    )
-    timeout: float | None = opt.amount("--timeout SECONDS", "End the run after this time.")
-    time: bool = opt.amount(
-        "--time",
-        "Run the program a few times without ncu, too, and print its wall time beside ncu's.",
-    )
-    time_file: Path | None = opt.amount(
-        "--time-file FILE", "Print the wall time that 'roofline time --json' wrote into FILE."
-    )
-    dry_run: bool = opt.amount(
-        "--dry-run", "Print ncu's command line and its cost; run only ncu --version."
-    )
-    list_kernels: bool = opt.amount(
-        "--list-kernels",
-        "Print the kernels that the program launches, by time, and profile nothing; "
-        "--timeout ends a long program.",
-    )
+    top: int | None = opt.amount("--top N")
+    min_share: float | None = opt.amount("--min-share PERCENT", type=Share(0, 100))
+    timeout: float | None = opt.amount("--timeout SECONDS")
+    time: bool = opt.amount("--time")
+    time_file: Path | None = opt.amount("--time-file FILE")
+    dry_run: bool = opt.amount("--dry-run")
+    list_kernels: bool = opt.amount("--list-kernels")
     judging: Judging = opt.shared(Judging)
     output: Output = opt.shared(
         Output,
@@ -201,61 +137,21 @@ class ProfileOptions:
             "help": "The report.  [default: named after PROGRAM, in this folder]",
         },
     )
-    name_base: str | None = opt.expert(
-        f"--name-base {'|'.join(NameBase)}",
-        "The form of the names to match.  [default: demangled; function for --kernel-name]",
-    )
-    warmup_steps: int | None = opt.expert(
-        "--warmup-steps COUNT",
-        "With --timeline: steps to skip if the timeline does not show which launch of "
-        "the process it saw.  [default: 2]",
-    )
-    metrics: tuple[str, ...] = opt.expert(
-        "--metrics NAMES...", "More metrics, by ncu's names, separated by commas."
-    )
-    sections: tuple[str, ...] = opt.expert("--section NAME...", "One more section. Repeatable.")
-    section_set: str | None = opt.expert("--set NAME", "One more set of sections.")
-    rules: bool = opt.expert(
-        "--rules", "Also NVIDIA's rules, with the set basic unless --set or --section is given."
-    )
-    replay: str = opt.expert(
-        f"--replay {'|'.join(Replay)}",
-        "How metrics that need several passes are collected: by running the kernel again, or "
-        "the whole program.",
-        default=Replay.KERNEL.value,
-    )
-    graphs: str = opt.expert(
-        "--graphs node|graph",
-        "Profile CUDA graphs kernel by kernel, or each as one.",
-        default="node",
-    )
-    clock_control: str = opt.expert(
-        "--clock-control base|boost|force-boost|none",
-        "Lock the GPU's clocks at base or boost, or leave them as they are.",
-        default="base",
-    )
-    cache_control: str = opt.expert(
-        "--cache-control all|none",
-        "Flush all caches before every pass, or leave them warm.",
-        default="all",
-    )
-    ncu: str | None = opt.expert(
-        "--ncu PATH", "The ncu to run.  [default: ROOFLINE_NCU, on PATH, or installed]"
-    )
-    ncu_options: tuple[str, ...] = opt.expert(
-        "--ncu-arg WORD...", "Extra argument for ncu, as --ncu-arg=--option=value. Repeatable."
-    )
-    stall_timeout: float = opt.expert(
-        "--stall-timeout SECONDS",
-        "End the run if ncu shows no progress inside a kernel for this time.",
-        default=300.0,
-    )
-    chip: str | None = opt.expert(
-        "--chip NAME",
-        "With --dry-run: plan for this chip (gh100) or GPU, not for this machine's.",
-        shell_complete=completion.chips,
-    )
-    quiet: bool = opt.expert("--quiet", "No progress on stderr.")
+    name_base: str | None = opt.expert(f"--name-base {'|'.join(NameBase)}")
+    warmup_steps: int | None = opt.expert("--warmup-steps COUNT")
+    metrics: tuple[str, ...] = opt.expert("--metrics NAMES...")
+    sections: tuple[str, ...] = opt.expert("--section NAME...")
+    section_set: str | None = opt.expert("--set NAME")
+    rules: bool = opt.expert("--rules")
+    replay: str = opt.expert(f"--replay {'|'.join(Replay)}", default=Replay.KERNEL.value)
+    graphs: str = opt.expert("--graphs node|graph", default="node")
+    clock_control: str = opt.expert("--clock-control base|boost|force-boost|none", default="base")
+    cache_control: str = opt.expert("--cache-control all|none", default="all")
+    ncu: str | None = opt.expert("--ncu PATH")
+    ncu_options: tuple[str, ...] = opt.expert("--ncu-arg WORD...")
+    stall_timeout: float = opt.expert("--stall-timeout SECONDS", default=300.0)
+    chip: str | None = opt.expert("--chip NAME", shell_complete=completion.chips)
+    quiet: bool = opt.expert("--quiet")
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
     @property

@@ -20,16 +20,8 @@ class RedactOptions:
     target: Target = opt.shared(
         Target, path={"help": "The copy; the ending .ncu-repz compresses it."}
     )
-    keep_sass: bool = opt.written(
-        "--keep-sass",
-        "Keep the machine code, without its debug information. Old reports need it to count "
-        "tensor operations.",
-    )
-    keep_names: bool = opt.written(
-        "--keep-names/--no-keep-names",
-        "Keep the names of kernels, or put a hash in the place of each: the same in all files.",
-        default=True,
-    )
+    keep_sass: bool = opt.written("--keep-sass")
+    keep_names: bool = opt.written("--keep-names/--no-keep-names", default=True)
 
 
 @opt.typed_command(RedactOptions, "redact")

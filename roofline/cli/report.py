@@ -33,9 +33,7 @@ class ReportOptions:
     """``roofline report``."""
 
     reports: tuple[Path, ...] = opt.argument("REPORT [AFTER]", **REPORTS)
-    top: int = opt.amount(
-        "--top N", "Kernels in the table, at most 10.", type=opt.Whole(1, 10), default=10
-    )
+    top: int = opt.amount("--top N", type=opt.Whole(1, 10), default=10)
     comparing: Comparing = opt.shared(Comparing)
     baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
     judging: Judging = opt.shared(Judging)
@@ -43,11 +41,9 @@ class ReportOptions:
         Target,
         path={"metavar": "DIR", "help": "The folder to write to; created if it does not exist."},
     )
-    title: str = opt.written("--title TEXT", "The comment's heading.", default="Roofline")
-    image_base: str | None = opt.written(
-        "--image-base URL", "Where the plots will lie, for a comment that shows them.", type=str
-    )
-    no_picture: bool = opt.written("--no-picture", "Leave out the plots, which need matplotlib.")
+    title: str = opt.written("--title TEXT", default="Roofline")
+    image_base: str | None = opt.written("--image-base URL", type=str)
+    no_picture: bool = opt.written("--no-picture")
 
     @property
     def compares(self) -> bool:

@@ -64,84 +64,24 @@ class SelectOptions:
     """``roofline select``."""
 
     timelines: tuple[Path, ...] = opt.argument("TIMELINE...", **REPORTS)
-    device: tuple[str, ...] = opt.which(
-        "--device X...",
-        "The GPU whose kernels are ranked: its index, or a part of its name. Repeatable: the one "
-        "of them with most kernel time.  [default: of all]",
-    )
-    step: str | None = opt.which(
-        "--step RE",
-        "The NVTX ranges or annotations that are the steps.  [default: ProfilerStep#N]",
-        type=str,
-    )
-    keep: Keep = opt.which(
-        "--keep STEPS",
-        "Steps that count: 'inner' leaves out the first and the last of three or more; "
-        "'all'; a number from 1; a range like 2-5.",
-        type=parse_steps,
-        default="inner",
-    )
-    start: int | None = opt.which(
-        "--start TIME",
-        "Start of a time window that replaces the steps: 1.2s, 350ms.",
-        type=parse_time,
-    )
-    end: int | None = opt.which("--end TIME", "End of the time window.", type=parse_time)
-    top: int = opt.amount("--top N", "Select at most N kernels.", default=5)
-    min_share: float = opt.amount(
-        "--min-share PERCENT",
-        "Select only kernels with at least this share of the wall time.",
-        type=Share(0, 100),
-        default=1.0,
-    )
-    by: str = opt.judged(
-        "--by config|name|op|module|nvtx",
-        "Tell kernels apart by name, grid and block; by name alone; or rank the operators, modules "
-        "or NVTX ranges that launched them.",
-        default="config",
-    )
-    communication: str | None = opt.judged(
-        "--communication RE",
-        "Names of more kernels that wait for other GPUs, case ignored; NCCL, NVSHMEM and "
-        "the like are known.",
-    )
-    warmup_steps: int = opt.expert(
-        "--warmup-steps COUNT",
-        "Steps to skip before the profiled launch, if the timeline does not show which "
-        "launch of the process it saw.",
-        default=2,
-    )
-    step_at: float = opt.judged(
-        "--step-at PERCENTILE",
-        "Judge the step at this percentile of length: p95, p100 (the slowest).",
-        type=parse_percentile,
-        default="p50",
-    )
-    moves: tuple[Move, ...] = opt.judged(
-        "--if MOVE...",
-        "Also say what the step would take if kernels were faster or gaps closed: "
-        "'gemm=1.2x', kernels=2x, gaps=0, gaps:data_loading=0, comm=0, copies=0, "
-        "floors=REPORT. Repeatable.",
-        type=parse_move,
-    )
-    idle_causes: Path | None = opt.judged(
-        "--idle-causes FILE",
-        "A TOML file with more classes of idle time, or more names for those known.",
-        type=Path,
-    )
-    own_names: bool = opt.judged(
-        "--own-names", "Show names of your own ranges and operators too: on a terminal alone."
-    )
-    stream: bool = opt.expert(
-        "--stream", "Read JSON in small pieces, without the host's operators, to save memory."
-    )
-    nsys: str | None = opt.expert(
-        "--nsys PATH", "The nsys that exports .nsys-rep.  [default: on PATH]"
-    )
+    device: tuple[str, ...] = opt.which("--device X...")
+    step: str | None = opt.which("--step RE", type=str)
+    keep: Keep = opt.which("--keep STEPS", type=parse_steps, default="inner")
+    start: int | None = opt.which("--start TIME", type=parse_time)
+    end: int | None = opt.which("--end TIME", type=parse_time)
+    top: int = opt.amount("--top N", default=5)
+    min_share: float = opt.amount("--min-share PERCENT", type=Share(0, 100), default=1.0)
+    by: str = opt.judged("--by config|name|op|module|nvtx", default="config")
+    communication: str | None = opt.judged("--communication RE")
+    warmup_steps: int = opt.expert("--warmup-steps COUNT", default=2)
+    step_at: float = opt.judged("--step-at PERCENTILE", type=parse_percentile, default="p50")
+    moves: tuple[Move, ...] = opt.judged("--if MOVE...", type=parse_move)
+    idle_causes: Path | None = opt.judged("--idle-causes FILE", type=Path)
+    own_names: bool = opt.judged("--own-names")
+    stream: bool = opt.expert("--stream")
+    nsys: str | None = opt.expert("--nsys PATH")
     output: Output = answer_in(*FORMATS)
-    plot: Path | None = opt.written(
-        "--plot FILE", "Also draw the step in lanes: .png, .svg, .pdf or .html by the ending."
-    )
+    plot: Path | None = opt.written("--plot FILE")
 
 
 @opt.typed_command(SelectOptions, "select")

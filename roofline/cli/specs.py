@@ -28,10 +28,7 @@ FORMATS = ("table", "json")
 class Folder:
     """Where further specs are."""
 
-    specs: Path | None = opt.judged(
-        "--specs DIR",
-        "A folder of more spec files (TOML); their entries replace those of the same key.",
-    )
+    specs: Path | None = opt.judged("--specs DIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +59,10 @@ class CheckOptions(Folder):
 class MeasureOptions(Folder):
     """``roofline specs measure``."""
 
-    devices: tuple[int, ...] = opt.which(
-        "--device INDEX...",
-        "A GPU, by its index in PyTorch. Repeatable.  [default: 0]",
-        type=int,
-    )
-    only: tuple[str, ...] = opt.which(
-        "--only CEILING...", "Only this ceiling, such as dram_copy or tensor_bf16. Repeatable."
-    )
-    output: Path | None = opt.written(
-        "-o --output FILE",
-        "The TOML file for 'roofline analyze --peaks FILE'.  [default: kept for each GPU]",
-    )
-    force: bool = opt.written("-f --force", "Overwrite files that exist.")
+    devices: tuple[int, ...] = opt.which("--device INDEX...", type=int)
+    only: tuple[str, ...] = opt.which("--only CEILING...")
+    output: Path | None = opt.written("-o --output FILE")
+    force: bool = opt.written("-f --force")
 
 
 @click.group("specs")

@@ -31,22 +31,13 @@ _FIRST_S, _EACH_S = 0.5, 2.0
 class TimeOptions:
     """``roofline time``."""
 
-    repeats: int = opt.amount("--repeats N", "Measured runs.", default=20)
-    warmup: int = opt.amount("--warmup COUNT", "Runs before them, not measured.", default=3)
-    timeout: float = opt.amount(
-        "--timeout SECONDS", "End a run that takes longer, as a failure.", default=3600.0
-    )
+    repeats: int = opt.amount("--repeats N", default=20)
+    warmup: int = opt.amount("--warmup COUNT", default=3)
+    timeout: float = opt.amount("--timeout SECONDS", default=3600.0)
     metrics: tuple[wall_time.Metric, ...] = opt.written(
-        "--metric NAME=RE...",
-        "Numbers of the program's own in its output: of each match the first group, or the first "
-        "number. NAME<=RE says that lower is better, NAME>=RE higher. Repeatable.",
-        type=wall_time.parse_metric,
+        "--metric NAME=RE...", type=wall_time.parse_metric
     )
-    against: str | None = opt.judged(
-        "--against COMMAND",
-        "Run COMMAND in turns with PROGRAM (A B, B A, ...), and say how many times faster PROGRAM "
-        "is, with an interval. Timings taken apart drift with the machine.",
-    )
+    against: str | None = opt.judged("--against COMMAND")
     output: Output = answer_in(*FORMATS)
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 

@@ -18,21 +18,13 @@ class VerdictOptions:
     """``roofline verdict``."""
 
     file: Path | None = opt.argument("[FILE.csv]", required=False, type=File())
-    name: str | None = opt.which("--name TEXT", "What the kernel is called.")
-    gpu: str | None = opt.which(
-        "--gpu NAME", "The GPU: see 'roofline specs list'.", shell_complete=completion.gpus
-    )
-    dtype: str | None = opt.which(
-        "--dtype TYPE",
-        "Type of the operands: bf16, fp16, tf32, fp8, ... on the tensor cores, fp32 (the "
-        "default) and fp64 on the ordinary pipes.",
-    )
-    flops: str | None = opt.amount("--flops AMOUNT", "Operations, an FMA is two: 2.1e12, 2.1T.")
-    bytes: str | None = opt.amount("--bytes AMOUNT", "Bytes of DRAM: 3e9, 3GB, 2.8GiB.")
-    time: str | None = opt.amount("--time T", "What it took: 3.1ms, 40us.")
-    mnk: str | None = opt.amount(
-        "--mnk MxNxK", "A GEMM: 2MNK operations, and each matrix read or written once."
-    )
+    name: str | None = opt.which("--name TEXT")
+    gpu: str | None = opt.which("--gpu NAME", shell_complete=completion.gpus)
+    dtype: str | None = opt.which("--dtype TYPE")
+    flops: str | None = opt.amount("--flops AMOUNT")
+    bytes: str | None = opt.amount("--bytes AMOUNT")
+    time: str | None = opt.amount("--time T")
+    mnk: str | None = opt.amount("--mnk MxNxK")
     choosing: Choosing = opt.shared(Choosing)
     showing: Showing = opt.shared(Showing)
     judging: Rules = opt.shared(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import shlex
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import click
 import pytest
 
+import roofline.cli
 from roofline.cli import COMMANDS, cli
 from roofline.cli.analyze import AnalyzeOptions
 from roofline.cli.options import (
@@ -22,6 +25,7 @@ from roofline.cli.options import (
     Command,
     amount,
     argument,
+    helps,
     shared,
     typed_command,
     which,
@@ -328,3 +332,19 @@ def test_a_share_is_typed_as_a_percentage() -> None:
     words = ["a.ncu-rep", "--min-share", "5"]
     with ALL["analyze"].make_context("analyze", words) as context:
         assert context.params["min_share"] == pytest.approx(0.05)
+
+
+def test_every_help_is_of_an_option_and_every_option_has_help():
+    params = [(words, p) for words, c in every_command() for p in c.params]
+    known = {
+        (kind.__name__, field.name)
+        for module in pkgutil.iter_modules(roofline.cli.__path__, "roofline.cli.")
+        for kind in vars(importlib.import_module(module.name)).values()
+        if isinstance(kind, type) and is_dataclass(kind)
+        for field in fields(kind)
+    }
+
+    assert [
+        f"{words} {p.name}" for words, p in params if isinstance(p, click.Option) and not p.help
+    ] == []
+    assert {(kind, name) for kind, said in helps().items() for name in said} <= known
