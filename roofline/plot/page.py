@@ -76,9 +76,7 @@ def page(
         scene = paired(shown, replace(wanted, title=wanted.title or told.title(shown)))
         notes = [told.totals(shown), *told.unpaired(shown), _SHARES]
         pairs, found = {id(pair.after.result): pair for pair in shown.pairs}, {}
-        changed = {
-            k: (told.sentence(p), *told.details(p, everything=True)) for k, p in pairs.items()
-        }
+        changed = {k: (told.sentence(p), *told.details(p)) for k, p in pairs.items()}
     else:
         scene, pairs, changed = compose(shown, wanted), {}, {}
         groups, notes = chosen(shown).analysis.groups, list(scene.notes)
