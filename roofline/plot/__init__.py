@@ -23,10 +23,8 @@ from roofline.view import Chosen
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    *("Options", "Picture", "check_path", "draw", "need_matplotlib", "page", "picture"),
-    *("save", "write"),
-]
+__all__ = ["Options", "Picture", "check_path", "draw", "need_matplotlib", "page", "picture"]
+__all__ += ["save", "write"]
 
 
 def picture(
