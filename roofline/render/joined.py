@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from roofline.model import Group
 from roofline.render.markdown import NAME, bullets, code, escaped, table
 from roofline.render.selection import speedups, warning
 from roofline.text import console, names, numbers
@@ -94,7 +93,8 @@ def _remarks(joined: Joined) -> Iterator[str]:
         ),
     ):
         if groups:
-            yield f"{said}: {_groups(groups)}"
+            called = (names.printable(g.result.measurement.name) for g in groups)
+            yield f"{said}: {names.few(dict.fromkeys(called), 3)}"
 
 
 def _shares(found: list[KernelShare], *, wall: bool) -> str:
@@ -116,7 +116,3 @@ def _shares(found: list[KernelShare], *, wall: bool) -> str:
     more = f" and {plural(others, 'more kernel')}" if others else ""
     of = "exposed, of the wall time" if wall else "of kernel time"
     return f"{', '.join(listed)}{more} ({of})"
-
-
-def _groups(groups: tuple[Group, ...]) -> str:
-    return names.few(dict.fromkeys(names.printable(g.result.measurement.name) for g in groups), 3)

@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from textwrap import fill
 
+import msgspec
 from rich.console import RenderableType
 from rich.table import Column as Folded
 from rich.text import Text
@@ -21,12 +23,10 @@ from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 from roofline.timeline.model import (
     Apart,
-    Basis,
     Bounds,
     First,
     IdleGap,
     KernelShare,
-    LeftOut,
     ProfileRequest,
     Selection,
     TimelineDevice,
@@ -41,45 +41,16 @@ _WORTH = 0.05  # of the step: idle time for which a hypothesis is said
 _HUGE = 10  # nobody is promised more
 _OPERATOR = 24  # columns of the operator at most
 
-LEFT_OUT: dict[LeftOut, str] = {
-    "first": "first: warm-up",
-    "last": "last: holds the profiler's end",
-    "not_asked": "not asked for",
-}
-FIRST = {
-    First.GAPS: "Gaps come first",
-    First.KERNELS: "Kernels come first",
-    First.COMMUNICATION: "Communication comes first",
-    First.COPIES: "Copies come first",
-}
-PARTS = {
-    First.KERNELS: "compute",
-    First.COMMUNICATION: "exposed communication",
-    First.COPIES: "exposed copies",
-}
-_WHY_APART = {
-    Apart.COMMUNICATION: "it waits for other GPUs, and ncu would make them wait for it",
-    Apart.COPY: "there is no kernel in it",
-    Apart.SHORT: "under 2 µs a launch, mostly the cost of launching",
-}
-_BASIS = {
-    Basis.COUNTED: "counted from the start of the process",
-    Basis.RANGE: "inside the NVTX range of one step",
-    Basis.ESTIMATED: "estimated, see notes",
-    Basis.UNKNOWN: "the first of each grid and block",
-}
+_WORDS = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes())
+LEFT_OUT: dict[str, str] = _WORDS["left_out"]
+FIRST: dict[str, str] = _WORDS["first"]
+PARTS = {First(part): title for part, title in _WORDS["parts"].items()}
 _SOME = 0.01  # of kernel time: grids smaller than the GPU that are worth a word
 _NAMED = 40  # letters of a kernel's name within a line
 _ALIKE = 1.05  # times the median: a longest step that is no longer needs no word
-_BANDS = ("under 10 µs", "10 to 100 µs", "0.1 to 1 ms", "1 to 10 ms", "from 10 ms")
 WHERE = ("where the step goes", "-a step", "-share", "detail")
-_LEGEND = "share: of all kernels' time; exposed: of the wall time, with nothing else running"
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
-_NOT_YET = (
-    "No commands: the kernels are not what the step waits for. roofline profile --timeline FILE -- "
-    "PROGRAM profiles them all the same."
-)
 
 
 def render(selection: Selection, *, width: int = 120, color: bool = False) -> str:
@@ -150,7 +121,7 @@ def _kernels(selection: Selection, width: int) -> Iterator[RenderableType]:
     if others:
         yield Text(others, style="dim")
     if selection.chosen and selection.selected.use is not None:
-        yield Text(_LEGEND, style="dim")
+        yield Text(_WORDS["legend"], style="dim")
 
 
 def _heading(selection: Selection) -> str:
@@ -224,7 +195,7 @@ def _commands(selection: Selection, width: int) -> str:
     """Each command on one line, however long: it is there to be copied."""
     indent = "    "
     if selection.requests and not _worth_profiling(selection):
-        return f"\n{fill(_NOT_YET, width)}\n"
+        return f"\n{fill(_WORDS['not_yet'], width)}\n"
     lines = [
         f"  {command(request)}\n"
         f"{fill(launches(request), width, initial_indent=indent, subsequent_indent=indent)}\n"
@@ -245,11 +216,11 @@ def head(selection: Selection) -> Iterator[str]:
     gpu = device.device.name or "GPU"
     source = f"{names.printable(selection.file)}, {gpu} (device {device.index})"
     if selection.truncated:
-        yield "The trace ends in the middle: what it lacks is not known, so there are no bounds."
+        yield _WORDS["truncated"]
         yield f"{source}: shares are of the kernel time that was read."
         return
     if device.use is None:
-        yield "A summary: shares of kernel time; no wall time, so no bounds."
+        yield _WORDS["summary"]
         return
     if device.first is not None and device.judged is not None:
         yield _answer(device, device.first, device.judged)
@@ -301,13 +272,10 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
     """Whether launches are what binds, and how long the gaps are."""
     idle_s = sum(band.total_s for band in device.gap_bands)
     if device.launch_bound:
-        yield (
-            "Launch-bound: most idle time is in gaps under 100 µs between launches. CUDA graphs, "
-            "torch.compile and fused kernels make fewer launches."
-        )
+        yield _WORDS["launch_bound"]
     if idle_s:
         listed = (
-            f"{numbers.share(band.total_s / idle_s)} {_BANDS[i]}"
+            f"{numbers.share(band.total_s / idle_s)} {_WORDS['bands'][i]}"
             for i, band in enumerate(device.gap_bands)
             if band.total_s
         )
@@ -459,19 +427,15 @@ def _apart(device: TimelineDevice) -> Iterator[str]:
     use, several = device.use, device.counted > 1
     of = f"the time of all {device.counted} steps" if several else "the wall time"
     # Two copies at once leave the time to copies, though to neither of them alone.
-    spent = (
-        {}
-        if use is None
-        else {
-            Apart.COPY: use.exposed_copy_s / use.wall_s,
-            Apart.COMMUNICATION: use.exposed_communication_s / use.wall_s,
-        }
-    )
-    for reason, why in _WHY_APART.items():
-        if found := [k for k in device.apart if k.apart is reason]:
-            noun = "kind" if reason is Apart.COPY else "kernel"
+    exposed_s = {}
+    if use is not None:
+        exposed_s = {"copy": use.exposed_copy_s, "communication": use.exposed_communication_s}
+    for reason, why in _WORDS["apart"].items():
+        if found := [k for k in device.apart if k.apart == reason]:
+            noun = "kind" if reason == Apart.COPY else "kernel"
             number = numbers.exact(sum(k.instances for k in found))
-            share = spent.get(reason, sum(k.exposed_share or 0 for k in found))
+            share = sum(k.exposed_share or 0 for k in found)
+            share = exposed_s[reason] / use.wall_s if use and reason in exposed_s else share
             exposed = f", exposed for {numbers.share(share)} of {of}" if use else ""
             yield f"{reason}: {plural(len(found), noun)}, {number} in all{exposed}; {why}"
 
@@ -496,11 +460,9 @@ def useful(device: TimelineDevice) -> Iterator[str]:
 
 def _others(device: TimelineDevice) -> str:
     """The kernels that could be chosen and were not."""
-    others = [k for k in device.kernels if not k.chosen]
-    if not others:
+    if not (others := [k for k in device.kernels if not k.chosen]):
         return ""
-    total = sum(k.kernel_share or 0 for k in others)
-    wall = device.use is not None
+    total, wall = sum(k.kernel_share or 0 for k in others), device.use is not None
     most = max((k.exposed_share if wall else k.kernel_share) or 0 for k in others)
     share = numbers.share(most).removeprefix("<")
     more = f"exposed for more than {share} of the wall time" if wall else f"more than {share} of it"
@@ -516,9 +478,9 @@ def notes(selection: Selection) -> Iterator[str]:
 
 def launches(request: ProfileRequest) -> str:
     """Which launches a run meets, and how sure that is."""
-    each = " of each grid and block" if request.per_config else ""
-    met = f"{plural(request.launch_count, 'launch')}{each}"
-    return f"{plural(len(request.kernels), 'kernel')}, {met}; which launch: {_BASIS[request.basis]}"
+    met = plural(request.launch_count, "launch") + " of each grid and block" * request.per_config
+    basis = _WORDS["basis"][request.basis]
+    return f"{plural(len(request.kernels), 'kernel')}, {met}; which launch: {basis}"
 
 
 def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> str:
