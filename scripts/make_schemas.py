@@ -6,17 +6,79 @@ python scripts/make_schemas.py
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from roofline.compare.model import CauseCode, Change, Comparison, KernelPair, Side, Unpaired
+from roofline.model import Measurement, Note, Verdict
 from roofline.render import comparison_json as comparison
 from roofline.render import history, step_change
 from roofline.render import json as analysis
 from roofline.render import selection_json as selection
 
 FOLDER = Path(__file__).parents[1] / "roofline" / "schemas"
+
+# --- the types of a comparison, which is written as the fields of its values --------------------
+
+
+@cache
+def _document(cls: type) -> type[Any]:
+    """A struct with the fields that the document has of ``cls``."""
+    known = get_type_hints(cls)
+    hints = {item.name: known[item.name] for item in fields(cls)}
+    if cls is Side:
+        hints = {name: _hint(name) for name in comparison.SIDE} | {"device": str | None}
+    elif cls is Unpaired:
+        hints = {name: _hint(name) for name in comparison.UNPAIRED} | get_type_hints(cls)
+        del hints["side"]
+    elif cls is KernelPair:
+        hints |= {
+            "per": Literal["launch", "total"],
+            "cause": CauseCode,
+            "causes_gone": tuple[str, ...],
+            "causes_new": tuple[str, ...],
+            "changes": tuple[Change, ...],
+            "sentence": str,
+        }
+    elif cls is Comparison:
+        hints = {"schema": Literal["roofline.comparison/1"], "version": str} | hints
+    elif cls is Note:
+        hints = {"code": str, "text": str}
+    typed = [(name, _in_document(hint)) for name, hint in hints.items()]
+    return msgspec.defstruct(cls.__name__, typed, namespace={"__doc__": cls.__doc__})
+
+
+def _hint(name: str) -> Any:
+    """The type of a figure of a side."""
+    if name == "cause_text":
+        return str | None
+    of = next(c for c in (Side, Measurement, Verdict) if hasattr(c, name))
+    hints = get_type_hints(of)
+    return hints[name] if name in hints else get_type_hints(getattr(of, name).fget)["return"]
+
+
+def _in_document(hint: Any) -> Any:
+    """The type that the document has in place of ``hint``."""
+    if hint is Note:
+        return str
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _document(hint)
+    arguments = get_args(hint)
+    if get_origin(hint) is tuple and arguments[0] is Note:
+        return tuple[_document(Note), ...]  # type: ignore[misc]
+    if get_origin(hint) in (None, Literal):
+        return hint
+    inner = tuple(map(_in_document, arguments))
+    return Union[inner] if isinstance(hint, UnionType) else get_origin(hint)[inner]  # noqa: UP007
+
+
+# --- all documents ------------------------------------------------------------------------------
+
 # File name -> the document's type, its name, and what it is.
 DOCUMENTS: dict[str, tuple[type, str, str]] = {
     "analysis-1.schema.json": (
@@ -36,7 +98,7 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
     ),
     "history-1.schema.json": (history.HistoryDocument, history.SCHEMA, history.DESCRIPTION),
     "comparison-1.schema.json": (
-        comparison.document_type(),
+        _document(Comparison),
         comparison.SCHEMA,
         comparison.DESCRIPTION,
     ),
