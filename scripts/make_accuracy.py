@@ -114,7 +114,7 @@ def cells(row: Row, came: Mapping[str, float]) -> tuple[str, ...]:
         escaped(said.cause(result) or ""),
         escaped(said.bounds(result)),
         escaped(top),
-        escaped(rules.split("):")[0] + ")" if rules else ""),
+        escaped(rules.partition(": ")[0]),
         numbers.times(came[row.key]) if row.key in came else "",
     )
 
