@@ -158,13 +158,11 @@ class _Table:
         return self._codes[process, source]
 
     def group(self, names: frozenset[str]) -> list[int]:
-        """The numbers of those of ``names`` that the file has."""
         if names not in self._groups:
             self._groups[names] = [self.numbers[name] for name in names if name in self.numbers]
         return self._groups[names]
 
     def matching(self, pattern: Pattern[str]) -> tuple[str, ...]:
-        """The names of the file that a pattern fits."""
         if pattern not in self._matching:
             self._matching[pattern] = tuple(filter(pattern.match, self.names))
         return self._matching[pattern]
@@ -199,23 +197,19 @@ class _Metrics(ByName):
 
     @property
     def name(self) -> str:
-        """The function's name."""
         return decoded(getattr(self._result, "function", b""))
 
     @property
     def demangled(self) -> str:
-        """The function's signature."""
         return decoded(getattr(self._result, "demangled", b""))
 
     def dim3(self, what: str) -> Dim3 | None:
-        """The grid or the block that the kernel was launched with."""
         if self._kind is not Workload.KERNEL or not self._result.HasField(what):
             return None
         dim = getattr(self._result, what)
         return (dim.x, dim.y, dim.z) if dim.x and dim.y and dim.z else None
 
     def nvtx(self) -> Iterable[tuple[str, str]]:
-        """The open NVTX ranges, outermost first, each with its domain."""
         state = self._result.nvtx
         stacks = next((t.stacks for t in state.threads if t.id == self._result.thread), ())
         for domain in state.domains:
@@ -235,7 +229,6 @@ class _Metrics(ByName):
             raise InputError(what, why=why, hint=hint) from error
 
     def number(self, name: str) -> float | None:
-        """See ``Metrics``."""
         raw = self._metrics.get(self._numbers.get(name, -1))
         if raw is None:
             return None
@@ -255,7 +248,7 @@ class _Metrics(ByName):
             yield _scalar(one.id), _scalar(one.value)
 
     def instances(self, name: str) -> Mapping[str, float]:
-        """See ``Metrics``; what is of the launch itself, most launches of a kernel have alike."""
+        # What is of the launch itself, most launches of a kernel have alike.
         if not name.startswith("launch__"):
             return super().instances(name)
         raw = self._metrics.get(self._numbers.get(name, -1))
@@ -266,29 +259,23 @@ class _Metrics(ByName):
         return self._table.alike[raw]
 
     def has(self, name: str) -> bool:
-        """See ``Metrics``."""
         return self._numbers.get(name) in self._metrics
 
     def any_of(self, names: frozenset[str]) -> bool:
-        """See ``Metrics``."""
         return not self._metrics.keys().isdisjoint(self._table.group(names))
 
     def matching(self, pattern: Pattern[str]) -> Collection[str]:
-        """See ``Metrics``."""
         return self._table.matching(pattern)
 
     def names(self) -> Collection[str]:
-        """See ``Metrics``."""
         return frozenset(self._table.names[number] for number in self._metrics)
 
     def machine_code(self, address: str) -> bytes | None:
-        """See ``Metrics``."""
         if self._kind is not Workload.KERNEL or not address.isdigit():
             return None
         return self._table.code(self._process, self._result.source.id).at(int(address))
 
     def sass(self, address: str) -> str | None:
-        """See ``Metrics``."""
         return self._asked(lambda nvidia: nvidia.sass(address))
 
     def _asked(self, question: Callable[[NvidiaMetrics], _T]) -> _T | None:
@@ -303,16 +290,13 @@ class _Metrics(ByName):
         return NvidiaMetrics(self._table.nvidia, self._index)
 
     def line(self, address: str) -> tuple[str, int] | None:
-        """See ``Metrics``."""
         return self._asked(lambda nvidia: nvidia.line(address))
 
     def source(self, file: str) -> str:
-        """See ``Metrics``."""
         return self._asked(lambda nvidia: nvidia.source(file)) or ""
 
     @property
     def rules(self) -> tuple[RuleResult, ...]:
-        """See ``Metrics``."""
         found = []
         for rule in message(self._kind).FromString(self._entry).rules:
             for item in rule.body.items:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -82,7 +82,10 @@ def read_all(
         why = f"it is a whole number from 1 to {MOST_JOBS}"
         raise UsageError(f"jobs is {jobs!r}", why=why, hint="without it: as many as CPUs")
     files = files_of(paths, on_error)
-    sizes = list(map(_size, files))
+    sizes = [0] * len(files)
+    for number, file in enumerate(files):
+        with suppress(OSError):  # what it is shows when it is read
+            sizes[number] = file.stat().st_size
     done, total = 0, sum(sizes)
 
     def tell(at: int = 0) -> None:
@@ -149,7 +152,9 @@ def _by_processes(
 
     left, again = deque(files), False
     while left:
-        some, size = ([left[0]], 1) if again else (list(left), _task_size(len(left), count))
+        some = [left[0]] if again else list(left)
+        # Few files a task where there are few: no process waits for another at the end.
+        size = max(1, min(_TASK_FILES, len(some) // (_AHEAD * count)))
         with _processes(1 if again else count, read) as pool:
             try:
                 tasks = (some[i : i + size] for i in range(0, len(some), size))
@@ -168,11 +173,6 @@ def _by_processes(
                     error = InputError(f"cannot read {left[0]}", why=why, hint=hint)
                     yield iter([Refused(path=left.popleft(), error=error)])
                 again = not again
-
-
-def _task_size(files: int, count: int) -> int:
-    """Files a task: few where there are few, so that no process waits for another at the end."""
-    return max(1, min(_TASK_FILES, files // (_AHEAD * count)))
 
 
 @contextmanager
@@ -235,10 +235,3 @@ def _begin(read: Callable[[Path], _Answer]) -> None:
 
     gc.disable()  # what is read has no cycles, and looking for some takes a tenth of the time
     threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:  # what it is shows when it is read
-        return 0

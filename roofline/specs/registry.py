@@ -19,25 +19,17 @@ from roofline.specs.spec import Architecture, Citation, Spec
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpecFile:
-    """A file of GPUs that has not been parsed yet; ``layer`` counts folders, ours is 0."""
-
-    path: Path
-    text: str
-    layer: int
-
-
 @dataclass(eq=False)
 class Registry:
     """Every GPU that is known, by key, and the sources that its numbers name.
 
     Parsing all files takes far longer than the one that a device is in, so the raw text is
-    searched first: what a device can be found by stands in its file literally.
+    searched first: what a device can be found by stands in its file literally. ``families`` are
+    files that have not been parsed: path, text, and the number of the folder, of which ours is 0.
     """
 
     folders: tuple[Path, ...]
-    families: tuple[SpecFile, ...]
+    families: tuple[tuple[Path, str, int], ...]
     sources: Mapping[str, Citation]
     architectures: Mapping[str, Architecture]
     _parsed: dict[Path, dict[str, Spec]] = field(default_factory=dict)
@@ -101,18 +93,17 @@ class Registry:
             wanted.append(pattern(whole))
         if device.pci_device_id:
             wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
-        mentioning = (f for f in self.families if f.layer or any(w.search(f.text) for w in wanted))
+        mentioning = (f for f in self.families if f[2] or any(w.search(f[1]) for w in wanted))
         return tuple(self._merged(mentioning).values())
 
-    def _merged(self, families: Iterable[SpecFile]) -> dict[str, Spec]:
+    def _merged(self, families: Iterable[tuple[Path, str, int]]) -> dict[str, Spec]:
+        from roofline.specs.tables import parse_family  # with msgspec, not for help
+
         merged: dict[str, Spec] = {}
-        for family in families:
-            path = family.path
+        for path, text, layer in families:
             if path not in self._parsed:
                 known = self.sources, self.architectures
-                from roofline.specs.tables import parse_family  # with msgspec, not for help
-
-                self._parsed[path] = parse_family(path, family.text, family.layer, *known)
+                self._parsed[path] = parse_family(path, text, layer, *known)
             for key, spec in self._parsed[path].items():
                 if key in merged and merged[key].layer == spec.layer:
                     why = f"{merged[key].family}.toml has that key already"
@@ -135,18 +126,25 @@ def load(folder: Path | None = None) -> Registry:
     """
     from roofline.specs.tables import parse_architectures, parse_sources
 
-    places = {builtin_folder(): _files_in(builtin_folder()), **_own()}
+    ours = builtin_folder()
+    places = {ours: _files_in(ours), **_own()}
     if folder is not None:
-        places[folder] = _given(folder)
+        try:
+            places[folder] = _files_in(folder)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            hint = "--specs takes a folder of TOML files"
+            raise UsageError(f"no such folder: {folder}", hint=hint) from error
+        except OSError as error:
+            raise unreadable(folder, error) from error
     sources: dict[str, Citation] = {}
     architectures: dict[str, Architecture] = {}
-    families: list[SpecFile] = []
+    families: list[tuple[Path, str, int]] = []
     for layer, (place, texts) in enumerate(places.items()):
         if text := texts.pop(place / SOURCES, ""):
             sources |= parse_sources(place / SOURCES, text)
         if text := texts.pop(place / ARCHITECTURES, ""):
             architectures |= parse_architectures(place / ARCHITECTURES, text, sources)
-        families += [SpecFile(path=p, text=t, layer=layer) for p, t in texts.items()]
+        families += [(path, text, layer) for path, text in texts.items()]
     return Registry(tuple(places), tuple(families), sources, architectures)
 
 
@@ -170,16 +168,6 @@ def _own() -> dict[Path, dict[Path, str]]:
         why = str(error)
     warnings.warn(f"your own specs in {folder} are left out: {why}", RooflineWarning, stacklevel=3)
     return {}
-
-
-def _given(folder: Path) -> dict[Path, str]:
-    try:
-        return _files_in(folder)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "--specs takes a folder of TOML files"
-        raise UsageError(f"no such folder: {folder}", hint=hint) from error
-    except OSError as error:
-        raise unreadable(folder, error) from error
 
 
 def builtin_folder() -> Path:
