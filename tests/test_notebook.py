@@ -14,6 +14,7 @@ from roofline.compare.judge import compare
 from roofline.display import Displayed
 from roofline.errors import UsageError
 from roofline.model import Analysis
+from roofline.text.console import to_text
 from roofline.timeline import load_timeline, select
 from tests import makers
 
@@ -178,3 +179,9 @@ def test_comparisons_and_timelines_are_shown_too():
         assert len(repr(value)) < 250
         assert len(shown(value)["text/plain"].splitlines()) > 5
         assert len(shown(value)["text/html"]) < 60_000
+
+
+def test_text_is_made_and_not_shown_inside_of_jupyter(monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+
+    assert to_text(["text"], width=80, color=False) == "text\n"

@@ -61,5 +61,9 @@ def test_nbconvert_runs_the_notebook(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     cells = json.loads((tmp_path / NOTEBOOK.name).read_text("utf-8"))["cells"]
-    outputs = [json.dumps(cell["outputs"]) for cell in cells if cell["cell_type"] == "code"]
-    assert all(2 < len(output.encode()) < MOST for output in outputs)
+    outputs = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
+    assert all(2 < len(json.dumps(shown).encode()) < MOST for shown in outputs)
+    # The value of each cell, and nothing that was shown or printed while it was made.
+    assert [[one["output_type"] for one in shown] for shown in outputs] == (
+        [["execute_result"]] * len(outputs)
+    )

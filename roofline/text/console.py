@@ -37,6 +37,7 @@ def to_text(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
         file=out,
         width=max(width, NARROWEST),
         force_terminal=color,
+        force_jupyter=False,  # in a notebook rich would show each part, and write nothing
         color_system="standard" if color else None,
         no_color=not color,
         highlight=False,
