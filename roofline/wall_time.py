@@ -154,44 +154,40 @@ def time_program(
 
     """
     programs = [against, program] if against else [program]
-    walls: list[list[float]] = [[] for _ in programs]
-    figures: list[list[list[list[float]]]] = [[[] for _ in metrics] for _ in programs]
+    runs: list[list[tuple[float, list[list[float]]]]] = [[] for _ in programs]
     total = warmup + repeats
     for number in range(total):
         tell(number, total)
         for place in sorted(range(len(programs)), reverse=number % 2 == 1):
-            argv = programs[place]
+            argv, so_far = programs[place], runs[place]
             began = clock()
             done = run(argv)
-            wall = clock() - began
+            wall_s = clock() - began
             if done is None:
-                raise ProgramError(
-                    f"{argv[0]} cannot be started",
-                    hint="the path of an executable (./app for one in this folder)",
-                )
+                hint = "the path of an executable (./app for one in this folder)"
+                raise ProgramError(f"{argv[0]} cannot be started", hint=hint)
             if done.code != 0:
                 count = number - warmup
                 where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"
-                raise _failure(PurePath(argv[0]).name, done, where, walls[place])
+                raise _failure(PurePath(argv[0]).name, done, where, [wall for wall, _ in so_far])
             found = [find_figures(one, done.stdout + done.stderr) for one in metrics]
             if number >= warmup:
-                walls[place].append(wall)
-                for each, values in zip(figures[place], found, strict=True):
-                    each.append(values)
+                so_far.append((wall_s, found))
     tell(total, total)
-    timed = [
-        ProgramTimes(
-            schema=SCHEMA,
-            program=printable(PurePath(argv[0]).name),
-            repeats=repeats,
-            warmup=warmup,
-            wall_s=summarize(wall),
-            metric=own[0] if own else None,
-            metrics=own,
+    timed = []
+    for argv, each in zip(programs, runs, strict=True):
+        own = tuple(_figure(m, [run[1][i] for run in each]) for i, m in enumerate(metrics))
+        timed.append(
+            ProgramTimes(
+                schema=SCHEMA,
+                program=printable(PurePath(argv[0]).name),
+                repeats=repeats,
+                warmup=warmup,
+                wall_s=summarize([run[0] for run in each]),
+                metric=own[0] if own else None,
+                metrics=own,
+            )
         )
-        for argv, wall, values in zip(programs, walls, figures, strict=True)
-        for own in [tuple(map(_figure, metrics, values))]
-    ]
     if not against:
         return timed[0]
     before, after = timed
