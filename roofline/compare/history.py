@@ -125,6 +125,21 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(found)
 
 
+def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
+    """The program's time before the first and after the last of the changes that led to the last.
+
+    ``None`` where one of them was not timed.
+    """
+    by_entry = {stage.entry: stage for stage in stages}
+    stage = next((stage for stage in reversed(stages) if stage.status == "closed"), None)
+    times = []
+    while stage is not None:
+        times.append(stage.program)
+        stage = by_entry.get(stage.follows or 0)
+    first, last = (times[-1], times[0]) if times else (None, None)
+    return (first[0], last[1]) if first and last and None not in times else None
+
+
 def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ...]:
     """The kernel with the most time of the first capture, and what it is in each one after it.
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.compare.history import LITTLE, Bottleneck, Stage
+from roofline.compare.history import LITTLE, Bottleneck, Stage, program_of
 from roofline.compare.record import NOT_STATED
 from roofline.render.documents import Number, about
 from roofline.render.documents import text as json_text
@@ -94,6 +94,8 @@ def head(stages: Sequence[Stage]) -> str:
         text += f", {numbers.plural(waiting, 'prediction')} open"
     if done and done[-1].total:
         text += f"; {change(done[-1].total)} in total"
+    if (program := program_of(stages)) and all(program):
+        text += f"; the program {change(program[0] / program[1])} ({numbers.fall(*program)})"
     return text
 
 

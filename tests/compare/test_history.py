@@ -58,6 +58,17 @@ def test_gains_multiply_along_the_captures_that_follow_each_other() -> None:
     assert [s.follows for s in stages] == [None, 1, 1, None]
 
 
+def test_the_programs_time_is_that_of_the_changes_that_were_kept() -> None:
+    stages = [
+        change(1, "a", "b", 8.0, 4.0, program=(0.380, 0.250)),
+        change(2, "b", "c", 4.0, 5.0),  # given up, and not timed
+        change(3, "b", "d", 4.0, 1.0, program=(0.251, 0.166)),
+    ]
+    # 380 / 166 = 2.29.
+    assert "; the program 2.29x faster (380 -> 166 ms)" in render.head(history(stages))
+    assert "program" not in render.head(history(stages[:2]))
+
+
 def test_a_file_that_was_captured_again_is_another_one() -> None:
     one = change(1, "a", "b", 8.0, 4.0, digest="0", after_digest="1")
     renamed = change(2, "kept", "c", 4.0, 2.0, digest="1", after_digest="2")
