@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
 from roofline import wall_time
 from roofline.capture.machine import look
@@ -18,9 +17,6 @@ from roofline.cli.options import PROGRAM
 from roofline.cli.output import Output, answer_in, progress
 from roofline.errors import UsageError, one_line
 from roofline.process import run_quietly
-
-if TYPE_CHECKING:
-    from roofline.specs.ceilings import Sample
 
 FORMATS = ("table", "json")
 # To the first look at clocks and power, and between two: often would slow down what is timed.
@@ -92,9 +88,9 @@ def command(options: TimeOptions) -> None:
 
 
 @contextmanager
-def _watched(gpu: bool) -> Iterator[list[Sample]]:
+def _watched(gpu: bool) -> Iterator[list[dict[str, float]]]:
     """Clocks and power now and then while the block runs, of the GPU that is busiest."""
-    samples: list[Sample] = []
+    samples: list[dict[str, float]] = []
     ended = Event()
 
     def watch() -> None:
@@ -107,7 +103,7 @@ def _watched(gpu: bool) -> Iterator[list[Sample]]:
             done = run_quietly(argv, timeout_s=20)
             if done is not None and done.code == 0:
                 each = [parse_smi(line) for line in done.stdout.splitlines() if line.strip()]
-                samples.extend(sorted(each, key=lambda one: one.power_w or 0.0)[-1:])
+                samples.extend(sorted(each, key=lambda one: one.get("power_w", 0.0))[-1:])
 
     thread = Thread(target=watch, daemon=True)
     if gpu:
@@ -120,6 +116,6 @@ def _watched(gpu: bool) -> Iterator[list[Sample]]:
             thread.join()
 
 
-def _span(samples: Sequence[Sample], name: str) -> tuple[float, float] | None:
-    values = [value for one in samples if (value := getattr(one, name)) is not None]
+def _span(samples: Sequence[Mapping[str, float]], name: str) -> tuple[float, float] | None:
+    values = [one[name] for one in samples if name in one]
     return (min(values), max(values)) if values else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +20,25 @@ QUANTITIES = (*DRAM, *L2, *PRECISIONS)
 _LEVELS = dict.fromkeys(DRAM, "dram") | dict.fromkeys(L2, "l2")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """Clocks and power at one moment; ``None`` where they could not be read."""
-
-    sm_clock_hz: float | None = None
-    dram_clock_hz: float | None = None
-    power_w: float | None = None
-
-
-_SAMPLED = tuple(f.name for f in fields(Sample))
+_SAMPLED = ("sm_clock_hz", "dram_clock_hz", "power_w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling(Sample):
+class Ceiling:
     """One measured ceiling: the best of ``repeats`` runs, and what the device did meanwhile.
 
     ``quantity`` is one of ``QUANTITIES``. ``per_s`` is bytes or operations a second in the
-    fastest run, ``median_per_s`` in the middle one. Clocks and power are means over the samples.
+    fastest run, ``median_per_s`` in the middle one. Clocks and power are ``None`` where they could
+    not be read.
     """
 
     quantity: str
     per_s: float
     median_per_s: float
     repeats: int
+    sm_clock_hz: float | None = None
+    dram_clock_hz: float | None = None
+    power_w: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +60,7 @@ class Ceilings:
 
 
 def ceiling(
-    quantity: str, amount: float, durations_s: Sequence[float], samples: Sequence[Sample] = ()
+    quantity: str, amount: float, durations_s: Sequence[float], **sampled: float
 ) -> Ceiling:
     """The ceiling that timed runs of ``amount`` bytes or operations show: the fastest counts.
 
@@ -78,14 +73,12 @@ def ceiling(
     if not durations_s or min(durations_s) <= 0 or amount <= 0:
         raise ValueError(f"{quantity}: a rate needs runs that did something and took time")
     ordered = sorted(durations_s)
-    read = {name: [getattr(s, name) for s in samples] for name in _SAMPLED}
-    known = {name: [v for v in values if v is not None] for name, values in read.items()}
     return Ceiling(
         quantity=quantity,
         per_s=amount / ordered[0],
         median_per_s=amount / ordered[len(ordered) // 2],
         repeats=len(ordered),
-        **{name: sum(values) / len(values) for name, values in known.items() if values},
+        **sampled,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.process import run_quietly
-from roofline.specs.ceilings import Ceiling, Sample, ceiling
+from roofline.specs.ceilings import Ceiling, ceiling
 from roofline.specs.spec import Spec
 
 # Torch's name of the type -> operation key, and the capability from which cuBLAS has it.
@@ -33,7 +33,7 @@ WARM_UP = 3
 REPEATS = 15
 WATCH_S = 1.5  # of work is queued while nvidia-smi looks: it takes some 0.1 s to answer
 MOST_QUEUED = 1000
-# What nvidia-smi is asked -> field of a sample, and its unit in SI.
+# What nvidia-smi is asked -> field of a ceiling, and its unit in SI.
 QUERY = {
     "clocks.sm": ("sm_clock_hz", 1e6),
     "clocks.mem": ("dram_clock_hz", 1e6),
@@ -138,7 +138,7 @@ class Bench:
 
     build: Callable[[Plan], Run]
     time: Callable[[Run], Sequence[float]]
-    watch: Callable[[Run, float], Sequence[Sample]]
+    watch: Callable[[Run, float], Mapping[str, float]]
 
 
 def run_plans(
@@ -152,12 +152,12 @@ def run_plans(
         try:
             run = bench.build(one)
             durations = bench.time(run)
-            samples = bench.watch(run, min(durations))
+            sampled = bench.watch(run, min(durations))
         except (RuntimeError, AttributeError, TypeError, NotImplementedError) as error:
             words = str(error).strip().partition("\n")[0]
             skipped[one.quantity] = words or type(error).__name__
         else:
-            done.append(ceiling(one.quantity, one.amount, durations, samples))
+            done.append(ceiling(one.quantity, one.amount, durations, **sampled))
     return tuple(done), skipped
 
 
@@ -289,7 +289,7 @@ def timed(
     return durations
 
 
-def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> list[Sample]:
+def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> dict[str, float]:
     """Clocks and power while runs are queued on the device."""
     for _ in range(min(MOST_QUEUED, 1 + int(WATCH_S / duration_s))):
         run()
@@ -297,14 +297,14 @@ def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> list[Sample]
     argv = ["nvidia-smi", f"--id={handle}", query, "--format=csv,noheader,nounits"]
     done = run_quietly(argv, timeout_s=20)
     torch.cuda.synchronize()
-    return [] if done is None or done.code != 0 else [parse_smi(done.stdout)]
+    return {} if done is None or done.code != 0 else parse_smi(done.stdout)
 
 
-def parse_smi(text: str) -> Sample:
+def parse_smi(text: str) -> dict[str, float]:
     """Clocks and power from a line of nvidia-smi; "[N/A]" and the like are not known."""
     found = {}
     words = text.strip().partition("\n")[0].split(",")
     for (name, si), word in zip(QUERY.values(), words, strict=False):
         with suppress(ValueError):
             found[name] = float(word) * si
-    return Sample(**found)
+    return found

@@ -222,7 +222,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RuntimeError("no fp8 here")
         return lambda: None
 
-    bench = Bench(build=build, time=lambda _: [1e-3], watch=lambda *_: [])
+    bench = Bench(build=build, time=lambda _: [1e-3], watch=lambda *_: {})
     monkeypatch.setattr("roofline.specs.measure.bench_on", lambda *_: bench)
 
 

@@ -17,7 +17,6 @@ from roofline.specs.ceilings import (
     QUANTITIES,
     Achieved,
     Ceiling,
-    Sample,
     ceiling,
     load_achieved,
     load_folder,
@@ -40,18 +39,6 @@ def test_the_fastest_run_counts_and_the_middle_one_is_kept() -> None:
     assert found.sm_clock_hz is None
 
 
-def test_clocks_and_power_are_means_of_what_could_be_read() -> None:
-    samples = [
-        Sample(sm_clock_hz=1.4e9, power_w=300.0),
-        Sample(sm_clock_hz=1.2e9, power_w=500.0),
-        Sample(sm_clock_hz=None, power_w=None),
-    ]
-
-    found = ceiling("tensor_bf16", 1e12, [1e-3], samples)
-
-    assert (found.sm_clock_hz, found.power_w, found.dram_clock_hz) == (1.3e9, 400.0, None)
-
-
 @pytest.mark.parametrize(
     ("quantity", "amount", "durations"),
     [("fp32", 1.0, []), ("fp32", 1.0, [0.0]), ("fp32", 0.0, [1.0]), ("speed", 1.0, [1.0])],
@@ -71,7 +58,7 @@ def test_the_best_pattern_is_the_ceiling_of_a_level(tmp_path: Path) -> None:
             ceiling("dram_read", 1.8e9, [1e-3]),
             ceiling("dram_write", 1.6e9, [1e-3]),
             ceiling("l2_copy", 5e9, [1e-3]),
-            ceiling("tensor_bf16", 700e9, [1e-3], [Sample(sm_clock_hz=1.455e9, power_w=690.0)]),
+            ceiling("tensor_bf16", 700e9, [1e-3], sm_clock_hz=1.455e9, power_w=690.0),
         ),
         path,
     )
@@ -89,8 +76,8 @@ def test_the_best_pattern_is_the_ceiling_of_a_level(tmp_path: Path) -> None:
 
 def test_clocks_and_power_are_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "toy.toml"
-    sample = Sample(sm_clock_hz=1.4e9, dram_clock_hz=2.6e9, power_w=300.0)
-    save(achieved(ceiling("fp32", 1e12, [1.0], [sample])), path)
+    sampled = {"sm_clock_hz": 1.4e9, "dram_clock_hz": 2.6e9, "power_w": 300.0}
+    save(achieved(ceiling("fp32", 1e12, [1.0], **sampled)), path)
 
     (entry,) = tomllib.loads(path.read_text())["ceiling"]
 

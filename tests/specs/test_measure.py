@@ -13,7 +13,6 @@ import pytest
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.specs import load
-from roofline.specs.ceilings import Sample
 from roofline.specs.measure import (
     Bench,
     Plan,
@@ -104,7 +103,7 @@ def bench(seconds: Sequence[float], refused: str | None = None, words: str = "no
     return Bench(
         build=build,
         time=lambda _: seconds,
-        watch=lambda *_: [Sample(sm_clock_hz=1.5e9, power_w=600.0)],
+        watch=lambda *_: {"sm_clock_hz": 1.5e9, "power_w": 600.0},
     )
 
 
@@ -136,16 +135,21 @@ def test_a_failure_without_words_is_named_by_its_kind() -> None:
     assert skipped == {"fp32": "RuntimeError"}
 
 
+CLOCKS = {"sm_clock_hz": 1.755e9, "dram_clock_hz": 2.619e9}
+
+
 @pytest.mark.parametrize(
     ("text", "sample"),
     [
-        ("1755, 2619, 612.4\n", Sample(sm_clock_hz=1.755e9, dram_clock_hz=2.619e9, power_w=612.4)),
-        ("1755, 2619, [N/A]\n", Sample(sm_clock_hz=1.755e9, dram_clock_hz=2.619e9)),
-        ("[Not Supported]\n", Sample()),
-        ("", Sample()),
+        ("1755, 2619, 612.4\n", CLOCKS | {"power_w": 612.4}),
+        ("1755, 2619, [N/A]\n", CLOCKS),
+        ("[Not Supported]\n", {}),
+        ("", {}),
     ],
 )
-def test_nvidia_smi_is_read_and_what_it_does_not_know_is_absent(text: str, sample: Sample) -> None:
+def test_nvidia_smi_is_read_and_what_it_does_not_know_is_absent(
+    text: str, sample: dict[str, float]
+) -> None:
     assert parse_smi(text) == sample
 
 
