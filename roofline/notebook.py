@@ -88,7 +88,8 @@ def bundle(value: Displayed) -> dict[str, str]:
     """Text, and HTML without script: of an analysis the first kernels in a table and a roofline."""
     text = _text(value)
     if not isinstance(value, Analysis):
-        pre = f'<pre style="line-height:1.25;overflow-x:auto">{escape(text)}</pre>'
+        style = "font-family:monospace;line-height:1.25;overflow-x:auto"
+        pre = f'<pre style="{style}">{escape(text)}</pre>'
         return {"text/plain": text, "text/html": pre}
     told = _table(choose(value, Choice()))
     image = _image(choose(value, Choice(top=ROWS)), MOST - len(told.encode()))
