@@ -37,17 +37,18 @@ def picture(
 
     """
     need_matplotlib()
-    from roofline.plot import figure
-
+    wanted = options or Options()
     if isinstance(shown, Selection):
         from roofline.plot import lanes
 
-        return lanes.picture(shown, options or Options())
+        return lanes.picture(shown, wanted)
     if isinstance(shown, Comparison):
         from roofline.plot import comparison
 
-        return comparison.picture(shown, options or Options())
-    return figure.picture(shown, options or Options())
+        return comparison.picture(shown, wanted)
+    from roofline.plot import figure
+
+    return figure.picture(shown, wanted)
 
 
 def write(
@@ -62,27 +63,18 @@ def write(
 ) -> None:
     """Write a picture, or for ``.html`` the page, whole or not at all.
 
-    Args:
-        shown: as for ``picture``; a timeline's page is its picture over a table.
-        path: its ending chooses the format.
-        options: what to show.
-        dpi: dots of a PNG.
-        force: write over ``path``.
-        both_themes: let a page follow the reader's setting instead of the theme of ``options``.
-        details: for a page, instructions of kernels by their places among the groups.
-
-    Raises:
-        UsageError: as ``save``.
-
+    ``details`` are for a page: instructions of kernels by their places among the groups. The rest
+    is as for ``picture`` and ``save``, whose errors it raises, too; a timeline's page is its
+    picture over a table.
     """
     if path.suffix.lower() != ".html" or isinstance(shown, Selection):
         save(picture(shown, options), path, dpi=dpi, force=force, both_themes=both_themes)
-    else:
-        check_path(path, force=force)
-        theme = None if both_themes else (options or Options()).theme
-        with whole_file(path, force=force) as temporary:
-            text = page(shown, options, details=details, theme=theme)
-            temporary.write_text(text, encoding="utf-8", newline="")
+        return
+    check_path(path, force=force)
+    theme = None if both_themes else (options or Options()).theme
+    text = page(shown, options, details=details, theme=theme)
+    with whole_file(path, force=force) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def draw(shown: Analysis | Chosen | Comparison, options: Options | None = None) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Point = tuple[float, float]
 
@@ -39,9 +39,8 @@ class Box:
 
     def overlaps(self, other: Box, gap: float = 0.0) -> bool:
         """Whether the two are nearer than ``gap``."""
-        across = min(self.x1, other.x1) - max(self.x0, other.x0)
-        up = min(self.y1, other.y1) - max(self.y0, other.y0)
-        return across > -gap and up > -gap
+        across = self.x0 < other.x1 + gap and other.x0 < self.x1 + gap
+        return across and self.y0 < other.y1 + gap and other.y0 < self.y1 + gap
 
     def inside(self, area: Box) -> bool:
         """Whether nothing of this box is outside of ``area``."""
@@ -99,6 +98,14 @@ class Room:
     marks: Sequence[Box] = ()
     lines: Sequence[Point] = ()
 
+    def cost(self, boxes: Sequence[Box]) -> float:
+        """What a label in these boxes costs; infinite where there is no room for it."""
+        free = all(box.inside(self.area) for box in boxes)
+        if not free or any(box.overlaps(other, _GAP) for box in boxes for other in self.taken):
+            return math.inf
+        on_marks = sum(box.overlaps(mark, 1.0) for box in boxes for mark in self.marks)
+        return _ON_MARK * on_marks + _ON_LINE * sum(b.holds(p) for b in boxes for p in self.lines)
+
 
 def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:
     """A box near each anchor, the first served first; ``None`` where there is no room.
@@ -108,19 +115,15 @@ def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:
     """
     marks = [*room.marks, *(Box.around(a.x, a.y, a.radius) for a in anchors)]
     placed: list[Box | None] = []
-    hard = list(room.taken)
     for anchor in anchors:
-        box = _around(anchor, room, hard, marks)
-        placed.append(box)
-        if box is not None:
-            hard.append(box)
+        taken = [*room.taken, *filter(None, placed)]
+        placed.append(_around(anchor, replace(room, taken=taken, marks=marks)))
     return tuple(placed)
 
 
-def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box]) -> Box | None:
+def _around(anchor: Anchor, room: Room) -> Box | None:
     """The cheapest place near a mark."""
-    best: Box | None = None
-    best_cost = math.inf
+    best, best_cost = None, math.inf
     for ring in _RINGS:
         if ring >= best_cost:  # no farther ring can be cheaper
             break
@@ -130,15 +133,11 @@ def _around(anchor: Anchor, room: Room, hard: Sequence[Box], marks: Sequence[Box
             left = anchor.x + reach * dx - anchor.width * _before(dx)
             low = anchor.y + reach * dy - anchor.height * _before(dy)
             box = Box(left, low, left + anchor.width, low + anchor.height)
-            if not box.inside(room.area) or any(box.overlaps(h, _GAP) for h in hard):
-                continue
-            path = points_along((anchor.x, anchor.y), box.nearest(anchor.x, anchor.y), 5)[1:-1]
-            cost = ring + 0.4 * order
-            cost += _ON_MARK * sum(box.overlaps(m, 1.0) for m in marks)
-            cost += _ON_LINE * sum(map(box.holds, room.lines))
-            cost += _ON_LEADER * sum(any(map(label.holds, path)) for label in hard)
+            cost = ring + 0.4 * order + room.cost([box])
             if cost < best_cost:
-                best, best_cost = box, cost
+                path = points_along((anchor.x, anchor.y), box.nearest(anchor.x, anchor.y), 5)[1:-1]
+                cost += _ON_LEADER * sum(any(map(label.holds, path)) for label in room.taken)
+                best, best_cost = (box, cost) if cost < best_cost else (best, best_cost)
     return best
 
 

@@ -61,12 +61,8 @@ def page(
 ) -> str:
     """The page as text, the same for the same input.
 
-    Args:
-        shown: kernels with their evidence, or the pairs of a comparison.
-        options: its title, and whether launches stand alone.
-        details: instructions of kernels, by their places in ``shown``'s groups.
-        theme: the one to open in; the reader's own setting decides for ``None``.
-
+    ``options`` are its title and whether launches stand alone; ``details`` the instructions of
+    kernels by their places among the groups. The reader's own setting is the theme for ``None``.
     """
     wanted = replace(options or Options(), levels=INNER, datasheet=True)
     kept = _Strings()

@@ -101,7 +101,8 @@ def lay_out(
     along = [point for line in drawn for point in points_along(line.start, line.end, 10)]
     around = [Box.around(s.x, s.y, s.radius) for s in spots[:500]]
     bars_ = [Box(s.x - _HALF, y - 2, s.x + _HALF, y + 2) for s in spots[:top] for _, y in s.bars]
-    roof_labels = roofs.labels(panel.roofs, drawn, area, ruler, [*around, *bars_])
+    room = Room(area=area, marks=[*around, *bars_])
+    roof_labels = roofs.labels(panel.roofs, drawn, room, ruler)
     taken = [box for label in roof_labels for box in label.boxes]
     whole = Box(area.x0, area.y0, width - RIGHT, area.y1)
     named = roofs.ridges(panel.roofs, scale)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from roofline.model import PRECISIONS, Result
-from roofline.plot.layout import Box, Point, points_along
+from roofline.plot.layout import Box, Point, Room, points_along
 from roofline.plot.style import KINDS, SMALL_PX
 from roofline.text import names, numbers
 from roofline.units import LEVELS, unit_name
@@ -241,11 +241,10 @@ class RoofLabel:
 
 
 def labels(
-    roofs: Sequence[Roof], drawn: Sequence[Line], area: Box, ruler: Ruler, marks: Sequence[Box]
+    roofs: Sequence[Roof], drawn: Sequence[Line], room: Room, ruler: Ruler
 ) -> tuple[RoofLabel, ...]:
     """A label for each roof, clear of other labels and, where there is room, of marks and roofs."""
     placed: list[RoofLabel] = []
-    points = {id(line): points_along(line.start, line.end, 10) for line in drawn}
     # Ceilings of the same heights have one label, each memory roof its own.
     groups: dict[object, list[Roof]] = {}
     for roof in sorted(roofs, key=lambda roof: roof.is_memory):
@@ -253,25 +252,15 @@ def labels(
     for group in groups.values():
         own = next((line for line in drawn if line.roof is group[0]), None)
         taken = [box for label in placed for box in label.boxes]
-        best: tuple[tuple[int, int], RoofLabel] | None = None
-        others = [p for line in drawn if line is not own for p in points[id(line)]]
+        others = [p for a in drawn if a is not own for p in points_along(a.start, a.end, 10)]
+        left = replace(room, taken=taken, lines=others)
+        best, least = None, math.inf
         for text in (label_text(group), label_text(group, full=False)) if own else ():
             for label in _tries(own, text, ruler):  # type: ignore[arg-type]
-                if best and best[0] == (0, 0):
-                    break
-                if not all(b.inside(area) for b in label.boxes) or _touching(label, taken):
-                    continue
-                crossed = sum(box.holds(point) for point in others for box in label.boxes)
-                cost = (_touching(label, marks), crossed)
-                if best is None or cost < best[0]:
-                    best = cost, label
-        if best is not None:
-            placed.append(best[1])
+                cost = left.cost(label.boxes) if least else math.inf
+                best, least = (label, cost) if cost < least else (best, least)
+        placed += [best] if best else []
     return tuple(placed)
-
-
-def _touching(label: RoofLabel, boxes: Sequence[Box]) -> int:
-    return sum(own.overlaps(box, 3.0) for own in label.boxes for box in boxes)
 
 
 def label_text(roofs: Sequence[Roof], *, full: bool = True) -> str:

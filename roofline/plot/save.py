@@ -98,12 +98,7 @@ def check_path(path: Path, *, force: bool, option: str = "") -> None:
 
 
 def save(
-    picture: Picture,
-    path: Path,
-    *,
-    dpi: float = DPI,
-    force: bool = False,
-    both_themes: bool = True,
+    picture: Picture, path: Path, *, dpi: float = DPI, force: bool = False, both_themes: bool = True
 ) -> None:
     """Write ``picture`` in the format that ``path`` ends in, whole or not at all.
 
@@ -111,8 +106,7 @@ def save(
     lets a page of HTML follow the reader's setting instead of the picture's theme.
 
     Raises:
-        UsageError: the ending is not known, ``path`` exists (without ``force``), or ``dpi`` is
-            out of range.
+        UsageError: an unknown ending, a ``path`` that exists, or a ``dpi`` out of range.
 
     """
     check_path(path, force=force)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from roofline.plot import roofs
 from roofline.plot.canvas import Ruler
-from roofline.plot.layout import Box
+from roofline.plot.layout import Box, Room
 from roofline.plot.roofs import Roof, Scale, fitted, lines
 
 AREA = Box(0, 0, 700, 400)
@@ -110,7 +110,7 @@ def test_labels_keep_off_each_other_and_lines():
     scale = Scale(0.1, 1000, 1e9, 1e14, AREA)
     both = [DRAM, FP32, FP64]
     drawn = lines(both, scale)
-    placed = roofs.labels(both, drawn, AREA, Ruler(), ())
+    placed = roofs.labels(both, drawn, Room(area=AREA), Ruler())
 
     assert len(placed) == 3
     for label in placed:
