@@ -265,7 +265,7 @@ def by_nsys(
 
         def tool(out: int, err: int) -> tuple[str, ...]:
             options = (word for word in _OPTIONS if word.partition("=")[0] in nsys.options)
-            script = f'echo $$ >"$0"; exec "$@" 1>&{out} 2>&{err} {out}>&- {err}>&-'
+            script = f'echo $$ >"$0"; exec "$@" 1{_to(out)} 2{_to(err)}'
             files = (f"--session-new={session}", f"--output={folder / 'look'}")
             shell = ("/bin/sh", "-c", script, str(folder / "pid"))
             return (nsys.path, "profile", *options, *files, *shell, *request.program)
@@ -283,6 +283,11 @@ def by_nsys(
             f"nsys {nsys.version}",
             lambda done: _exported(nsys, done.stdout + "".join(stopped)),
         )
+
+
+def _to(number: int) -> str:
+    """A redirection to a descriptor; not every sh knows those of two digits."""
+    return f">&{number} {number}>&-" if number < 10 else f">>/dev/fd/{number}"
 
 
 def _exported(nsys: Nsys, said: str) -> Timeline:

@@ -109,18 +109,6 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelSeen:
-    """A kernel that ran: how often, and for how long in all."""
-
-    name: str
-    launches: int
-    time_s: float
-
-    def __str__(self) -> str:
-        return f"{1e3 * self.time_s:10.3f} ms {self.launches:6} x  {self.name}"
-
-
 def launches_seen(
     request: CaptureRequest, setup: CaptureSetup
 ) -> tuple[list[tuple[Launch, float]], str | None]:
@@ -136,13 +124,13 @@ def launches_seen(
     return list(zip(run.launches, times, strict=True)), run.done.stopped
 
 
-def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[KernelSeen, ...]:
-    """The program's kernels, most time first; fails as ``capture`` does."""
+def kernels_seen(request: CaptureRequest, setup: CaptureSetup) -> tuple[str, ...]:
+    """A line for each kernel of the program, most time first; fails as ``capture`` does."""
     times: dict[str, list[float]] = {}
     for launch, lasted in launches_seen(request, replace(setup, linger_s=math.inf))[0]:
         times.setdefault(launch.demangled or launch.name, []).append(lasted)
-    seen = (KernelSeen(name=n, launches=len(t), time_s=sum(t)) for n, t in times.items())
-    return tuple(sorted(seen, key=lambda kernel: -kernel.time_s))
+    seen = sorted(times.items(), key=lambda kernel: -sum(kernel[1]))
+    return tuple(f"{1e3 * sum(t):10.3f} ms {len(t):6} x  {name}" for name, t in seen)
 
 
 # --- a run of ncu -------------------------------------------------------------------------------
@@ -371,7 +359,7 @@ def _with_names(
         setup, stall_s=30.0, limit_s=2 * NAMES_WITHIN_S, stdout_to_stderr=True, tell=lambda _: None
     )
     try:
-        names = tuple(map(str, kernels_seen(request, quiet)[:_NAMED]))
+        names = kernels_seen(request, quiet)[:_NAMED]
     except RooflineError:  # the first failure is the one to report
         return diagnosis
     return replace(diagnosis, failure=catalogue()["nothing_matched"], names=names)

@@ -14,7 +14,7 @@ import click
 
 from roofline.capture.command import check_regex, chosen, region_range, wants_collectives_in_vain
 from roofline.capture.failures import failed
-from roofline.capture.machine import Gpu, look
+from roofline.capture.machine import look
 from roofline.capture.preflight import (
     advice_on_launcher,
     ask,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from roofline.capture.run import CaptureSetup
     from roofline.timeline.model import Selection
 
-LOOKS = ("auto", "again", "nsys", "torch", "ncu", "none")
 # Fields that choose the kernels: by a timeline, and those that it leaves no room for.
 _OF_TIMELINE = ("top", "min_share", "warmup_steps", "cover")
 _OF_LOOK = ("kernel", "exact_regex", "collectives")  # which a look takes, and a timeline does not
@@ -109,7 +108,12 @@ class ProfileOptions:
         f"[default: {DEFAULT_LAUNCH_COUNT}; 1 for each with --per-config]",
     )
     first: int | None = opt.amount("--first N")
-    look: str | None = opt.amount(f"--look {'|'.join(LOOKS)}")
+    look: str = opt.amount(
+        "--look auto|again|nsys|torch|ncu|none",
+        default="auto",
+        show_default=False,
+        envvar="ROOFLINE_LOOK",
+    )
     look_seconds: float = opt.amount("--look-seconds SECONDS", default=20.0)
     cover: float | None = opt.amount("--cover PERCENT", type=Share(0, 100))
     until: str = opt.amount("--until launches|minute|program", default="minute")
@@ -206,7 +210,7 @@ def command(options: ProfileOptions) -> int:
     if selection is None:
         _tell_choice(replace(base, launch_count=None) if looked else base, setting)
     if options.list_kernels:
-        click.echo("\n".join(map(str, kernels_seen(base, setting))))
+        click.echo("\n".join(kernels_seen(base, setting)))
         return 0
     if options.time:
         times = profile_run.timed(options.program, options.timeout)
@@ -267,18 +271,15 @@ def _spelling(field: str) -> str:
 
 def _looks(options: ProfileOptions) -> bool:
     """Whether the program is looked at first: nothing else says which launches are wanted."""
-    how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
-    if how not in LOOKS:
-        raise UsageError(f"ROOFLINE_LOOK is {how!r}", hint=f"one of {', '.join(LOOKS)}")
     return not (
-        how == "none"
+        options.look == "none"
         or not _given(options).isdisjoint(set(_BY_HAND) - set(_OF_LOOK))
         or options.showing.timeline is not None
         or options.rank is not None
         or options.dry_run
         or options.replay != Replay.KERNEL
         or options.graphs == "graph"
-        or (options.look is None and reads_a_pipe())
+        or (options.look == "auto" and reads_a_pipe())
     )
 
 
@@ -288,9 +289,8 @@ def _look(
     """See which kernels take the time, and choose among them."""
     from roofline.cli import profile_run
 
-    how = options.look or os.environ.get("ROOFLINE_LOOK", "auto")
     seconds, until_end = options.look_seconds, options.until == "program"
-    trace = profile_run.look_at(base, setting, report, how, seconds, until_end=until_end)
+    trace = profile_run.look_at(base, setting, report, options.look, seconds, until_end=until_end)
     options = replace(options, showing=replace(options.showing, timeline=trace))
     selection = profile_run.chosen_of(
         trace,
@@ -332,23 +332,19 @@ def _request(options: ProfileOptions) -> CaptureRequest:
 def _devices(options: ProfileOptions) -> str | None:
     """Ncu's list of the GPUs that are asked for, by index or part of a name."""
     words = [word.strip() for text in options.devices for word in text.split(",")]
-    gpus: tuple[Gpu, ...] = ()
-    if not all(word.isdecimal() for word in words):
-        if options.dry_run:
-            raise UsageError("--dry-run does not ask which GPUs are here", hint="--device 0")
-        gpus = look().cuda_gpus
-    found: list[int] = []
+    by_name = not all(word.isdecimal() for word in words)
+    if by_name and options.dry_run:
+        raise UsageError("--dry-run does not ask which GPUs are here", hint="--device 0")
+    names = [gpu.name for gpu in look().cuda_gpus] if by_name else []
+    found: dict[int, None] = {}
     for word in words:
-        part = word.casefold()
-        fits = [at for at, gpu in enumerate(gpus) if part and part in gpu.name.casefold()]
+        fits = [at for at, name in enumerate(names) if word and word.casefold() in name.casefold()]
         if not (word.isdecimal() or fits):
-            there = ", ".join(f"{at} ({gpu.name})" for at, gpu in enumerate(gpus))
-            raise UsageError(
-                f"--device {word}: no GPU of this name is here",
-                hint=f"one of {there}" if there else "its index: --device 0",
-            )
-        found += [int(word)] if word.isdecimal() else fits
-    return ",".join(map(str, dict.fromkeys(found))) or None
+            there = ", ".join(f"{at} ({name})" for at, name in enumerate(names))
+            hint = f"one of {there}" if there else "its index: --device 0"
+            raise UsageError(f"--device {word}: no GPU of this name is here", hint=hint)
+        found |= dict.fromkeys([int(word)] if word.isdecimal() else fits)
+    return ",".join(map(str, found)) or None
 
 
 def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | None:

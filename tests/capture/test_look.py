@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -51,6 +53,7 @@ SETUP = CaptureSetup(
     machine=Machine(driver="580.1"),
     metrics=(),
 )
+FAKE_NSYS = Path(__file__).parents[1] / "e2e" / "fake_nsys.py"
 LAST = "import sys, torch, time; torch.use(); "
 Seen = Callable[..., Look]
 BY_NCU: Any = "by ncu"
@@ -220,6 +223,59 @@ def test_a_script_is_what_its_first_line_says(seen: Seen, tmp_path: Path) -> Non
         assert python_with_torch((str(script), "-S"), os.environ) is can
     environment: dict[str, Any] = {**os.environ, "PYTHONPATH": ""}
     assert not python_with_torch((sys.executable,), environment)  # it has no torch
+
+
+@pytest.fixture
+def nsys(seen: Seen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Look]:
+    """Looks at a Python program given as text, with a fake nsys that has a ``fault``."""
+    assert seen
+    monkeypatch.setenv("FAKE_NSYS", str(tmp_path / "nsys.json"))
+    program = tmp_path / "nsys"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I {FAKE_NSYS} "$@"\n')
+    program.chmod(0o755)
+
+    def run(text: str, fault: str, seconds: float = 30, *, until_end: bool = False) -> Look:
+        (tmp_path / "nsys.json").write_text(json.dumps({"fault": fault}))
+        found = look.find_nsys({"ROOFLINE_NSYS": str(program)})
+        assert found is not None
+        request = CaptureRequest(program=(sys.executable, "-c", text))
+        return look.by_nsys(found, request, SETUP, seconds, until_end=until_end)
+
+    return run
+
+
+@pytest.mark.parametrize("until_end", [False, True])
+def test_an_nsys_that_outlives_the_program_is_ended(
+    nsys: Callable[..., Look],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    until_end: bool,
+) -> None:
+    monkeypatch.setattr(look, "_WRITE_S", 0.5)
+    began = time.monotonic()
+    with pytest.raises(InputError, match="it did not end when the program did"):
+        nsys("import time; print('end'); time.sleep(1)", "hangs", until_end=until_end)
+    assert time.monotonic() - began < 30
+    assert capfd.readouterr() == ("end\n", "")
+
+
+def test_under_nsys_a_program_may_run_to_its_end(
+    nsys: Callable[..., Look], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    device = tmp_path / "dev" / "nvidia0"
+    device.parent.mkdir()
+    device.touch()
+    code = f"import time; f = open({str(device)!r}); time.sleep(2.5); print('end')"
+    with pytest.raises(InputError, match="it made no report"):
+        nsys(code, "no report", 0.5, until_end=True)
+    assert capfd.readouterr().out == "end\n"
+    assert not list(tmp_path.glob("*.session"))  # it was stopped before
+
+
+def test_without_room_nothing_is_recorded(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1))
+    with pytest.raises(InputError, match="less than 200 MB of room"):
+        seen("pass")
 
 
 def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """A stand-in for nsys: runs the program in a session of its own, and says what the real ones say.
 
 The scenario (JSON, named by FAKE_NSYS) has ``table`` (what an export is), ``lacks`` (options that
---help does not list) and ``fault``: "no importer", "no report", "empty export".
+--help does not list) and ``fault``: "no importer", "no report", "empty export", "hangs".
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ def profile(scenario: dict[str, Any], words: list[str]) -> int:
         signal.signal(number, lambda got, _: os.killpg(program.pid, got))
     say("Collecting data...")
     code = program.wait()
+    while scenario.get("fault") == "hangs":
+        signal.pause()
     if state.exists():
         report(scenario, given["--output"])
         state.unlink()
