@@ -224,7 +224,7 @@ def _shares_of(before: Analysis, timeline: Path) -> dict[int, tuple[float, float
 def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> KernelPair:
     """The pair with a note of the wait whose time went, where both sides have samples."""
     from roofline.analysis import details_of
-    from roofline.compare.instructions import moved
+    from roofline.compare.change import wait_moved
 
     found: list[Details] = []
     for side, analysis in ((pair.before, before), (pair.after, after)):
@@ -244,7 +244,7 @@ def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> K
             found.append(details_of(analysis, (place,)))
         except InputError:  # it was there to be analysed: nothing is lost but this note
             return pair
-    said = moved(pair, *found)
+    said = wait_moved(pair, *found)
     return pair if said is None else replace(pair, notes=(*pair.notes, said))
 
 

@@ -17,6 +17,7 @@ from roofline.compare.model import (
     CauseCode,
     Change,
     ChangeCause,
+    KernelPair,
     Side,
     TimeChange,
     WorkChange,
@@ -24,7 +25,7 @@ from roofline.compare.model import (
     WorkStatus,
     note,
 )
-from roofline.model import QUANTITIES
+from roofline.model import QUANTITIES, Details, Note
 from roofline.units import UNITS
 from roofline.wall_time import Outcome
 
@@ -281,6 +282,32 @@ def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:
         return ()
     gone = [key for key, count in one.items() if count > 0 and other.get(key, 0) <= 0.1 * count]
     return tuple(sorted(gone, key=lambda key: -one[key]))
+
+
+# --- instructions --------------------------------------------------------------------------------
+
+_WAIT = 0.1  # of the slower side's time: a wait that is worth naming
+
+
+def wait_moved(pair: KernelPair, before: Details, after: Details) -> Note | None:
+    """The wait whose time changed most in the direction of the whole, with its shares.
+
+    ``None`` where a side has too few samples, or no wait changed by a tenth of the slower side.
+    """
+    one, other = pair.before.measured.duration_s, pair.after.measured.duration_s
+    if not (before.waits and after.waits and one and other):
+        return None
+    spent = {
+        wait: (one * before.waits.get(wait, 0.0), other * after.waits.get(wait, 0.0))
+        for wait in (*before.waits, *after.waits)
+    }
+    pick = min if other < one else max
+    wait = pick(spent, key=lambda name: spent[name][1] - spent[name][0])
+    old_s, new_s = spent[wait]
+    if abs(new_s - old_s) < _WAIT * max(one, other) or (new_s < old_s) != (other < one):
+        return None
+    shares = {"before": old_s / one, "after": new_s / other}
+    return note("wait_moved", wait=wait, **shares, before_s=old_s, after_s=new_s)
 
 
 # --- everything ---------------------------------------------------------------------------------

@@ -58,11 +58,11 @@ def _subject(sides: _Sides) -> Iterator[Mismatch]:
         "compute_capability": _values(sides, lambda m: m.device.compute_capability),
     }.items():
         if one and other and one != other:
-            facts = {"what": what, "before": one, "after": other}
-            if set(one).isdisjoint(other):
-                yield _mismatch("gpu", "differs", "refusal", **facts)
-            else:
-                yield _mismatch("gpu", "sets_differ", **facts)
+            apart = set(one).isdisjoint(other)
+            how: tuple[str, Severity] = (
+                ("differs", "refusal") if apart else ("sets_differ", "warning")
+            )
+            yield _mismatch("gpu", *how, what=what, before=one, after=other)
             break
     if not all(names):
         yield _mismatch("gpu", "gpu_not_recorded")

@@ -149,17 +149,14 @@ def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ..
     side = _most(p.before for p in comparisons[0].pairs)
     found = [(side.result, False)]
     for comparison in comparisons:
-        m = side.measured
-        shape = m.demangled, m.grid, m.block
-        after = [
-            p.after
-            for p in comparison.pairs
-            if (p.before.measured.demangled, p.before.measured.grid, p.before.measured.block)
-            == shape
-        ]
+        after = [p.after for p in comparison.pairs if _key(p.before) == _key(side)]
         side = after[0] if after else _most(p.after for p in comparison.pairs)
         found.append((side.result, bool(after)))
     return tuple(found)
+
+
+def _key(side: Side) -> tuple[object, ...]:
+    return side.measured.demangled, side.measured.grid, side.measured.block
 
 
 def _most(sides: Iterable[Side]) -> Side:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roofline.compare.instructions import moved
+from roofline.compare.change import wait_moved
 from roofline.model import Details
 from roofline.text.notes import note_text
 
@@ -24,7 +24,7 @@ def details(**waits: float) -> Details:
 
 def test_the_wait_that_went_is_named_with_its_time() -> None:
     before, after = details(DADD_for_LDG=0.6, STG=0.4), details(DADD_for_LDG=0.1, STG=0.9)
-    said = moved(pair(1e-3, 5e-4), before, after)
+    said = wait_moved(pair(1e-3, 5e-4), before, after)
 
     # 600 us of DADD became 50; STG went from 400 to 450.
     assert said is not None
@@ -34,7 +34,7 @@ def test_the_wait_that_went_is_named_with_its_time() -> None:
 
 
 def test_the_wait_that_came_is_named_where_it_got_slower() -> None:
-    said = moved(pair(5e-4, 1e-3), details(STG=1.0), details(STG=0.4, BAR=0.6))
+    said = wait_moved(pair(5e-4, 1e-3), details(STG=1.0), details(STG=0.4, BAR=0.6))
 
     assert said is not None
     assert (said.facts["wait"], said.facts["before"], said.facts["after"]) == ("BAR", 0.0, 0.6)
@@ -49,4 +49,4 @@ def test_the_wait_that_came_is_named_where_it_got_slower() -> None:
     ],
 )
 def test_what_names_nobody(times: tuple[float, float], before: Details, after: Details) -> None:
-    assert moved(pair(*times), before, after) is None
+    assert wait_moved(pair(*times), before, after) is None
