@@ -95,3 +95,16 @@ def test_sobel_in_double_is_told_to_be_double_before_its_divisions():
     codes = [cause.code for cause in only("sobelDouble").verdict.causes]
 
     assert codes == ["slow_fp64", "fp64_division", "fp64_not_fused"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said_not"),
+    [
+        # of 65 and 72 % that NVIDIA estimates nothing came
+        ("addConstDouble3", "coalescing: caches serve the excess sectors"),
+        ("sobelFloat", "coalescing: excess sectors are not what the kernel waits for"),
+    ],
+)
+def test_excess_sectors_that_do_not_matter_are_said_not_to(name, said_not):
+    assert any(line.startswith(said_not) for line in said.avoid(only(name)))
+    assert not any("oalesc" in line for line in said.try_first(only(name)))

@@ -118,7 +118,7 @@ def _headline(v: Verdict) -> Text:
         text = ": not enough was measured to say what limits it"
         text = ": the figures cannot be true" if v.cause == "above_peak" else text
     else:
-        text = f": {name} limits it, {at} busy"
+        text = f": {name} limit{'' if name.endswith('s') else 's'} it, {at} busy"
     text += ", co-limited" if v.co_limited else ""
     return console.bound(v.bound) + Text(f"{text} (confidence {v.confidence})", style="bold")
 
@@ -137,9 +137,10 @@ def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple
     """What a colleague would write: why, what to try, what that gives, what would refute it."""
     v = result.verdict
     causes = [said.cause_text(result, one) + _gives(one) for one in v.causes]
-    whys = [leave(result), *(causes or [said.cause(result) or said.why(result)])]
+    left = leave(result)
+    whys = [left, *(causes or [said.cause(result) or ("" if left else said.why(result))])]
     whys += [said.context(result) or ""]
-    if found.samples is not None:
+    if found.sampled:
         whys += list(instructions.blame(found))[: None if everything else 1]
     steps = said.try_first(result) or (said.step(result),)
     listed = {

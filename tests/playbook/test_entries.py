@@ -584,3 +584,21 @@ def test_the_page_is_made_from_the_entries():
     assert maker.TARGET.read_text(encoding="utf-8") == maker.page()
     for code in PROVEN:
         assert f"### {code}\n" in maker.page()
+
+
+@pytest.mark.parametrize(("dram_bytes", "told"), [(48e6, True), (144e6, False)])
+def test_coalescing_is_no_advice_where_the_bytes_are_needed_anyway(dram_bytes, *, told):
+    counts = {"requested_sectors": 4.7e6, "ideal_sectors": 1.57e6, "excess_sectors": 3.1e6}
+    found = judged((("dram", 88.0),), counts=counts, dram_bytes=dram_bytes)
+
+    # 1.57e6 sectors of 32 bytes are 50 MB
+    assert any("coalescing" in line for line in said.avoid(found)) is told
+    assert ("uncoalesced" in {cause.code for cause in found.verdict.causes}) is not told
+
+
+@pytest.mark.parametrize(("l2", "told"), [(30.0, True), (70.0, False)])
+def test_coalescing_is_no_advice_where_arithmetic_limits(l2, *, told):
+    counts = {"requested_sectors": 4.7e6, "ideal_sectors": 1.57e6, "excess_sectors": 3.1e6}
+    found = judged((("issue", 88.0), ("l1", 40.0), ("l2", l2)), counts=counts)
+
+    assert any("coalescing" in line for line in said.avoid(found)) is told
