@@ -113,8 +113,14 @@ def test_the_wheel_reviews_reports_without_a_checkout_and_without_what_only_unix
         ROOT / "sample_reports", work / "sample_reports", ignore=shutil.ignore_patterns("*.py")
     )
     env = os.environ | {"PATH": f"{venv / 'bin'}:/usr/bin:/bin", "PYTHONPATH": ""}
+    env |= {"PYTHONIOENCODING": "cp1252:strict", "PYTHONUTF8": "0"}  # a pipe there
     done = subprocess.run(
-        ["bash", "-e", "-c", review], cwd=work, env=env, capture_output=True, text=True, check=False
+        ["bash", "-e", "-c", review],
+        cwd=work,
+        env=env,
+        capture_output=True,
+        encoding="cp1252",
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
