@@ -151,7 +151,6 @@ def _kernels(before: Selection, after: Selection) -> list[LaunchChange]:
 
 
 def _change(pair: Sequence[KernelShare | None], steps: Sequence[int]) -> LaunchChange:
-    """A kernel of one or both sides, by what it takes a step."""
     known = next(k for k in pair if k is not None)
     sides = [
         (k.total_s / n, k.instances / n) if k else (None, None)

@@ -428,7 +428,6 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
 
 
 def _chosen(which: Mask, columns: Sequence[Integers], keys: Integers) -> tuple[Calls, Integers]:
-    """Those rows in order of start, and their keys."""
     own = np.flatnonzero(which)
     own = own[np.argsort(columns[0][own], kind="stable")]
     return Calls.of(*(c[own].astype(np.int64) for c in columns)), keys[own]

@@ -239,7 +239,6 @@ class Scan:
         return self._salvage(damaged)
 
     def _last(self) -> list[Event]:
-        """The events of what is left when the file has ended."""
         if not self._buffer.strip():
             self.truncated = True
             return []

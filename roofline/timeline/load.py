@@ -87,7 +87,6 @@ def load_timeline(
 
 
 def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Timeline:
-    """Read by the reader that the first bytes ask for."""
     is_report = path.suffix in (".nsys-rep", ".qdrep")
     head = b"" if is_report else _head(path)
     if is_report or head.startswith(b"SQLite format 3\0"):
@@ -110,7 +109,6 @@ def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Ti
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes, unpacked where they are compressed."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -143,13 +143,9 @@ class Useful:
 class KernelShare:
     """One kernel (name, grid, block) on one device, summed over the steps that count.
 
-    ``exposed_share`` is the part of the wall time in which it ran and nothing else did,
-    ``wall_share`` in which it ran at all: the bounds follow from these two, and differ where it
-    overlaps other work. ``kernel_share`` is of the sum of all kernels' times. ``sm_coverage`` is
-    the part of the SMs that can have a block: min(1, blocks / SMs). ``replayed_share`` is the part
-    of the time that a replay saves if the kernel costs nothing: less than it runs alone where the
-    host sets the pace. ``source`` is the operator that launched it most often, ``useful`` the work
-    of operators where all are known.
+    Bounds follow from ``exposed_share`` and ``wall_share``, which differ where it overlaps other
+    work, or from ``replayed_share``, which is less where the host sets the pace. What every field
+    is says ``render/selection_json.toml``.
     """
 
     name: str
@@ -353,20 +349,10 @@ class StepExcess:
 class TimelineDevice:
     """One device of a timeline and how it was used.
 
-    ``use`` sums the steps that count; ``span_s`` is from their first event to their last, as
-    Holistic Trace Analysis counts, and ``span_idle_s`` the idle time within. ``steady`` says
-    whether every counted step launched the same kernels; ``None`` where fewer than two were
-    counted. ``host_late_s`` is the idle time before a launch that came too late, ``host_wait_s``
-    the time for which launching threads were in synchronising calls and blocking copies.
-
-    ``judged`` is the step of median length, or the one asked for: the verdict ``first`` and
-    ``idle`` (largest first) are of it. ``host_paced``: the GPU waits for the host, not the
-    host for the GPU. ``launch_bound``: most idle time is in short gaps without another cause.
-    ``sm_coverage`` is the time of compute kernels weighted with their own, over that time;
-    ``small_grid_share`` the part of that time in grids of fewer blocks than the GPU has SMs.
-    ``twice_saves`` is what compute kernels twice as fast save of the time, by a replay and by
-    Amdahl's law. ``cold`` and ``slow`` say what the first step, left out, and the slowest of those
-    that count have more of than the step of median length.
+    ``use`` sums the steps that count; ``judged`` is the one of median length, or the one asked for:
+    ``first``, ``idle`` and ``launch_bound`` are of it. ``cold`` and ``slow`` say what the first
+    step, left out, and the slowest of those that count have more of than the median one. What every
+    field is says ``render/selection_json.toml``.
     """
 
     index: int

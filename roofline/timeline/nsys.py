@@ -188,7 +188,6 @@ class _Export:
     # --- tables and columns, which vary with the version of nsys
 
     def _ask(self, table: str, what: str, more: str = "", values: Sequence[Any] = ()) -> Any:
-        """Rows of a table, none where the export does not have it."""
         if table not in self.tables:
             return iter(())
         return self.db.execute(f"SELECT {what} FROM {table} {more}", values)  # noqa: S608
@@ -341,7 +340,6 @@ class _Export:
                 )
 
     def _named(self, steps: set[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
-        """Start, end, thread and name of ranges that are no steps."""
         what = f"start, end, CAST(globalTid AS INTEGER), {self._text} AS name"
         more = f"WHERE {_IS_RANGE} AND {_TIMED} AND end >= start AND name IS NOT NULL"
         for start, end, thread, name in self._ask(RANGES, what, more):
@@ -350,7 +348,6 @@ class _Export:
 
     @property
     def _text(self) -> str:
-        """How the name of a range is asked for."""
         if self._has_column(RANGES, "textId"):
             held = "(SELECT value FROM StringIds WHERE id = textId)"
             return f"CAST(coalesce(text, {held}) AS TEXT)"
@@ -359,7 +356,6 @@ class _Export:
     # --- the GPUs, and how it was recorded
 
     def _devices(self) -> dict[int, Device]:
-        """The GPUs by index, where the export kept their table."""
         whole = "CAST({} AS INTEGER)".format
         numbers = map(whole, ("computeMajor", "computeMinor", "smCount", "totalMemory"))
         columns = f"{whole('id')}, CAST(name AS TEXT), {', '.join(numbers)}"

@@ -206,7 +206,6 @@ def _sums(index: Integers, amount: Integers, size: int) -> Integers:
 def _by_group(
     start: Integers, end: Integers, group: Integers, groups: int, clock: Clock
 ) -> tuple[Integers, Integers]:
-    """The union and the sum of each group's events."""
     order = np.argsort(start, kind="stable")  # quick: readers give events in order of start
     order = order[np.argsort(group[order], kind="stable")]
     bounds = np.searchsorted(group[order], np.arange(groups + 1)).tolist()

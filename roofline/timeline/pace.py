@@ -1,20 +1,31 @@
-"""What a step waits for: the step that is judged, its idle time by cause, and who sets the pace."""
+"""What a step waits for: idle time by cause, who sets the pace, the step in lanes for a picture."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roofline.timeline.device import DeviceEvents, Groups
+from roofline.timeline.device import WAITS, DeviceEvents, Groups
 from roofline.timeline.events import Integers
 from roofline.timeline.idle import IdleClasses, classify
-from roofline.timeline.model import First, GapBand, IdleCause, StepExcess, StepSpread, StepUse, Use
-from roofline.timeline.occupancy import COPY
+from roofline.timeline.model import (
+    First,
+    GapBand,
+    IdleCause,
+    Lane,
+    Span,
+    StepExcess,
+    StepSpread,
+    StepUse,
+    Use,
+)
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
 
 _BANDS_S = (0.0, 10e-6, 100e-6, 1e-3, 10e-3)
 _NO_WAIT = 0.05  # of the wall time: a host that waits less never waits for the GPU
@@ -27,6 +38,9 @@ _SLOWER = 1.1  # times the length of a typical step
 _PART = 0.05  # of what a step takes longer: less is not listed
 _PARTS = 5
 _SCATTERED = ("launch_rate", "host_code", "optimizer", "queued", "unknown")
+
+_BINS = 960  # of a step: about a pixel each
+_LEVELS = 10  # of how much of a bin something took
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,7 +172,6 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
 
 
 def _by_kernel(part: DeviceEvents, groups: Groups, windows: Sequence[int]) -> NDArray[Any]:
-    """The mean time over ``windows`` of each group's events, in s."""
     mine = np.isin(part.step, windows)
     lasted = (part.events.end - part.events.start)[mine]
     sums = np.bincount(part.group[mine], weights=lasted, minlength=len(groups.identities))
@@ -177,3 +190,58 @@ def first_of(use: StepUse, *, host_paced: bool | None) -> First:
     if even is None or even > _EVEN:
         return part
     return First.GAPS if host_paced else First.KERNELS
+
+
+# --- a picture
+
+
+def step_lanes(idle: IdleTime, window: int, kind: Kinds) -> tuple[Lane, ...]:
+    """The lanes of one window; ``kind`` is that of each group.
+
+    The host's lane is of the threads that launched.
+    """
+    part = idle.part
+    step, events, calls = part.windows[window], part.events, part.timeline.calls
+
+    edges = np.linspace(step.start, step.end, _BINS + 1).astype(np.int64)
+
+    def spans(start: Integers, end: Integers, what: str) -> Iterator[Span]:
+        own = (start < step.end) & (end > step.start)
+        if not own.any():
+            return
+        order = np.argsort(start[own], kind="stable")
+        clock = Clock.union(start[own][order], end[own][order])
+        share = np.diff(clock.inside(edges)) / np.maximum(np.diff(edges), 1)
+        level = np.ceil(share * _LEVELS)
+        first = np.flatnonzero(np.diff(level, prepend=-1))
+        for i, j in pairwise([*first.tolist(), _BINS]):
+            if level[i]:
+                begun, done = ((int(edges[k]) - step.start) / 1e9 for k in (i, j))
+                yield begun, done, what, float(level[i]) / _LEVELS
+
+    inside = (events.start < step.end) & (events.end > step.start)
+    host = np.isin(calls.thread, np.unique(events.thread[inside]))
+    names = part.timeline.call_names
+    cuda = np.isin(calls.name, [k for k, name in names.items() if name.startswith("cu")])
+    waits = np.isin(calls.name, [k for k, name in names.items() if WAITS.match(name)])
+    groups = (("operator", host & ~cuda), ("cuda", host & cuda & ~waits), ("wait", host & waits))
+    pieces = idle.pieces[idle.pieces[:, 0] == window]
+    causes = idle.cause[idle.pieces[:, 0] == window]
+    lanes = [
+        Lane(
+            name="host",
+            spans=tuple(s for what, m in groups for s in spans(calls.start[m], calls.end[m], what)),
+        ),
+        Lane(
+            name="idle",
+            spans=tuple(
+                s
+                for place, code in enumerate(idle.classes.codes)
+                for s in spans(pieces[causes == place, 1], pieces[causes == place, 2], code)
+            ),
+        ),
+    ]
+    for name, which in (("copies", COPY), ("compute", COMPUTE), ("communication", COMMUNICATION)):
+        own = kind[part.group] == which
+        lanes.append(Lane(name=name, spans=tuple(spans(events.start[own], events.end[own], name))))
+    return tuple(lane for lane in lanes if lane.spans)

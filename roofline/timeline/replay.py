@@ -193,7 +193,6 @@ def _lists(*columns: Integers) -> list[list[int]]:
 
 
 def _before(events: Events) -> Integers:
-    """The place of the event before each in its stream, -1 for the first."""
     order = np.lexsort((events.stream, events.process))  # stable: by start within a stream
     own = [column[order] for column in (events.stream, events.process)]
     same = np.flatnonzero(np.all([c[1:] == c[:-1] for c in own], axis=0))

@@ -68,7 +68,6 @@ def profile_requests(
 
 
 def _first_of_each(chosen: tuple[KernelShare, ...]) -> tuple[ProfileRequest, ...]:
-    """One run for all, where nothing is known about the order of launches."""
     if not chosen:
         return ()
     # Several kernels of a library can share a function's name; the mangled name is exact.

@@ -23,7 +23,6 @@ from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless, refusal
 from roofline.timeline.idle import IdleClasses, known_classes
-from roofline.timeline.lanes import step_lanes
 from roofline.timeline.model import (
     Apart,
     Criteria,
@@ -36,7 +35,7 @@ from roofline.timeline.model import (
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.operations import FAMILIES
-from roofline.timeline.pace import distribution, first_of, idle_time
+from roofline.timeline.pace import distribution, first_of, idle_time, step_lanes
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.replay import replayed
 from roofline.timeline.requests import profile_requests
@@ -100,7 +99,6 @@ def select_ranks(
 def _select(
     timeline: Timeline, criteria: Criteria, classes: IdleClasses, source: int
 ) -> tuple[Selection, list[Track]]:
-    """The answer about one file, and the collectives of its devices."""
     timeline, groups = _groups(timeline, criteria)
     parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
@@ -191,7 +189,6 @@ def _device(devices: dict[int, TimelineDevice], asked: int | tuple[int, ...] | N
 def _measured(
     part: DeviceEvents, groups: Groups, criteria: Criteria, classes: IdleClasses
 ) -> TimelineDevice:
-    """All figures of one device."""
     found = part.occupancy
     steps = part.steps()
     idle = idle_time(part, classes)

@@ -122,7 +122,6 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
 
 
 def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integers]:
-    """For each step the first start and the last end of its events."""
     first = np.full(steps, np.iinfo(np.int64).max)
     last = np.zeros(steps, dtype=np.int64)
     known = step >= 0

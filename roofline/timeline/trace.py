@@ -47,27 +47,16 @@ def _events(timeline: Timeline) -> Iterator[dict[str, Any]]:
         start, end, device, which, launch, launched, thread, process, stream, _ = row
         identity = timeline.identities[which]
         more = {"grid": identity.grid, "block": identity.block} if identity.grid else {}
-        yield {
-            "ph": "X",
-            "cat": _CATEGORIES[identity.work],
-            "name": identity.name,
-            "pid": device,
-            "tid": stream,
-            "ts": (start - origin) / 1e3,
-            "dur": (end - start) / 1e3,
-            "args": {"device": device, "stream": stream, "correlation": number} | more,
-        }
+        args = {"device": device, "stream": stream, "correlation": number} | more
+        rows_ = [(_CATEGORIES[identity.work], identity.name, device, stream, start, end, args)]
         if launch >= 0:
-            yield {
-                "ph": "X",
-                "cat": "cuda_runtime",
-                "name": "cudaLaunchKernel",
-                "pid": process,
-                "tid": thread,
-                "ts": (launch - origin) / 1e3,
-                "dur": max(launched - launch, 0) / 1e3,
-                "args": {"correlation": number},
-            }
+            own = {"correlation": number}
+            call = ("cuda_runtime", "cudaLaunchKernel", process, thread)
+            rows_.append((*call, launch, max(launched, launch), own))
+        for cat, name, pid, tid, begin, done, arguments in rows_:
+            times = {"ts": (begin - origin) / 1e3, "dur": (done - begin) / 1e3}
+            head = {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid}
+            yield head | times | {"args": arguments}
 
 
 def program_of(path: Path) -> str | None:

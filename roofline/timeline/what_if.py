@@ -90,7 +90,6 @@ def what_if(
 
 
 def _mean(device: TimelineDevice) -> Use:
-    """A step on average over those that count."""
     if device.use is None:
         raise ValueError("a device that was cut into steps has a use")
     share = 1 / max(device.counted, 1)
