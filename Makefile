@@ -27,7 +27,8 @@ demo: $(VENV)/.user  ## analyse a sample report and leave a roofline picture in 
 	$(BIN)/roofline analyze sample_reports/h100_mix.ncu-rep --plot demo/roofline.png --force
 	@echo "The picture is demo/roofline.png"
 
-test: lint types unit  ## all that decides whether a change is good
+test: $(VENV)/.developer  ## all that decides whether a change is good
+	$(MAKE) --no-print-directory --jobs 3 lint types unit
 
 quick: lint  ## style, and the tests that last failed or are fast: for the loop while one works
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --failed-first --maxfail 5 -m 'not slow'

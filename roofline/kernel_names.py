@@ -202,6 +202,7 @@ class Signature:
     parameters: str | None = None
 
 
+@lru_cache(1024)
 def parse(name: str) -> Signature:
     """Take a signature apart; never fails."""
     text = name.strip()

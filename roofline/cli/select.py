@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,12 +16,14 @@ from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
-from roofline.timeline.model import By, Keep, Move
+from roofline.timeline.model import Keep, Move
 
 if TYPE_CHECKING:
     from roofline.timeline.model import Selection
 
 FORMATS = ("table", "json", "markdown")
+# What an option of the same name says to ``select``.
+_ASKED = signature(select).parameters.keys() - {"timelines", "lanes", "on_error"}
 _UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
 _TIME = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(s|ms|us|µs|ns)?")
 _PERCENTILE = re.compile(r"p?(\d{1,3}(?:\.\d{1,9})?)")
@@ -115,27 +118,11 @@ def command(options: SelectOptions) -> int:
         refused.append(error)
         say(str(error))
 
+    asked = {name: getattr(options, name) for name in _ASKED}
+    asked["own_names"] |= local and options.by in ("module", "nvtx")
     try:
         selection = select(
-            *options.timelines,
-            step=options.step,
-            keep=options.keep,
-            start=options.start,
-            end=options.end,
-            step_at=options.step_at,
-            device=options.device,
-            top=options.top,
-            min_share=options.min_share,
-            by=cast(By, options.by),
-            moves=options.moves,
-            communication=options.communication,
-            idle_causes=options.idle_causes,
-            warmup_steps=options.warmup_steps,
-            own_names=options.own_names or (local and options.by in ("module", "nvtx")),
-            lanes=options.plot is not None,
-            stream=options.stream,
-            nsys=options.nsys,
-            on_error=refuse,
+            *options.timelines, **asked, lanes=options.plot is not None, on_error=refuse
         )
     except InputError:
         if not refused:

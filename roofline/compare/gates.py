@@ -41,7 +41,7 @@ class Gate:
     pattern: str | None = None
 
 
-_FORM = re.compile(r"(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
+_FORM = re.compile(r"\A(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
 
 
 def parse_gate(text: str) -> Gate:
