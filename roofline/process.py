@@ -74,30 +74,25 @@ def run_quietly(
 
 def _listen(child: Popen[bytes], pipes: dict[IO[bytes], bytearray], deadline: float) -> bool:
     """Take what ``child`` prints until it ends; false where it does not before ``deadline``."""
-    with selectors.DefaultSelector() as ready, contextlib.ExitStack() as stack:
-        tick = _TICK_S
-        with contextlib.suppress(AttributeError, OSError):  # Linux alone tells of the end like this
-            end = os.pidfd_open(child.pid)
-            stack.callback(os.close, end)
-            ready.register(end, selectors.EVENT_READ, None)
-            tick = math.inf
+    ended = False
+    with selectors.DefaultSelector() as ready:
         for pipe, kept in pipes.items():
             ready.register(pipe, selectors.EVENT_READ, kept)
-        last = math.inf  # once it has ended: whoever holds the pipes may print on and on
-        while (left := min(deadline, last) - time.monotonic()) > 0 or last < math.inf:
-            found = ready.select(max(min(left, tick), 0) if last == math.inf else 0)
-            heard = [key for key, _ in found if key.data is not None]
-            for key in heard:
+        while ready.get_map() and (left := deadline - time.monotonic()) > 0:
+            heard = ready.select(0 if ended else min(left, _TICK_S))
+            if ended and not heard:
+                return True
+            for key, _ in heard:
                 chunk = os.read(key.fd, 1 << 16)
                 key.data.extend(chunk)
                 del key.data[:-_KEEP_ANSWER]
                 if not chunk:
                     ready.unregister(key.fileobj)
-            if last == math.inf and child.poll() is not None:
-                last = time.monotonic() + 1
-            if last < math.inf and (not heard or left <= 0):
-                return True
-    return False
+            if not ended and child.poll() is not None:  # whoever holds the pipes may print on
+                ended, deadline = True, time.monotonic() + 1
+    with contextlib.suppress(TimeoutExpired):
+        child.wait(max(deadline - time.monotonic(), 0))
+    return child.returncode is not None
 
 
 def run_through(
