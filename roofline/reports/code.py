@@ -37,14 +37,14 @@ class Code:
 def code_of(path: Path, process: int, number: int) -> Code:
     """The source of that number in that process; an empty one where its bytes are damaged."""
     binary, functions = b"", []
-    with opened(path) as file:
-        for block in Walk(file).blocks(others=True):
-            for entry in block.entries[: block.message.sources]:
-                source = parsed(message("Source"), entry, "a source")
-                if (block.message.process.id, source.id) == (process, number):
-                    binary = source.code or binary  # which only one of several holds
-                    functions += [(one.address, one.name) for one in source.loaded.functions]
     try:
+        with opened(path) as file:
+            for block in Walk(file).blocks(others=True):
+                for entry in block.entries[: block.message.sources]:
+                    source = parsed(message("Source"), entry, "a source")
+                    if (block.message.process.id, source.id) == (process, number):
+                        binary = source.code or binary  # which only one of several holds
+                        functions += [(one.address, one.name) for one in source.loaded.functions]
         return Code(binary, functions)
     except (struct.error, ValueError):
         return Code()

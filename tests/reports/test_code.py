@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from roofline.counters.evidence import _onto_itself
 from roofline.counters.measure import measure
+from roofline.errors import InputError
 from roofline.reports import read
 from roofline.reports.code import Code, code_of
 from roofline.reports.container import sized
 from roofline.reports.fields import MAGIC, numbers
 from tests import wire
 from tests.shared import REPORTS
+from tests.test_fuzz import damaged
 
 # As Volta and later have them: MOV R5, R5; @P0 MOV R4, R4; MOV R2, R3; MOV RZ, RZ.
 MOVES = (0x202, 5, 5, 7), (0x202, 4, 4, 0), (0x202, 2, 3, 7), (0x202, 255, 255, 7)
@@ -85,6 +89,18 @@ def test_damaged_code_is_no_code(cut: int, tmp_path: Path):
     path = written(tmp_path / "a.ncu-rep", elf(BITS)[:cut])
     assert code_of(path, 7, 3).at(FIRST) is None
     assert code_of(path, 8, 3).at(FIRST) is None  # of another process
+
+
+def test_whatever_is_damaged_in_a_source_the_code_is_there_or_not(tmp_path: Path):
+    path = written(tmp_path / "a.ncu-rep", elf(BITS))
+    whole = path.read_bytes()
+    found = set()
+    for seed in range(300):
+        path.write_bytes(damaged(whole, random.Random(seed)))
+        with suppress(InputError):
+            for launch in read(path):
+                found.add(launch.metrics.machine_code(str(FIRST)))
+    assert {None, BITS[:16]} < found
 
 
 def test_a_table_of_endless_names_is_no_code():
