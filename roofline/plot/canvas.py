@@ -19,15 +19,16 @@ from matplotlib.transforms import Affine2D
 
 from roofline.kernel_names import ELLIPSIS
 from roofline.model import Bound
+from roofline.plot import style as look
 from roofline.plot.layout import Box, Point
-from roofline.plot.style import DPI, FONT, HEADING_PX, MARKERS, PAD, RC, SMALL_PX, TEXT_PX, THEMES
+from roofline.plot.style import HEADING_PX, PAD, SMALL_PX, TEXT_PX, THEMES, TITLE_PX
 from roofline.text import names
 
 
 @contextmanager
 def styled() -> Iterator[None]:
     """Our settings of matplotlib, for measuring, drawing and saving alike."""
-    with rc_context(RC), warnings.catch_warnings():
+    with rc_context(look.RC), warnings.catch_warnings():
         # A name may have signs that the font lacks; they become boxes, and that is all.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
@@ -46,9 +47,9 @@ class Ruler:
         """The width of one line of text."""
         known = self._advances.setdefault((size, bold), {})
         for letter in set(text) - known.keys():
-            properties = FontProperties(family=FONT, weight="bold" if bold else "normal")
+            properties = FontProperties(weight="bold" if bold else "normal")
             font = get_font(findfont(properties))
-            font.set_size(size, DPI)
+            font.set_size(size, look.DPI)
             flags = get_hinting_flag()  # type: ignore[no-untyped-call]
             glyph = font.load_glyph(font.get_char_index(ord(letter)), flags=flags)
             known[letter] = glyph.horiAdvance / 64
@@ -105,20 +106,20 @@ class Canvas:
 
     def __init__(self, theme: str, width: float) -> None:
         self.theme, self.width, self.height, self.ruler = THEMES[theme], width, 0.0, Ruler()
-        self.figure = Figure(dpi=DPI, facecolor=self.theme["background"])
+        self.figure = Figure(dpi=look.DPI, facecolor=self.theme["background"])
         self._to_top = Affine2D()  # from the bottom of the figure, known once it is finished
 
     def down(self, height: float) -> None:
         """Begin a block of that height below all others."""
         self.height += height
         pixels = Affine2D().translate(0, -self.height) + self._to_top
-        self.pixels = pixels + Affine2D().scale(1 / DPI) + self.figure.dpi_scale_trans
+        self.pixels = pixels + Affine2D().scale(1 / look.DPI) + self.figure.dpi_scale_trans
 
     def finish(self, least: float) -> Figure:
         """The figure, as high as its blocks or ``least``."""
         height = max(self.height, least)
         self._to_top.translate(0, height)
-        self.figure.set_size_inches(self.width / DPI, height / DPI)
+        self.figure.set_size_inches(self.width / look.DPI, height / look.DPI)
         return self.figure
 
     def text(
@@ -137,6 +138,16 @@ class Canvas:
         """One line of small print."""
         given: dict[str, Any] = {"fontsize": SMALL_PX, "color": "muted"} | style
         self.text(x, y, text, **given)
+
+    def title(self, text: str) -> None:
+        """A block of the title, on two lines where it is long."""
+        size, lines, room = TITLE_PX, [text], self.width - 2 * PAD
+        if self.ruler.width(text, size, bold=True) > room:
+            size, text = HEADING_PX, text.replace(" %", "\N{NO-BREAK SPACE}%")
+            lines = self.ruler.wrap(text, room / 1.1, size)[:2]
+        self.down(20 + 18 * len(lines))
+        for number, line in enumerate(reversed(lines)):
+            self.text(PAD, 16 + 18 * number, line, fontsize=size, weight="bold")
 
     def heading(self, x: float, y: float, text: str, room: float, **style: Any) -> float:
         """A line in bold that keeps to its ``room``; the answer is where it ends."""
@@ -203,7 +214,7 @@ class Canvas:
         **style: Any,
     ) -> None:
         """The mark of a verdict, or several as one object; the right half is of an ``other``."""
-        colors, (shape, width) = (self.theme[bound], self.theme["background"]), MARKERS[bound]
+        colors, (shape, width) = (self.theme[bound], self.theme["background"]), look.MARKERS[bound]
         face, line = reversed(colors) if hollow else colors
         style |= {"markerfacecolor": face, "markeredgecolor": line}
         style |= {"markeredgewidth": 1.4 if hollow else 0.8}

@@ -34,7 +34,7 @@ def picture(comparison: Comparison, options: Options) -> Picture:
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
         if options.title or len(named) != 1:  # a single pair is its own title
-            figure.draw_title(canvas, scene.title)
+            canvas.title(scene.title)
         devices = after if before == after else f"before on {before}, after on {after}"
         canvas.block([devices], below=8)
         for number, pair in enumerate(pairs):

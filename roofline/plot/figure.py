@@ -10,7 +10,7 @@ from roofline.plot.canvas import Canvas, styled
 from roofline.plot.layout import Box
 from roofline.plot.save import Picture
 from roofline.plot.scene import CHARTS, Mark, Options, Place, Scene, compose
-from roofline.plot.style import HEADING_PX, KINDS, PAD, SMALL_PX, TITLE_PX
+from roofline.plot.style import KINDS, PAD, SMALL_PX
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.view import Chosen
@@ -58,7 +58,7 @@ def _charts(scene: Scene) -> int:
 
 def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
     canvas = Canvas(options.theme, float(options.width_px))
-    draw_title(canvas, scene.title)
+    canvas.title(scene.title)
     single = len(scene.marks) == 1
     if single:
         canvas.block(_claim(scene.marks[0]), below=6)
@@ -89,17 +89,6 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
         _draw_waits(canvas, scene.marks[0])
     canvas.block(_footer(scene, drawn), SMALL_PX, below=16)
     return canvas
-
-
-def draw_title(canvas: Canvas, title: str) -> None:
-    """The title, on two lines where it is long."""
-    size, lines, room = TITLE_PX, [title], canvas.width - 2 * PAD
-    if canvas.ruler.width(title, size, bold=True) > room:
-        size, title = HEADING_PX, title.replace(" %", "\N{NO-BREAK SPACE}%")
-        lines = canvas.ruler.wrap(title, room / 1.1, size)[:2]
-    canvas.down(20 + 18 * len(lines))
-    for number, line in enumerate(reversed(lines)):
-        canvas.text(PAD, 16 + 18 * number, line, fontsize=size, weight="bold")
 
 
 def _claim(mark: Mark) -> list[str]:

@@ -12,7 +12,7 @@ from roofline.plot.canvas import Canvas, styled
 from roofline.plot.layout import Box, ticks
 from roofline.plot.save import Picture
 from roofline.plot.scene import Options
-from roofline.plot.style import PAD, SMALL_PX, TEXT_PX, TITLE_PX
+from roofline.plot.style import PAD, SMALL_PX
 from roofline.render.selection import head, titles, where
 from roofline.text import numbers
 from roofline.timeline.model import Selection, TimelineDevice
@@ -36,14 +36,8 @@ def picture(selection: Selection, options: Options) -> Picture:
     device, lines = selection.selected, list(head(selection))
     with styled():
         canvas = Canvas(options.theme, WIDTH_PX)
-        ruler, room = canvas.ruler, WIDTH_PX - 2 * PAD
-        for size, text, bold in (
-            (TITLE_PX, lines[0], True),
-            *((TEXT_PX, line, False) for line in lines[1:3]),
-        ):
-            for part in ruler.wrap(text, room / (1.2 if bold else 1), size):
-                canvas.down(size + 9)
-                canvas.text(PAD, 8, part, fontsize=size, weight="bold" if bold else "normal")
+        canvas.title(lines[0])
+        canvas.block(lines[1:3])
         _draw_lanes(canvas, device)
         _draw_legend(canvas, device)
         figure = canvas.finish(0)

@@ -26,7 +26,7 @@ def picture(points: Sequence[Point], options: Options) -> Picture:
     kept = [follows for _, (_, follows) in points]
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
-        figure.draw_title(canvas, scene.title)
+        canvas.title(scene.title)
         figure.draw_legend(canvas, scene)
         for panel in scene.panels:
             canvas.block([panel.device], below=6)

@@ -19,6 +19,7 @@ from roofline.compare.judge import compare
 from roofline.model import Bound, Details, Instruction
 from roofline.plot import Options, page
 from roofline.plot.style import THEMES
+from roofline.render import explain
 from roofline.render.json import render
 from tests.makers import analysis, unit
 from tests.plot.test_style import contrast
@@ -151,6 +152,24 @@ def test_pairs_have_both_sides_and_the_outcome():
     told = [found["kept"][e] for e in shown["gemm"]["e"]]
     assert told[0][0] == "What changed"
     assert told[0][2][0].startswith("4.00x faster")
+
+
+def test_the_evidence_is_in_the_order_of_the_card():
+    made = mixed()
+    saxpy = next(g for g in made.groups if g.result.measurement.name == "saxpy")
+    card = explain.render(saxpy)
+    found = data(page(made))
+    kernel_ = next(k for k in found["kernels"] if k["name"] == "saxpy")
+    told = [found["kept"][e] for e in kernel_["e"]]
+    order = ["Try first", "What that could buy", "What would refute this", "Not worth the time"]
+
+    assert [title for title, _, _ in told if title in order] == order
+    assert told[0][0] == "Claim"
+    words = ["try ", "gain ", "wrong if ", "not "]
+    places = [re.search(rf"^\s*{word}", card, re.MULTILINE) for word in words]
+    starts = [place.start() for place in places if place]
+    assert len(starts) == 4
+    assert starts == sorted(starts)
 
 
 def test_hot_instructions_are_in_the_evidence_with_their_lines():
