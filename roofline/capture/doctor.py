@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ class Status(StrEnum):
     FAIL = "fail"
 
 
-PASS, WARN, FAIL = Status
+# How each check can come out.
+_ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,144 +104,130 @@ def running(root: Path = Path("/")) -> tuple[str, ...]:
 
 def examine(situation: Situation) -> tuple[DoctorCheck, ...]:
     """All checks, in the order in which they matter."""
-    looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment, _extras)
-    return tuple(DoctorCheck(*row) for look_at in looks for row in look_at(situation))
+    looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment)
+    return tuple(_check(*found) for look_at in looks for found in look_at(situation))
+
+
+def _check(name: str, facts: Mapping[str, object]) -> DoctorCheck:
+    """A row of the table, filled with facts."""
+    row = _ROWS[name]
+    if "failure" in row:
+        facts = {**facts, "you": catalogue()[row["failure"]].you}
+    remedy = row.get("remedy", "{you}" if "failure" in row else None)
+    return DoctorCheck(
+        row.get("code", name),
+        Status(row.get("status", "pass")),
+        row["text"].format_map(facts),
+        remedy and remedy.format_map(facts),
+    )
 
 
 def conclusion(checks: Iterable[DoctorCheck]) -> str:
     """One sentence: what this machine can do, and what to do next."""
     checks = tuple(checks)
     wrong = {status: [c for c in checks if c.status is status] for status in Status}
-    if failed := wrong[FAIL]:
+    if failed := wrong[Status.FAIL]:
         saved = "; saved reports can be analysed here: roofline analyze REPORT"
         return f"This machine cannot profile yet: {failed[0].text}; {failed[0].remedy}{saved}."
     command = "roofline profile --kernel gemm python bench.py"
-    if doubts := wrong[WARN]:
+    if doubts := wrong[Status.WARN]:
         return f"This machine may profile ({command}), but {doubts[0].text}: {doubts[0].remedy}."
     return f"This machine can profile: {command}."
 
 
-_Rows = Iterator[tuple[str, Status, str] | tuple[str, Status, str, str | None]]
+_Found = Iterator[tuple[str, dict[str, object]]]
 
 
-def _gpu(situation: Situation) -> _Rows:
+def _gpu(situation: Situation) -> _Found:
     machine = situation.machine
-    if machine.gpus:
-        names = ", ".join(
-            f"{gpu.name} (compute capability {gpu.capability or 'unknown'})" for gpu in machine.gpus
-        )
-        yield "gpu", PASS, f"{names}, driver {machine.driver or 'unknown'}"
-    elif machine.driver:
-        text = f"driver {machine.driver}, but nvidia-smi does not answer"
-        remedy = "in a container, give it the capability 'utility'; the GPU may be lost (dmesg)"
-        yield "gpu", WARN, text, remedy
-    else:
-        yield "gpu", FAIL, "no NVIDIA driver and no GPU", catalogue()["no_driver"].you
+    gpus = (f"{g.name} (compute capability {g.capability or 'unknown'})" for g in machine.gpus)
+    name = "gpu" if machine.gpus else "gpu_silent" if machine.driver else "gpu_none"
+    yield name, {"gpus": ", ".join(gpus), "driver": machine.driver or "unknown"}
 
 
-def _ncu(situation: Situation) -> _Rows:
+def _ncu(situation: Situation) -> _Found:
     """Whether there is an ncu, it knows the GPU, and the driver is new enough for it."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
         failure, evidence = ncu.diagnosis.failure, ncu.diagnosis.evidence
-        yield "ncu", FAIL, failure.cause + (f": {evidence}" if evidence else ""), failure.you
+        cause = failure.cause + (f": {evidence}" if evidence else "")
+        yield "ncu_none", {"cause": cause, "you": failure.you}
         return
-    name = f"ncu {ncu.version.text}"
-    yield "ncu", PASS, f"{name} at {ncu.path} ({ncu.how})"
-    for gpu in machine.gpus:
-        chip = chip_of(gpu.capability)
-        if situation.chips and chip and chip.lower() not in situation.chips:
-            text = f"{name} does not know {gpu.name} ({chip})"
-            yield "ncu_gpu", FAIL, text, catalogue()["gpu_unsupported"].you
-            return
+    facts: dict[str, object] = {"ncu": _name(ncu), "path": ncu.path, "how": ncu.how}
+    yield "ncu", facts
+    chips = [(gpu.name, chip_of(gpu.capability)) for gpu in machine.gpus]
+    unknown = [(gpu, chip) for gpu, chip in chips if chip and chip.lower() not in situation.chips]
+    if situation.chips and unknown:
+        yield "ncu_gpu_unknown", facts | {"gpu": unknown[0][0], "chip": unknown[0][1]}
+        return
     if machine.gpus and situation.chips:
-        yield "ncu_gpu", PASS, "ncu knows this GPU"
+        yield "ncu_gpu", {}
     year, minor, _ = ncu.version
-    built, served = TABLE["cuda"].get(f"{year}.{minor}"), _pair(machine.cuda)
-    if built is None or served is None:
-        return
-    text = "{} comes with CUDA {}.{}; the driver supports {}.{}".format(name, *built, *served)
-    remedy = "the ncu of CUDA {}.{} or older (--ncu), or a newer driver: else NaN".format(*served)
-    if built[0] < served[0]:
-        remedy = f"the ncu of CUDA {served[0]} (--ncu): an older one may fail with a newer driver"
-    fits = tuple(built) <= served and built[0] == served[0]
-    yield ("ncu_driver", PASS, text) if fits else ("ncu_driver", WARN, text, remedy)
+    built, served = _pair(TABLE["cuda"].get(f"{year}.{minor}")), _pair(machine.cuda)
+    if built is not None and served is not None:
+        name = "ncu_too_new" if built > served else "ncu_driver"
+        name = "ncu_too_old" if built[0] < served[0] else name
+        both = {"built": "{}.{}".format(*built), "served": "{}.{}".format(*served)}
+        yield name, facts | both | {"major": served[0]}
 
 
-def _permission(situation: Situation) -> _Rows:
+def _permission(situation: Situation) -> _Found:
     machine = situation.machine
     if not (machine.gpus or machine.driver):
         return
     failure = refine(catalogue()["permission"], machine)
-    remedy = failure.you + (f"; administrator: {failure.admin}" if failure.admin else "")
-    if machine.admin_only is False:
-        yield "permission", PASS, "the driver gives counters to every user"
-    elif machine.privileged:
-        yield "permission", PASS, "this process has the capability that counters need"
-    elif machine.admin_only:
-        yield "permission", FAIL, failure.cause, remedy
-    else:
-        text = "whether this user may use counters cannot be seen from here"
-        yield "permission", WARN, text, f"if profiling is refused: {remedy}"
+    you = failure.you + (f"; administrator: {failure.admin}" if failure.admin else "")
+    name = "permission_refused" if machine.admin_only else "permission_unknown"
+    name = "permission_held" if machine.privileged else name
+    name = "permission" if machine.admin_only is False else name
+    yield name, {"cause": failure.cause, "you": you}
 
 
-def _owners(situation: Situation) -> _Rows:
-    if owners := [name for name in situation.processes if name in TABLE["owners"]]:
-        text = f"may hold the counters: {', '.join(owners)}"
-        yield "counters", WARN, text, catalogue()["counters_taken"].you
-    else:
-        yield "counters", PASS, "no other profiler (DCGM, CUPTI) holds the counters"
+def _owners(situation: Situation) -> _Found:
+    owners = ", ".join(name for name in situation.processes if name in TABLE["owners"])
+    yield "counters_held" if owners else "counters", {"owners": owners}
     if MPS in situation.processes:
-        remedy = "end it while profiling: echo quit | nvidia-cuda-mps-control"
-        yield "mps", WARN, "MPS shares the GPU: counters are those of all its clients", remedy
+        yield "mps", {}
 
 
-def _temporary(situation: Situation) -> _Rows:
+def _temporary(situation: Situation) -> _Found:
     folder = situation.temporary
     # A file of ncu up to 2025, and the folders of newer ones.
     newer = folder / "nvidia" / "nsight_compute"
     locks = (folder / "nsight-compute-lock", newer.parent, newer, *newer.glob("lock.*"))
     taken = [lock for lock in locks if lock.exists() and not os.access(lock, os.W_OK)]
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        yield "tmpdir", FAIL, f"{folder} cannot be written", catalogue()["tmpdir"].you
+        yield "tmpdir_closed", {"folder": folder}
     elif taken:
-        yield "tmpdir", FAIL, f"{taken[0]} belongs to another user", catalogue()["lock_file"].you
+        yield "tmpdir_locked", {"lock": taken[0]}
     else:
         free = shutil.disk_usage(folder).free
-        text = f"{folder} has {free / 1e9:.0f} GB free"
-        remedy = "set TMPDIR to a folder with room: saved memory of kernels may go there"
-        full = free < _ROOM_BYTES
-        yield ("tmpdir", WARN, text, remedy) if full else ("tmpdir", PASS, text)
+        name = "tmpdir_full" if free < _ROOM_BYTES else "tmpdir"
+        yield name, {"folder": folder, "free": f"{free / 1e9:.0f}"}
 
 
-def _reader(situation: Situation) -> _Rows:
+def _reader(situation: Situation) -> _Found:
     reader, ncu = situation.reader, situation.ncu
-    have = _pair(reader)
-    if reader is None:
-        yield "reader", FAIL, "ncu-report is missing", "pip install ncu-report"
-    elif not isinstance(ncu, Ncu):
-        yield "reader", PASS, f"ncu-report {reader} is installed"
-    elif have and have < ncu.version[:2]:
-        text = f"ncu-report {reader} is older than ncu {ncu.version.text}"
-        yield "reader", WARN, text, "pip install --upgrade ncu-report"
-    else:
-        yield "reader", PASS, f"ncu-report {reader} is as new as ncu"
+    have, name = _pair(reader), "reader_none" if reader is None else "reader_alone"
+    facts: dict[str, object] = {"reader": reader}
+    if reader is not None and isinstance(ncu, Ncu):
+        name = "reader_old" if have and have < ncu.version[:2] else "reader"
+        facts["ncu"] = _name(ncu)
+    yield name, facts
 
 
-def _environment(situation: Situation) -> _Rows:
+def _environment(situation: Situation) -> _Found:
     if "stubs" in situation.environment.get("LD_LIBRARY_PATH", ""):
-        text = "LD_LIBRARY_PATH names a folder of stub libraries"
-        yield "stubs", WARN, text, "remove it: a stub libcuda.so has no driver behind"
+        yield "stubs", {}
     if "CUDA_INJECTION64_PATH" in situation.environment:
-        text = "CUDA_INJECTION64_PATH is set by another tool"
-        yield "injection", WARN, text, "roofline unsets it for what it profiles"
-
-
-def _extras(situation: Situation) -> _Rows:
+        yield "injection", {}
     if missing := situation.missing:
-        text = f"extras that are not installed: {', '.join(missing)}"
         packages = " ".join(TABLE["extras"][extra] for extra in missing)
-        yield "extras", PASS, text, f"pip install {packages}"
+        yield "extras", {"extras": ", ".join(missing), "packages": packages}
+
+
+def _name(ncu: Ncu) -> str:
+    return f"ncu {ncu.version.text}"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:
