@@ -102,6 +102,7 @@ def test_the_opcode_mix_by_what_instructions_are_for():
         "fp64_divisions": 1.0,
         "fp32_divisions": 2.0,
         "conversions": 7.0,
+        "special_functions": 8.0,
         "to_float": 3.0,
         "to_integer": 4.0,
         "constant_loads": 7.0,

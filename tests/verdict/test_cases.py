@@ -225,3 +225,36 @@ def test_rates_without_a_time_are_not_said_to_be_missing() -> None:
     assert "duration" in missing
     assert missing.isdisjoint({"operations", "dram_bytes"})
     assert said.bounds(found) == "headroom: up to 1.22x until the FMA pipe is full"
+
+
+@pytest.mark.parametrize(("converted", "cause"), [(1e6, None), (1e8, "conversions")])
+def test_conversions_are_a_cause_where_the_xu_pipe_is_full_of_them(converted, cause) -> None:
+    mix = {"MUFU.EX2": 3e7, "FMUL": 3e7, "F2F.F16.F32": converted}
+    found = judged(
+        A100,
+        {"sm__inst_executed_pipe_xu": 88.0},
+        {"sass__inst_executed_per_opcode_with_modifier_all": mix},
+    )
+
+    assert found.verdict.limiter == "xu"
+    assert found.verdict.cause == cause
+
+
+def test_two_wastes_of_one_unit_are_both_named() -> None:
+    # Half of the wavefronts are shared, 4 of 5 of these conflicts; 3 of 4 sectors are excess.
+    found = judged(
+        A100,
+        {"l1tex__data_pipe_lsu_wavefronts": 92.0, "l1tex__lsuin_requests": 8.0},
+        **{
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": 4e7,
+            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": 0.0,
+            "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 0.46 * 108e6,
+            "sm__cycles_elapsed.max": 1e6,
+            "memory_l2_theoretical_sectors_global": 4e8,
+            "memory_l2_theoretical_sectors_global_ideal": 1e8,
+        },
+    )
+
+    assert {cause.code for cause in found.verdict.causes} == {"bank_conflicts", "uncoalesced"}
+    # 0.92 x (1 - 0.5 x 0.805) x (1 - 0.5 x 0.75)
+    assert found.verdict.gain == pytest.approx(1 / 0.3436, abs=0.01)
