@@ -18,6 +18,7 @@ from tests.e2e.fake import Fake
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "examples" / "ci"
 MARK = "<!-- roofline -->"
+pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 BOT = "github-actions[bot]"
 # Writes what post.sh reads of a report; the words that it got are its text.
 STUB = f"""mkdir -p pr; printf x > pr/roofline.png; printf x > pr/roofline-dark.png
