@@ -146,13 +146,20 @@ def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ..
     Where it has gone, the path begins again with the kernel that then takes most time: the second
     of a point says whether it is the kernel of the point before.
     """
-    side = _most(p.before for p in comparisons[0].pairs)
+    side = _most(sides_of(comparisons[0])[0])
     found = [(side.result, False)]
     for comparison in comparisons:
         after = [p.after for p in comparison.pairs if _key(p.before) == _key(side)]
-        side = after[0] if after else _most(p.after for p in comparison.pairs)
+        side = after[0] if after else _most(sides_of(comparison)[1])
         found.append((side.result, bool(after)))
     return tuple(found)
+
+
+def sides_of(comparison: Comparison) -> tuple[list[Side], list[Side]]:
+    """All kernels of BEFORE and of AFTER, paired or not."""
+    pairs = comparison.pairs
+    before = [*(p.before for p in pairs), *(u.side for u in comparison.gone)]
+    return before, [*(p.after for p in pairs), *(u.side for u in comparison.new)]
 
 
 def _key(side: Side) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
-from roofline.compare.history import Judged, Stage, at_ceilings, first_of
+from roofline.compare.history import Judged, Stage, at_ceilings, first_of, sides_of
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
@@ -83,7 +83,7 @@ def _limited(pair: KernelPair) -> str:
 def stage_of(comparison: Comparison, statement: Stage) -> Stage:
     """What was stated of a change, with what came of it."""
     pairs, program = comparison.pairs, comparison.program
-    after = [*(p.after for p in pairs), *(u.side for u in comparison.new)]
+    before, after = sides_of(comparison)
     return replace(
         statement,
         status="closed",
@@ -96,7 +96,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         after_s=comparison.after_paired_s,
         judged=tuple(_judged(comparison)),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",
-        first_before=first_of([*(p.before for p in pairs), *(u.side for u in comparison.gone)]),
+        first_before=first_of(before),
         first_after=first_of(after),
         at_ceilings=at_ceilings(after),
     )
