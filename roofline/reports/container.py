@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ _PACKED = 1 << 9  # compressed bytes at a time: of zeros they are 16 MB
 _SAID = ("session", "strings", "process")  # of which each block has one, or else entries
 # How ncu's pages begin, as text and as CSV.
 _PRINTED = re.compile(rb"""\[\d+\] .+@|==(PROF|ERROR|WARNING)==|"?ID"?[,;]"?Process ID""")
-HINTS = {
+_HINTS = {
     "cut": "copy it again, or capture again and let ncu end by itself",
     "junk": "copy it again: something was appended to it, or it is damaged",
     "empty": "capture again",
@@ -44,7 +45,7 @@ class ContainerError(ValueError):
 
     def __init__(self, code: str, text: str, hint: str | None = None) -> None:
         super().__init__(text)
-        self.code, self.hint = code, hint or HINTS[code]
+        self.code, self.hint = code, hint or _HINTS[code]
 
     def of(self, path: Path, *, partly: bool = False) -> InputError:
         """The error of the file at ``path``, of which some may have been read."""
@@ -225,7 +226,7 @@ def summarize(file: io.BufferedReader, path: Path) -> Summary:
     summary = Summary(version=walk.version)
     for block in walk.blocks():
         summary.found += len(block.kinds)
-        summary.names += map(decoded, block.message.strings.text)
+        summary.names += map(_name, block.message.strings.text)
         if not block.message.HasField("session"):
             continue
         session = block.message.session
@@ -242,6 +243,9 @@ def summarize(file: io.BufferedReader, path: Path) -> Summary:
     if not summary.found:
         raise ContainerError("no results", "it is whole, but no kernel was profiled into it")
     return summary
+
+
+_name = lru_cache(1 << 14)(decoded)  # files repeat a few thousand names of metrics
 
 
 def sized(entry: bytes) -> bytes:

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from re import Pattern
 from typing import Any, Literal, TypeVar
@@ -14,7 +15,6 @@ from roofline.errors import InputError
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult
 from roofline.reports.code import Code, code_of
 from roofline.reports.container import (
-    HINTS,
     ContainerError,
     Summary,
     Walk,
@@ -22,9 +22,9 @@ from roofline.reports.container import (
     parsed,
     summarize,
 )
-from roofline.reports.fields import READ, VERSION, Workload, decode_error, decoded, message
+from roofline.reports.fields import READ, VERSION, Workload, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
-from roofline.reports.metrics import ByName, Scalar, renamed, rule_result
+from roofline.reports.metrics import ByName, Scalar, is_time, renamed, rule_result
 from roofline.reports.nvidia import NvidiaMetrics, NvidiaReport
 
 _T = TypeVar("_T")
@@ -142,7 +142,7 @@ class _Table:
         self.path, self.nvidia = path, NvidiaReport(path)
         self.names = names = renamed(names)
         self.numbers = {name: number for number, name in enumerate(names)}
-        self.parse = message("Metric").FromString
+        self.metric = message("Metric")
         self._groups: dict[frozenset[str], list[int]] = {}
         self.alike: dict[bytes, Mapping[str, float]] = {}  # instances by the bytes of the metric
         self._matching: dict[Pattern[str], tuple[str, ...]] = {}
@@ -170,7 +170,7 @@ class _Table:
     def by_number(self, metrics: list[bytes]) -> dict[int, bytes]:
         """Metrics by the number of their name, which they begin with: a varint of 1 or 2 bytes."""
         if len(self.names) > 1 << 14:
-            return {self.parse(raw).name: raw for raw in metrics}
+            return {self.metric.FromString(raw).name: raw for raw in metrics}
         return {(n if (n := raw[1]) < 128 else n & 127 | raw[2] << 7): raw for raw in metrics}
 
 
@@ -183,7 +183,7 @@ class _Metrics(ByName):
         super().__init__()
         self._table, self._kind, self._entry, self._index = table, kind, entry, index
         self._process = process
-        self._numbers, self._parse = table.numbers, table.parse
+        self._numbers = table.numbers
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
         self._metrics = table.by_number(self._result.metrics[:])
 
@@ -221,19 +221,21 @@ class _Metrics(ByName):
 
     def _metric(self, name: str) -> Any:
         raw = self._metrics.get(self._numbers.get(name, -1))
+        return None if raw is None else self._parsed(self._table.metric, raw, f"{name} of result")
+
+    def _parsed(self, kind: Any, data: bytes, what: str) -> Any:
         try:
-            return None if raw is None else self._parse(raw)
-        except decode_error() as error:
-            why = f"bytes of {name} of result {self._index + 1} are damaged"
-            what, hint = f"cannot read all of {self._table.path}", HINTS["junk"]
-            raise InputError(what, why=why, hint=hint) from error
+            return parsed(kind, data, f"{what} {self._index + 1}")
+        except ContainerError as error:
+            raise error.of(self._table.path, partly=True) from error
 
     def number(self, name: str) -> float | None:
         raw = self._metrics.get(self._numbers.get(name, -1))
         if raw is None:
             return None
         if raw[-11:-8] == _DOUBLE and len(raw) < 15:
-            return self._si(name, _unpacked(raw, len(raw) - 8)[0])
+            number: float = _unpacked(raw, len(raw) - 8)[0]
+            return number if isfinite(number) and not is_time(name) else self._si(name, number)
         value = self._metric(name).value
         kind = value.WhichOneof("kind")
         return None if kind is None or kind == "text" else self._si(name, getattr(value, kind))
@@ -298,7 +300,7 @@ class _Metrics(ByName):
     @property
     def rules(self) -> tuple[RuleResult, ...]:
         found = []
-        for rule in message(self._kind).FromString(self._entry).rules:
+        for rule in self._parsed(message(self._kind), self._entry, "result").rules:
             for item in rule.body.items:
                 said, gain = item.message, item.speedup
                 words = decoded(rule.name), decoded(said.title), decoded(said.text)

@@ -178,3 +178,11 @@ def test_launches_pickle_copy_and_compare(tmp_path, reader):
         assert again == first != second
         assert measure(again) == measure(first)
     assert dataclasses.asdict(first)["metrics"] == first.metrics
+
+
+def test_rules_whose_bytes_are_damaged_are_refused(tmp_path):
+    path = strange.write(tmp_path, "two launches")
+    launch = next(read(path))
+    launch.metrics._entry = launch.metrics._entry + b"\xff"
+    with pytest.raises(InputError, match=r"cannot read all of .*: bytes of result 1 are damaged"):
+        list(launch.metrics.rules)
