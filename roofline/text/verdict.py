@@ -8,7 +8,7 @@ from math import ceil, inf
 from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verdict
 from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import library_name, operation, unit, words
-from roofline.text.notes import Sentence, sentence
+from roofline.text.notes import TOLD, Sentence, sentence
 from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
 from roofline.text.outlook import above_peak
 from roofline.units import PARTS, the_unit
@@ -22,49 +22,20 @@ _STEPS = 6
 
 # Why not to be sure, or why nothing can be said.
 DOUBTS: Mapping[str, Sentence] = {
-    "near_threshold": (
-        "{percent:percent} is within {points:.0f} points of the threshold {threshold:percent}"
-    ),
-    "under_sure": "the busiest unit is under {sure:percent}",
+    **TOLD["doubts"],
     "other_unit_near": lambda f: (
         f"the next unit, {the_unit(f['other'] or '')}, is {f['points']:.0f} points away"
     ),
     "caches_not_measured": lambda f: f"{' and '.join(map(unit, f['units']))} was not measured",
-    "no_sm_activity": "how long the SMs had work was not measured",
-    "drains": "launch and drain, {cycles:.0f} cycles of an SM, weigh heavily",
-    "no_cause": "no cause is proven",
-    "cause_by_threshold": "the cause is named by a threshold",
-    "cause_explains_little": "the cause explains less than half of what is missing",
     "side_not_measured": lambda f: f"the {' and '.join(f['sides'])} side was not measured in full",
-    "above_100": "a utilisation is above 100 %: counters of different passes differ",
-    "no_duration": "the duration was not measured",
     "short_kernel": lambda f: (
         f"the kernel is shorter than {f['under_s'] * 1e6:.0f} µs: start and end weigh heavily"
     ),
-    "sm_throughput_only": "only the SM's throughput was measured, which LSU and texture are in",
-    "datasheet_peaks": (
-        "the clocks at which it ran are not known: the peak is the datasheet's, at boost"
-    ),
     "above_peak": above_peak,
-    "computed": "the utilisation is computed, not counted",
-    "counters_unreadable": "some counters could not be read",
-    "shared_gpu": "other programs could use the GPU at the same time (MPS)",
-    "part_unknown": "how many SMs its green context has is not known",
-    "launches_differ": "launches of this kernel were judged differently",
     "counters_nan": lambda f: (
         f"{plural(len(f['names']), 'counter')} without a number (NaN)"
         if "names" in f
         else "the counters hold no numbers: profiling of this launch failed"
-    ),
-    "all_zero": "every utilisation reads 0 %: the counters did not count",
-    "no_utilization": "no utilisation was measured",
-    "too_little_measured": (
-        "the busiest of what was measured is {unit} at {percent:percent}, and too little was "
-        "measured to call that latency"
-    ),
-    "dram_not_countable": (
-        "the busiest of what was measured is {unit} at {percent:percent}, and ncu cannot measure "
-        "the DRAM of this GPU, which may be busier"
     ),
 }
 
