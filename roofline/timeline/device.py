@@ -21,7 +21,6 @@ from roofline.timeline.events import (
     Timeline,
     harmless,
 )
-from roofline.timeline.idle import Stretches
 from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
 from roofline.timeline.occupancy import COMPUTE, COPY, Clock, Kinds, Occupancy, sweep, union
 from roofline.timeline.steps import (
@@ -64,6 +63,20 @@ class Groups:
         kind_of = np.zeros(len(groups), dtype=np.int8)
         kind_of[of] = kind
         return cls(identities=tuple(groups), kind=kind_of, of=np.array(of, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretches:
+    """Idle stretches as columns: when, and how much passed before the launch of what runs next.
+
+    ``late`` is that time in ns, ``known`` whether there is such a launch, ``thread`` who made it.
+    """
+
+    start: Integers
+    end: Integers
+    late: Integers
+    known: Mask
+    thread: Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

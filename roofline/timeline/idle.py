@@ -1,16 +1,19 @@
-"""Idle time by cause: what the thread that launches next did meanwhile, by patterns of names.
+"""Idle time by cause, who sets the pace, what slow steps have more of, and a step in lanes.
 
-The classes and their patterns are data, in ``idle.toml``; people put classes of their own first.
+What the thread that launches next did in a gap tells its cause, by patterns of names. The classes
+and their patterns are data, in ``idle.toml``; people put classes of their own first.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -19,9 +22,21 @@ from numpy.typing import NDArray
 from roofline.errors import InputError
 from roofline.files import read_text
 from roofline.patterns import compiled
-from roofline.timeline.events import Calls, Integers, Mask
-from roofline.timeline.model import IdleClass
-from roofline.timeline.occupancy import Clock
+from roofline.timeline.device import WAITS, DeviceEvents, Groups, Stretches
+from roofline.timeline.events import Calls, Integers
+from roofline.timeline.model import (
+    First,
+    GapBand,
+    IdleCause,
+    IdleClass,
+    Lane,
+    Span,
+    StepExcess,
+    StepSpread,
+    StepUse,
+    Use,
+)
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
 
 _HOME = Path(__file__).with_name("idle.toml")
 # A gap of up to 1.5 times the usual time between launches (the median) is the cost of launching
@@ -32,6 +47,19 @@ _USUAL = 1.5
 _LAUNCHES = 20  # so many tell what is usual
 _DRAINED_NS = 100_000  # a gap after a wait: longer ones are what the host did after it
 _WAITED = 0.1  # of a gap: a launch that was done by then left the rest to the GPU
+_BANDS_S = (0.0, 10e-6, 100e-6, 1e-3, 10e-3)
+_NO_WAIT = 0.05  # of the wall time: a host that waits less never waits for the GPU
+_MOST = 0.5  # of the idle time
+_MUCH = 0.1 + 1e-9  # of the wall time: less idle time sets no pace
+_EVEN = 1.5 + 1e-9  # kernels made so many times faster are hard work
+_SHORT_NS = 100_000  # gaps that many launches make together:
+_FEW = 10  # so many, or fewer launches would change little
+_SLOWER = 1.1  # times the length of a typical step
+_PART = 0.05  # of what a step takes longer: less is not listed
+_PARTS = 5
+_SCATTERED = ("launch_rate", "host_code", "optimizer", "queued", "unknown")
+_BINS = 960  # of a step: about a pixel each
+_LEVELS = 10  # of how much of a bin something took
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,20 +144,6 @@ def _read(
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretches:
-    """Idle stretches as columns: when, and how much passed before the launch of what runs next.
-
-    ``late`` is that time in ns, ``known`` whether there is such a launch, ``thread`` who made it.
-    """
-
-    start: Integers
-    end: Integers
-    late: Integers
-    known: Mask
-    thread: Integers
-
-
 def classify(
     gaps: Stretches,
     calls: Calls,
@@ -176,3 +190,207 @@ def _covering(
         for thread in np.unique(calls.thread[mine]).tolist():
             own = mine[calls.thread[mine] == thread]
             yield code, thread, Clock.union(calls.start[own], calls.end[own])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IdleTime:
+    """The idle stretches of a device: (window, start, end), the class and the late part of each."""
+
+    part: DeviceEvents
+    classes: IdleClasses
+    pieces: Integers
+    cause: NDArray[np.int8]
+    late: Integers
+
+    @property
+    def length(self) -> Integers:
+        """How long each is."""
+        return self.pieces[:, 2] - self.pieces[:, 1]
+
+    def by_cause(self, windows: Sequence[int]) -> NDArray[Any]:
+        """The mean time over ``windows`` in s, by place among the codes of the classes."""
+        mine = np.isin(self.pieces[:, 0], windows)
+        size = len(self.classes.codes)
+        sums = np.bincount(self.cause[mine], weights=self.length[mine], minlength=size)
+        return sums / 1e9 / max(len(windows), 1)
+
+    def causes(self, window: int, wall_s: float) -> tuple[IdleCause, ...]:
+        """The idle time of one window by class, the largest first."""
+        mine = self.pieces[:, 0] == window
+        found = []
+        for place, code in enumerate(self.classes.codes):
+            own = np.flatnonzero(mine & (self.cause == place))
+            if len(own):
+                length = self.length[own]
+                total_s, longest = int(length.sum()) / 1e9, own[[int(length.argmax())]]
+                texts = asdict(self.classes.by_code[code])
+                cause = IdleCause(
+                    **texts,
+                    code=code,
+                    total_s=total_s,
+                    share=total_s / wall_s,
+                    gaps=len(own),
+                    longest=self.part.named(self.pieces[longest, 1:])[0],
+                )
+                found.append(cause)
+        return tuple(sorted(found, key=lambda c: -c.total_s))
+
+    def bands(self) -> tuple[GapBand, ...]:
+        """The stretches of the counted windows by length."""
+        length = self.length[np.isin(self.pieces[:, 0], self.part.kept)]
+        band = np.digitize(length, np.array(_BANDS_S[1:]) * 1e9)
+        return tuple(
+            GapBand(
+                from_s=low,
+                to_s=high,
+                gaps=int((band == i).sum()),
+                total_s=int(length[band == i].sum()) / 1e9,
+            )
+            for i, (low, high) in enumerate(zip(_BANDS_S, (*_BANDS_S[1:], None), strict=True))
+        )
+
+    def launch_bound(self, window: int, use: Use) -> bool:
+        """Whether most of a window's idle time is in short gaps that have no other cause."""
+        scattered = [i for i, code in enumerate(self.classes.codes) if code in _SCATTERED]
+        mine = (self.pieces[:, 0] == window) & (self.length < _SHORT_NS)
+        short = self.length[mine & np.isin(self.cause, scattered)]
+        enough = len(short) >= _FEW and use.idle_s > _MUCH * use.wall_s
+        return enough and int(short.sum()) / 1e9 >= _MOST * use.idle_s
+
+    def host_paced(self, window: int, use: Use, host_wait_s: float | None) -> bool | None:
+        """Whether the GPU waits for the host and the host never for the GPU."""
+        if host_wait_s is None:
+            return None
+        late_s = int(self.late[self.pieces[:, 0] == window].sum()) / 1e9
+        counted_s = self.part.occupancy.use.wall_s
+        return (
+            host_wait_s < _NO_WAIT * counted_s
+            and use.idle_s > _MUCH * use.wall_s
+            and late_s >= _MOST * use.idle_s
+        )
+
+
+def idle_time(part: DeviceEvents, classes: IdleClasses) -> IdleTime:
+    """Classify every idle stretch of a device."""
+    pieces = part.occupancy.idle
+    found = part.stretches(pieces[:, 1:])
+    names = part.timeline.call_names
+    return IdleTime(
+        part=part,
+        classes=classes,
+        pieces=pieces,
+        cause=classify(
+            found, part.timeline.calls, names, classes, part.events.launch[part.events.launch >= 0]
+        ),
+        late=np.where(found.known, found.late, 0),
+    )
+
+
+def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str, Any]:
+    """``spread``, and what ``cold`` and ``slow`` steps have more of; nothing for a window."""
+    if not part.ranged or len(part.kept) < 2:
+        return {}
+    p50, p95, p99, most = map(part.step_at, (50, 95, 99, 100))
+    walls_s = [(w.end - w.start) / 1e9 for w in part.windows]
+    slow = [i for i in part.kept if walls_s[i] >= max(walls_s[p95], _SLOWER * walls_s[p50])]
+    cold = [i for i, w in enumerate(part.windows) if w.left_out == "first"]
+    kinds = ("copy" if kind == COPY else "kernel" for kind in groups.kind.tolist())
+    names = [*zip(kinds, (i.name for i in groups.identities), strict=True)]
+    names += [("idle", found.title) for found in idle.classes.by_code.values()]
+
+    def excess(windows: list[int]) -> StepExcess | None:
+        if not windows:
+            return None
+        spent = [
+            np.concatenate([_by_kernel(part, groups, w), idle.by_cause(w)])
+            for w in (windows, [p50])
+        ]
+        more_s = math.fsum(walls_s[i] for i in windows) / len(windows) - walls_s[p50]
+        parts = zip(names, (spent[0] - spent[1]).tolist(), strict=True)
+        found = [(kind, name, s) for (kind, name), s in parts if s > _PART * abs(more_s)]
+        return StepExcess(
+            steps=tuple(part.windows[i].number for i in windows),
+            more_s=more_s,
+            parts=tuple(sorted(found, key=lambda p: -p[2])[:_PARTS]),
+        )
+
+    spread = StepSpread(
+        p50_s=walls_s[p50], p95_s=walls_s[p95], p99_s=walls_s[p99], max_s=walls_s[most]
+    )
+    return {"spread": spread, "cold": excess(cold), "slow": excess(slow)}
+
+
+def _by_kernel(part: DeviceEvents, groups: Groups, windows: Sequence[int]) -> NDArray[Any]:
+    mine = np.isin(part.step, windows)
+    lasted = (part.events.end - part.events.start)[mine]
+    sums = np.bincount(part.group[mine], weights=lasted, minlength=len(groups.identities))
+    return sums / 1e9 / len(windows)
+
+
+def first_of(use: StepUse, *, host_paced: bool | None) -> First:
+    """What to look at first: kernels, unless another part is worth more than they easily are.
+
+    A part comes first where compute kernels would have to run half again as fast to save as much
+    as it takes; gaps also where the host sets the pace, for then faster kernels save nothing.
+    """
+    parts = {part: s for part, s in use.parts.items() if part is not First.KERNELS}
+    part = max(parts, key=lambda p: parts[p])
+    even = use.break_even(part)
+    if even is None or even > _EVEN:
+        return part
+    return First.GAPS if host_paced else First.KERNELS
+
+
+# --- a picture
+
+
+def step_lanes(idle: IdleTime, window: int, kind: Kinds) -> tuple[Lane, ...]:
+    """The lanes of one window; ``kind`` is that of each group.
+
+    The host's lane is of the threads that launched.
+    """
+    part = idle.part
+    step, events, calls = part.windows[window], part.events, part.timeline.calls
+
+    edges = np.linspace(step.start, step.end, _BINS + 1).astype(np.int64)
+
+    def spans(start: Integers, end: Integers, what: str) -> Iterator[Span]:
+        own = (start < step.end) & (end > step.start)
+        if not own.any():
+            return
+        order = np.argsort(start[own], kind="stable")
+        clock = Clock.union(start[own][order], end[own][order])
+        share = np.diff(clock.inside(edges)) / np.maximum(np.diff(edges), 1)
+        level = np.ceil(share * _LEVELS)
+        first = np.flatnonzero(np.diff(level, prepend=-1))
+        for i, j in pairwise([*first.tolist(), _BINS]):
+            if level[i]:
+                begun, done = ((int(edges[k]) - step.start) / 1e9 for k in (i, j))
+                yield begun, done, what, float(level[i]) / _LEVELS
+
+    inside = (events.start < step.end) & (events.end > step.start)
+    host = np.isin(calls.thread, np.unique(events.thread[inside]))
+    names = part.timeline.call_names
+    cuda = np.isin(calls.name, [k for k, name in names.items() if name.startswith("cu")])
+    waits = np.isin(calls.name, [k for k, name in names.items() if WAITS.match(name)])
+    groups = (("operator", host & ~cuda), ("cuda", host & cuda & ~waits), ("wait", host & waits))
+    pieces = idle.pieces[idle.pieces[:, 0] == window]
+    causes = idle.cause[idle.pieces[:, 0] == window]
+    lanes = [
+        Lane(
+            name="host",
+            spans=tuple(s for what, m in groups for s in spans(calls.start[m], calls.end[m], what)),
+        ),
+        Lane(
+            name="idle",
+            spans=tuple(
+                s
+                for place, code in enumerate(idle.classes.codes)
+                for s in spans(pieces[causes == place, 1], pieces[causes == place, 2], code)
+            ),
+        ),
+    ]
+    for name, which in (("copies", COPY), ("compute", COMPUTE), ("communication", COMMUNICATION)):
+        own = kind[part.group] == which
+        lanes.append(Lane(name=name, spans=tuple(spans(events.start[own], events.end[own], name))))
+    return tuple(lane for lane in lanes if lane.spans)

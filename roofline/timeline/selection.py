@@ -22,7 +22,14 @@ from roofline.patterns import select as named
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless, refusal
-from roofline.timeline.idle import IdleClasses, known_classes
+from roofline.timeline.idle import (
+    IdleClasses,
+    distribution,
+    first_of,
+    idle_time,
+    known_classes,
+    step_lanes,
+)
 from roofline.timeline.model import (
     Apart,
     Criteria,
@@ -35,7 +42,6 @@ from roofline.timeline.model import (
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
 from roofline.timeline.operations import FAMILIES
-from roofline.timeline.pace import distribution, first_of, idle_time, step_lanes
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.replay import replayed
 from roofline.timeline.requests import profile_requests

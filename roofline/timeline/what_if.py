@@ -15,7 +15,7 @@ from roofline.model import Analysis
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups
 from roofline.timeline.events import Calls, Events, Mask, Timeline
-from roofline.timeline.idle import IdleClasses, known_classes
+from roofline.timeline.idle import IdleClasses, IdleTime, idle_time, known_classes
 from roofline.timeline.join import join
 from roofline.timeline.model import (
     Bounds,
@@ -28,7 +28,6 @@ from roofline.timeline.model import (
     speedup_bound,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
-from roofline.timeline.pace import IdleTime, idle_time
 from roofline.timeline.replay import Schedule, host_times
 from roofline.timeline.selection import DEFAULT, device_events, select
 
