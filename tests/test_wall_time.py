@@ -159,6 +159,9 @@ def test_two_programs_take_turns_and_are_paired() -> None:
     assert timing.against.program == "old"
     told = "B is 2.000x {} than A (2.000x to 2.000x with 95 %, 6 pairs)"
     assert f"wall time: {told.format('faster')}\nrate: {told.format('better')}\n" in render(timing)
+    inside = render(replace(timing, instrumented=("NSYS_X",)))
+    assert "INSTRUMENTED (NSYS_X): no times to compare" in inside
+    assert "than A" not in inside
     # Half as fast, from 0.4 to 0.8 times: 1.25 to 2.5 times slower.
     slower = replace(wall, ratio=0.5, low=0.4, high=0.8, outcome="slower")
     assert turns(slower) == "B is 2.000x slower than A (1.250x to 2.500x with 95 %, 6 pairs)"

@@ -40,7 +40,7 @@ def _parts(times: ProgramTimes) -> Iterator[RenderableType]:
             cells = (ABSENT if value is None else show(value) for value in values)
             made.add_row(mark + name, *cells, share(s.spread))
     yield made
-    for one in times.paired:
+    for one in () if times.instrumented else times.paired:
         yield console.hanging(f"{one.name}: ", Text(turns(one)))
     for field, (what, write) in _UNITS.items():
         if span := getattr(around, field):
