@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
-from roofline.compare.model import Comparison, Side
+from roofline.compare.model import Comparison, Correctness, Side
 from roofline.model import Action, Result
 from roofline.units import unit_of_precision
 from roofline.wall_time import PairedRatio
@@ -92,6 +92,7 @@ class Stage:
     counts: Mapping[str, int] = field(default_factory=dict)
     program: tuple[float, float] | None = None
     figures: tuple[PairedRatio, ...] = ()
+    correctness: Correctness | None = None
     judged: tuple[Judged, ...] = ()
     evidence: str | None = None
     first_before: Bottleneck | None = None

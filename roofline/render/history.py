@@ -92,6 +92,8 @@ def head(stages: Sequence[Stage]) -> str:
     text = numbers.plural(len(done), "change")
     if waiting := len(stages) - len(done):
         text += f", {numbers.plural(waiting, 'prediction')} open"
+    if wrong := sum(one.correctness is not None and not one.correctness.passed for one in done):
+        text += f", {numbers.plural(wrong, 'check')} FAILED"
     if done and done[-1].total:
         text += f"; {change(done[-1].total)} in total"
     if (program := program_of(stages)) and all(program):
@@ -135,6 +137,8 @@ def _told(stage: Stage) -> Iterator[str]:
     seen = dict.fromkeys((q.claim, q.judgement) for q in stage.judged)
     for claim, judgement in seen:
         yield f"{claim}: {names.words(judgement)}"
+    if (done := stage.correctness) is not None:
+        yield f"the check {'passed' if done.passed else 'FAILED'}: {done.command}"
     if stage.program is not None and stage.program[1]:
         before, after = stage.program
         yield f"the program: {numbers.fall(before, after)} ({times(before / after)})"

@@ -35,11 +35,10 @@ def entry(comparison: Comparison, statement: Stage, number: int = 1) -> str:
         hypothesis=statement.hypothesis or "; ".join(dict.fromkeys(claims)) or NOT_STATED,
         intervention=statement.intervention or NOT_STATED,
     )
-    before, after, done = comparison.before, comparison.after, comparison.correctness
+    before, after = comparison.before, comparison.after
     more = {
         "devices": after.devices,
         "ncu": tuple(dict.fromkeys(before.ncu_versions + after.ncu_versions)),
-        "correctness": None if done is None else {"command": done.command, "passed": done.passed},
         "kernels": [_kernel(p) for p in comparison.pairs[:KERNELS]],
     }
     return _written(stage, more, _sections(comparison, stage))
@@ -92,6 +91,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         counts=comparison.counts,
         program=None if program is None else (program.before_s, program.after_s),
         figures=() if program is None else program.figures,
+        correctness=comparison.correctness,
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
         judged=tuple(_judged(comparison)),

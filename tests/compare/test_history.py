@@ -168,6 +168,15 @@ def test_what_the_program_itself_says_is_in_the_history(tmp_path: Path) -> None:
     assert "- tok/s: better, 1.25x" in log.read_text()
 
 
+def test_a_change_that_broke_the_results_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    assert run("compare", BEFORE, AFTER, "--record", log, "--check", "false").exit_code == 1
+
+    text = run("history", log).stdout
+    assert text.startswith("1 change, 1 check FAILED; 2.28x faster in total")
+    assert "the check FAILED: false" in text
+
+
 def test_what_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Mine\n")
 
