@@ -7,26 +7,11 @@ whose types they have, too. Which keys there are, and what the schema says of ea
 
 from __future__ import annotations
 
-from dataclasses import make_dataclass
-from functools import cache, reduce
-from operator import or_
 from pathlib import Path
-from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    TypeAlias,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
-
-import msgspec
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roofline import __version__
-from roofline.model import Note
-from roofline.render.documents import NoteDocument, Text, about, filled, note_documents, text
+from roofline.render.documents import Documents, Text, filled, note_documents, text
 from roofline.render.selection import LEFT_OUT, command
 from roofline.timeline.join import Joined, JoinedKernel
 from roofline.timeline.model import (
@@ -47,43 +32,8 @@ DESCRIPTION = (
     "Times are unions of intervals, never sums; devices are never added up. Within /1 keys are "
     "added, never renamed or removed."
 )
-_TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes())
-_MADE: dict[Any, Any] = {Note: NoteDocument}  # a value of the model -> the document of it
-
-
-def _document(called: str, /, *of: type, **types: Any) -> Any:
-    """The type of a document about values ``of`` the model; ``types`` are not as there."""
-    row = _TABLE[called]
-    keys = row["keys"] | (_TABLE[row["base"]]["keys"] if "base" in row else {})
-    fields = []
-    for key, said in keys.items():
-        hint = types.get(key) or _in_document(next(_hint(c, key) for c in of if hasattr(c, key)))
-        fields.append((key, Annotated[hint, about(said)] if said else hint))
-    own = {"__doc__": row["about"], "__module__": __name__}
-    made = make_dataclass(called, fields, frozen=True, kw_only=True, namespace=own)
-    for model in of[:1]:
-        _MADE.setdefault(model, made)
-    return made
-
-
-_hints = cache(get_type_hints)
-
-
-def _hint(of: type, key: str) -> Any:
-    """The type of a field or a property."""
-    known = _hints(of)
-    return known[key] if key in known else get_type_hints(getattr(of, key).fget)["return"]
-
-
-def _in_document(hint: Any) -> Any:
-    """The same of documents in place of values."""
-    if hint in _MADE:
-        return _MADE[hint]
-    if (origin := get_origin(hint)) is None or not (inner := get_args(hint)):
-        return hint
-    made = tuple(_in_document(one) for one in inner)
-    return hint if made == inner else reduce(or_, made) if origin is UnionType else origin[made]
-
+_DOCUMENTS = Documents(Path(__file__).with_suffix(".toml"))
+_document, _MADE = _DOCUMENTS.type, _DOCUMENTS.made
 
 for _name, _of, _types in (
     ("UseDocument", Use, {}),
