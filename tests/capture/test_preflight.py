@@ -193,8 +193,7 @@ def request(**values: object) -> CaptureRequest:
     [("gemm|relu", True), ("a(?i)b", True), ("(?<n>x)", True), ("(?<=a+)b", False)],
 )
 def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
-    assert REAL_NCU is not None
-    real = Ncu(path=Path(REAL_NCU), version=Version(year=2024, minor=1), how="test")
+    real = find_ncu(str(REAL_NCU))
     if good:
         check_command(request(kernel_regex=expression), real, (), ask)
         return
