@@ -54,24 +54,7 @@ class AnalyzeOptions:
 
 @opt.typed_command(AnalyzeOptions, "analyze")
 def command(options: AnalyzeOptions) -> int:
-    """Rank the kernels of saved reports, and name what limits each.
-
-    \b
-    Examples:
-      roofline analyze report.ncu-rep
-      roofline analyze runs/ --kernel gemm --top 5
-      roofline analyze report.ncu-rep --explain 1
-      roofline analyze report.ncu-rep --explain sgemm
-      roofline analyze report.ncu-rep --json --output analysis.json
-      roofline analyze report.ncu-rep --launches --format csv > launches.csv
-      roofline analyze report.ncu-rep --chart
-      roofline analyze report.ncu-rep --plot roofline.png
-      roofline analyze report.ncu-rep --timeline trace.json.gz
-
-    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. Launches of the
-    same kernel, grid, block, file and GPU are one row; times are measured under ncu. If a file
-    cannot be read, stderr names it, the others are shown, and the exit code is 3.
-    """
+    """Rank the kernels of saved reports, and name what limits each."""
     check(options.showing, options.output)
     analysis, failures = analyze_reports(options.reports, options.judging, merge=options.merge)
     if analysis is not None:

@@ -117,25 +117,7 @@ class CompareOptions:
 
 @opt.typed_command(CompareOptions, "compare")
 def command(options: CompareOptions) -> int:
-    """Compare two captures: faster or slower, and why.
-
-    \b
-    Examples:
-      roofline compare before.ncu-rep after.ncu-rep
-      roofline compare before.ncu-rep after.ncu-rep --expect gemm=1.4x --because bandwidth
-      roofline compare before.ncu-rep after.ncu-rep --fail-on regression=5% --junit gates.xml
-      roofline compare --baseline perf/ after.ncu-rep --fail-on 'gemm: time>120us'
-      roofline compare before.json.gz after.json.gz
-      roofline compare v1.ncu-rep v2.ncu-rep --record log.md --check 'pytest -q tests/test_gemm.py'
-      roofline compare v1.ncu-rep v2.ncu-rep v3.ncu-rep -o walk.svg
-
-    BEFORE and AFTER are .ncu-rep files, folders, quoted glob patterns or baselines (.json); with
-    --baseline only AFTER is given. Kernels are paired across renames. Times are compared at equal
-    clocks and beyond the noise. Captures that do not compare are refused (exit code 2). Two
-    timelines are compared by their steps. More than two captures are a history, each compared with
-    the one before it: what each change gave, and whether to go on. Exit code 1: a gate or the check
-    failed. Exit code 3: a file could not be read.
-    """
+    """Compare two captures: faster or slower, and why."""
     from roofline.timeline.load import is_timeline
 
     options = _drawn(options)

@@ -28,19 +28,7 @@ class DoctorOptions:
 
 @opt.typed_command(DoctorOptions, "doctor")
 def command(options: DoctorOptions) -> int:
-    """Check whether this machine can profile, and who can change that.
-
-    \b
-    Examples:
-      roofline doctor
-      roofline doctor --ncu /opt/nvidia/nsight-compute/2025.3.1/ncu
-      roofline doctor --json
-
-    Checks the GPU and its driver, whether ncu supports them, the permission to use performance
-    counters (the driver's parameter, capabilities, containers, WSL, MIG), other profilers that
-    hold the counters, TMPDIR, and ncu_report. Profiles nothing. The exit code is 4 if a check
-    fails.
-    """
+    """Check whether this machine can profile, and who can change that."""
     output = options.output
     output.check(FORMATS)
     checks = examine(situation(options.ncu))

@@ -24,18 +24,7 @@ class HistoryOptions:
 
 @opt.typed_command(HistoryOptions, "history")
 def command(options: HistoryOptions) -> None:
-    """Show what each change of a record gave, and when to stop.
-
-    \b
-    Examples:
-      roofline predict v1.ncu-rep --expect gemm=1.3x..1.5x --record log.md
-      roofline compare v1.ncu-rep v2.ncu-rep --record log.md
-      roofline history log.md
-
-    RECORD.md is what 'predict' and 'compare' write with --record. A row is a change: its time and
-    gain, the gain in total, predictions with their judgements, and the kernel that then takes most
-    time. The last line says what is left at the ceilings, and whether to stop.
-    """
+    """Show what each change of a record gave, and when to stop."""
     options.output.check(FORMATS)
     write(history(read_record(options.record)), options.output)
 

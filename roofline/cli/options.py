@@ -7,7 +7,6 @@ in it by ``shared``.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 import re
 import tomllib
@@ -192,7 +191,7 @@ def shared(group: Callable[[], Any], **changes: Mapping[str, Any]) -> Any:
 
 @cache
 def helps() -> dict[str, dict[str, str]]:
-    """What help says of each option, by its dataclass and its field."""
+    """What help says of options, by dataclass and field, and ``more`` of their commands."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
@@ -289,7 +288,7 @@ def typed_command(
             name,
             callback=lambda **given: function(_filled(options, given)),
             params=list(_parameters(options, {})),
-            help=inspect.cleandoc(function.__doc__ or ""),
+            help=f"{function.__doc__}\n\n{helps().get(options.__name__, {}).get('more', '')}",
             context_settings=context,
         )
         if in_group is not None:

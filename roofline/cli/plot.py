@@ -39,20 +39,7 @@ class PlotOptions:
 
 @opt.typed_command(PlotOptions, "plot")
 def command(options: PlotOptions) -> int:
-    """Draw what limits the kernels of saved reports.
-
-    \b
-    Examples:
-      roofline plot report.ncu-rep -o roofline.png
-      roofline plot report.ncu-rep -o roofline.svg --theme dark --top 10
-      roofline plot runs/ -o page.html --instructions 3
-      roofline plot report.ncu-rep -o gain.pdf --view gain --theme paper
-      roofline plot report.ncu-rep -o slide.png --size 1200x700 --dpi 144
-
-    REPORT is an .ncu-rep file, a folder (searched recursively) or a glob pattern. In the roofline
-    a mark is what a kernel reached, and the bar above it its own ceiling, named by the unit that
-    limits. Every kernel is in the table of units, also without operations or DRAM bytes.
-    """
+    """Draw what limits the kernels of saved reports."""
     from roofline.plot import Options, check_path, write
 
     target, force = options.target.path, options.target.force

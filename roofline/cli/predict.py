@@ -32,16 +32,7 @@ class PredictOptions:
 
 @opt.typed_command(PredictOptions, "predict")
 def command(options: PredictOptions) -> int:
-    """Write down what a change should give, before it is made.
-
-    \b
-    Examples:
-      roofline predict before.ncu-rep --expect gemm=1.3x..1.5x --because bytes --record log.md
-      roofline compare before.ncu-rep after.ncu-rep --record log.md
-
-    The entry is open and has the date and the digest of BEFORE. 'roofline compare --record' of the
-    same BEFORE judges its predictions, and closes it.
-    """
+    """Write down what a change should give, before it is made."""
     if not options.expect and not options.because:
         raise UsageError("nothing is predicted", hint="--expect gemm=1.3x..1.5x")
     check_record(options.record)

@@ -166,29 +166,7 @@ class ProfileOptions:
 
 @opt.typed_command(ProfileOptions, "profile", allow_interspersed_args=False)
 def command(options: ProfileOptions) -> int:
-    """Run PROGRAM under ncu for the chosen kernels, and name what limits each.
-
-    \b
-    Examples:
-      roofline profile python bench.py
-      roofline profile --kernel gemm python bench.py
-      roofline profile -k 'softmax|layer_?norm' --launch-skip 20 python train.py
-      roofline profile --per-config --nvtx forward -o fwd.ncu-rep -- python bench.py --batch 8
-      roofline profile --timeline trace.json.gz -- python train.py
-      roofline profile --timeline report.sqlite --step 'iteration \\d+' --top 3 --dry-run -- ./app
-      roofline profile --level quick --dry-run ./app
-      roofline profile --list-kernels ./app
-      mpirun -n 8 roofline profile --rank 0 ./app
-
-    Options of roofline end at the first word that is not an option; PROGRAM gets the rest
-    untouched. Its output is shown as it comes. Unless options say which launches, the program runs
-    once before, to see which kernels take the time; those are profiled. The report and ncu's log
-    are kept, and the answer is what 'roofline analyze' says about the report. Kernels that wait for
-    other GPUs are left out without --collectives. With --timeline, a timeline chooses the kernels.
-
-    Exit codes: 3 nothing in the timeline is worth profiling; 4 ncu could not profile; 5 the
-    program failed and left nothing to analyse; 128 + N ended by signal N.
-    """
+    """Run PROGRAM under ncu for the chosen kernels, and name what limits each."""
     from roofline.capture.run import check_output, kernels_seen
     from roofline.cli import profile_run
 

@@ -26,16 +26,7 @@ class RedactOptions:
 
 @opt.typed_command(RedactOptions, "redact")
 def command(options: RedactOptions) -> None:
-    """Copy a report without personal data.
-
-    \b
-    Examples:
-      roofline redact profile.ncu-rep -o share.ncu-rep
-      roofline redact profile.ncu-rep -o share.ncu-repz --keep-sass
-
-    Host, user, addresses, paths, command line, environment, comments, call stacks, source text
-    and machine code are left out. Every measured value, kernel name and NVTX range stays.
-    """
+    """Copy a report without personal data."""
     from roofline.reports.redact import redact
 
     target = options.target

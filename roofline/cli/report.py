@@ -60,20 +60,7 @@ class ReportOptions:
 
 @opt.typed_command(ReportOptions, "report")
 def command(options: ReportOptions) -> int:
-    """Write a pull-request comment with plots.
-
-    \b
-    Examples:
-      roofline report after.ncu-rep -o pr/
-      roofline report before.ncu-rep after.ncu-rep -o pr/ --title 'Fused softmax' --top 5
-      roofline report --baseline perf after.ncu-rep -o pr/ --image-base https://example.com/pr-7
-
-    One REPORT is described; two, or one and its baseline, are compared. DIR gets comment.md (it
-    fits GitHub's limits, and its plots follow the reader's light or dark theme), page.html to
-    explore, roofline.svg and .png with their dark variants, analysis.json and, where two sides are
-    compared, compare.json: all of them or none. They contain only names of kernels, GPUs and report
-    files, and numbers.
-    """
+    """Write a pull-request comment with plots."""
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before, after = sides[0][0], sides[-1][0]

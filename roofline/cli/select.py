@@ -89,23 +89,7 @@ class SelectOptions:
 
 @opt.typed_command(SelectOptions, "select")
 def command(options: SelectOptions) -> int:
-    """Pick the kernels of a trace that are worth profiling.
-
-    \b
-    Examples:
-      roofline select trace.json.gz
-      roofline select report.sqlite --step 'iteration \\d+' --top 3
-      roofline select report.nsys-rep --start 12s --end 13.5s --device 1
-      roofline select trace.json --json --output selection.json
-      roofline select trace.json --if 'gemm=1.2x' --if gaps:data_loading=0
-      roofline select rank*.json.gz
-
-    TIMELINE is an Nsight Systems SQLite export, an .nsys-rep (through your nsys), a CSV of nsys
-    stats, a PyTorch profiler trace or a JAX trace (.json, .json.gz); several, or a folder, are the
-    ranks of one job. The answer says first whether gaps, copies or communication matter more than
-    any kernel. Then it bounds how much each kernel could speed up a step, and prints the commands
-    that profile the selected kernels in steady state.
-    """
+    """Pick the kernels of a trace that are worth profiling."""
     from roofline.render import selection as render
     from roofline.render import selection_json
 

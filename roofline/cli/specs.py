@@ -83,17 +83,7 @@ def command() -> None:
 
 @opt.typed_command(ListOptions, "list", in_group=command)
 def list_command(options: ListOptions) -> None:
-    """List the known GPUs.
-
-    \b
-    Examples:
-      roofline specs list
-      roofline specs list geforce 8.9
-      roofline specs list blackwell --json
-
-    Lists all GPUs, or those that match every WORD: a part of a key, a name, a chip, an
-    architecture or a file, or a whole compute capability.
-    """
+    """List the known GPUs."""
     options.output.check(FORMATS)
     registry = load(options.specs)
     chosen = [s for s in registry.specs.values() if all(_fits(word, s) for word in options.words)]
@@ -104,18 +94,7 @@ def list_command(options: ListOptions) -> None:
 
 @opt.typed_command(ShowOptions, "show", in_group=command)
 def show_command(options: ShowOptions) -> None:
-    """Show all numbers of one GPU.
-
-    \b
-    Examples:
-      roofline specs show l4
-      roofline specs show "RTX 4090"
-      roofline specs show "NVIDIA H100 80GB HBM3" --json
-
-    NAME is a key of the list or a name as the driver prints it; "NVIDIA" and "GeForce" may be
-    left out, and case does not matter. Of a model with several, as h100, it is the first.
-    Parameters and rates come with their sources, derived peaks, ridge points and published figures.
-    """
+    """Show all numbers of one GPU."""
     options.output.check(FORMATS)
     registry = load(options.specs)
     spec, notes = registry.meant(options.name)
@@ -138,17 +117,7 @@ def _show(chosen: list[Spec], registry: Registry, output: Output, *, whole: bool
 
 @opt.typed_command(CheckOptions, "check", in_group=command)
 def check_command(options: CheckOptions) -> int:
-    """Compare the registry with reports.
-
-    \b
-    Examples:
-      roofline specs check report.ncu-rep
-      roofline specs check --specs my-gpus/
-
-    With REPORTs, compares SMs, clocks, bus, memory, L2 and peaks by unit, and lists differences
-    over 2 % with their causes. Without, compares each derived peak with the published one. The
-    exit code is 1 if a difference has no explanation.
-    """
+    """Compare the registry with reports."""
     from roofline.counters.measure import measure
     from roofline.model import Measurement
     from roofline.render.specs import checks
@@ -208,19 +177,7 @@ def _check_files(registry: Registry) -> None:
 
 @opt.typed_command(MeasureOptions, "measure", in_group=command)
 def measure_command(options: MeasureOptions) -> None:
-    """Measure the ceilings that a GPU reaches.
-
-    \b
-    Examples:
-      roofline specs measure
-      roofline specs measure --device 1 -o h100.toml
-      roofline specs measure --only tensor_bf16 --only dram_copy
-
-    Measures bandwidths of DRAM and L2, and GEMM rates by precision. Needs PyTorch and a GPU.
-    nvidia-smi reads clocks and power while each benchmark runs. These are ceilings of PyTorch's
-    kernels and libraries: a better kernel can pass them. Without -o they are kept in a file
-    named after the GPU, which 'roofline analyze --peaks achieved' reads.
-    """
+    """Measure the ceilings that a GPU reaches."""
     if options.output is not None and len(options.devices) > 1:
         raise UsageError("-o is for one GPU", hint="--device once, or the files that are kept")
     for index in options.devices or (0,):

@@ -40,21 +40,7 @@ class TimeOptions:
 
 @opt.typed_command(TimeOptions, "time", allow_interspersed_args=False)
 def command(options: TimeOptions) -> None:
-    """Measure a program without a profiler.
-
-    \b
-    Examples:
-      roofline time python bench.py
-      roofline time --repeats 50 --metric 'tokens/s: ([0-9.]+)' -- python bench.py --batch 8
-      roofline time --metric 'TTFT<=ttft: ([0-9.]+)' --metric 'tok/s>=([0-9.]+) tok/s' ./serve
-      roofline time --against 'python old.py' -- python new.py
-      roofline time -o before.json ./app
-
-    Under ncu, clocks are locked, caches are flushed and kernels run several times. This command
-    runs the program several times without ncu, hides its output, and prints median, percentiles
-    and spread of the wall time and of the program's own figures. Clocks and power are noted where
-    nvidia-smi is. It needs no GPU. Runs inside of a profiler are said to be that.
-    """
+    """Measure a program without a profiler."""
     output = options.output
     output.check(FORMATS)
     try:

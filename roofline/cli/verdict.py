@@ -39,18 +39,7 @@ class VerdictOptions:
 
 @opt.typed_command(VerdictOptions, "verdict")
 def command(options: VerdictOptions) -> None:
-    """Judge a kernel by three numbers: operations, bytes and time.
-
-    \b
-    Examples:
-      roofline verdict --gpu h100 --dtype bf16 --flops 2.1e12 --bytes 3GB --time 3.1ms
-      roofline verdict --gpu a100 --dtype fp16 --mnk 4096x4096x4096 --time 560us --explain 1
-      roofline verdict --gpu h100 phases.csv --plot roofline.svg
-
-    The roofs are the datasheet's. A row of FILE.csv is a kernel;
-    its first line names columns: name, gpu, dtype, flops, bytes, time, mnk. What a row does not
-    say, the options do.
-    """
+    """Judge a kernel by three numbers: operations, bytes and time."""
     from roofline.analysis import analyze
 
     check(options.showing, options.output)
