@@ -166,7 +166,7 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
     notes = [overview.under_profiler(part), *([f"{scope}."] if scope else ())]
     notes += overview.source_notes(part)
     rows = part.rows(launches=options.launches)
-    scene = _scene(rows, options, part.analysis.rule, tuple(notes))
+    scene = scene_of(rows, options, part.analysis.rule, tuple(notes))
     title = names.printable(options.title or claim(scene.marks))
     return replace(scene, title=title, views=options.views or views_of(scene.panels))
 
@@ -177,14 +177,44 @@ def paired(comparison: Comparison, options: Options) -> Scene:
     whole_s = sum(p.before.total_s or 0.0 for p in pairs) or math.inf
     shares = (None if p.before.total_s is None else p.before.total_s / whole_s for p in pairs)
     rows = (Row(result=p.after.result, share=s) for p, s in zip(pairs, shares, strict=True))
-    return _scene(rows, options, pairs[0].after.verdict.rule if pairs else Rule())
+    return scene_of(rows, options, pairs[0].after.verdict.rule if pairs else Rule())
 
 
-def _scene(rows: Iterable[Row], options: Options, rule: Rule, notes: tuple[str, ...] = ()) -> Scene:
-    panels = panels_of(rows, options)
-    marks = tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank))
+def scene_of(
+    rows: Iterable[Row],
+    options: Options,
+    rule: Rule,
+    notes: tuple[str, ...] = (),
+    *,
+    by_time: bool = True,
+) -> Scene:
+    """A panel for each device; ranks go over all, by time or in the order of ``rows``."""
+    ranked = list(rows)
+    if by_time:
+        ranked.sort(key=lambda row: -(row.time_s or 0.0))
+    marks = []
+    for rank, (row, detail) in enumerate(zip(ranked, _details(ranked), strict=True), start=1):
+        place, why = place_of(row.result.measurement)
+        mark = Mark(
+            result=row.result,
+            share=row.share,
+            group=row.group,
+            place=place,
+            why=why,
+            rank=rank,
+            detail=detail,
+            id=f"kernel-{rank}",
+            ceilings=own_ceilings(row.result),
+        )
+        marks.append(mark)
+    by_device: dict[tuple[object, ...], list[Mark]] = {}
+    for mark in marks:
+        device = mark.result.measurement.device
+        key = device.name, device.compute_capability, device.sm_count
+        by_device.setdefault(key, []).append(mark)
+    panels = tuple(_panel(of_one, options) for of_one in by_device.values())
     title = names.printable(options.title or "")
-    return Scene(title=title, panels=panels, marks=marks, notes=notes, views=(), rule=rule)
+    return Scene(title=title, panels=panels, marks=tuple(marks), notes=notes, views=(), rule=rule)
 
 
 def views_of(panels: Collection[Panel]) -> tuple[str, ...]:
@@ -210,29 +240,6 @@ def claim(marks: Sequence[Mark]) -> str:
         parts[0] += " of the time"
     counted = numbers.plural(len(marks), "kernel" if any(m.group for m in marks) else "launch")
     return f"What limits {counted}: {', '.join(parts)}" if parts else counted
-
-
-def panels_of(rows: Iterable[Row], options: Options) -> tuple[Panel, ...]:
-    """A panel for each device; ranks go over all."""
-    ranked = sorted(rows, key=lambda row: -(row.time_s or 0.0))
-    by_device: dict[tuple[object, ...], list[Mark]] = {}
-    for rank, (row, detail) in enumerate(zip(ranked, _details(ranked), strict=True), start=1):
-        place, why = place_of(row.result.measurement)
-        mark = Mark(
-            result=row.result,
-            share=row.share,
-            group=row.group,
-            place=place,
-            why=why,
-            rank=rank,
-            detail=detail,
-            id=f"kernel-{rank}",
-            ceilings=own_ceilings(row.result),
-        )
-        device = row.result.measurement.device
-        key = device.name, device.compute_capability, device.sm_count
-        by_device.setdefault(key, []).append(mark)
-    return tuple(_panel(marks, options) for marks in by_device.values())
 
 
 def place_of(m: Measurement) -> tuple[Place, str]:

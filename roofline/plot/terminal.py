@@ -10,7 +10,7 @@ from rich.text import Text
 from roofline.model import Bound
 from roofline.plot import roofs, words
 from roofline.plot.layout import Box, points_along
-from roofline.plot.scene import Mark, Options, Panel, Place, compose
+from roofline.plot.scene import Mark, Options, Panel, Place, scene_of
 from roofline.text import numbers
 from roofline.text.console import BOUND_STYLES, to_text
 from roofline.view import Chosen
@@ -26,12 +26,12 @@ Grid = dict[tuple[int, int], tuple[str, str]]
 
 def render(part: Chosen, *, launches: bool, width: int, color: bool) -> str:
     """A roofline for each device that has kernels for one, with a key of what limits each."""
-    scene = compose(part, Options(launches=launches, datasheet=False))
-    order = {id(row.result): n for n, row in enumerate(part.rows(launches=launches))}
+    rows = part.rows(launches=launches)
+    scene = scene_of(rows, Options(datasheet=False), part.analysis.rule, by_time=False)
     lines: list[Text] = []
     for panel in scene.panels:
         if panel.shown:
-            lines += [Text(), Text(panel.device, "bold"), *_chart(panel, order, width)]
+            lines += [Text(), Text(panel.device, "bold"), *_chart(panel, width)]
     if not lines:
         whys = sorted({mark.why for mark in scene.marks})
         return f"\nNo roofline: {', '.join(whys)}.\n"
@@ -39,7 +39,7 @@ def render(part: Chosen, *, launches: bool, width: int, color: bool) -> str:
     return to_text([*lines, Text(own, "dim")], width=width, color=color)
 
 
-def _chart(panel: Panel, order: dict[int, int], width: int) -> Iterator[Text]:
+def _chart(panel: Panel, width: int) -> Iterator[Text]:
     high = min(max(width // 5, _HEIGHTS[0]), _HEIGHTS[1])
     area = Box(_LEFT, _BOTTOM, width - 2, high)
     scale = panel.scale(area, len(panel.shown))
@@ -57,24 +57,22 @@ def _chart(panel: Panel, order: dict[int, int], width: int) -> Iterator[Text]:
         _write(grid, at - len(text) // 2, 0, text, "dim")
         grid[at, _BOTTOM - 1] = "┴", "dim"
     for mark in reversed(panel.shown):
-        _draw_mark(grid, mark, scale, width, order.get(id(mark.result), len(_DIGITS)))
-    title = "FLOP/s over FLOP/byte of DRAM"
-    _write(grid, _LEFT + 1, high, title, "dim")
+        _draw_mark(grid, mark, scale, width)
+    _write(grid, _LEFT + 1, high, "FLOP/s over FLOP/byte of DRAM", "dim")
     for row in range(high, -1, -1):
-        cells = [grid.get((x, row), (" ", "")) for x in range(width)]
-        yield Text.assemble(*cells)
+        yield Text.assemble(*(grid.get((x, row), (" ", "")) for x in range(width)))
     for mark in panel.shown[:10]:
         named = ", ".join(map(words.ceiling, mark.ceilings)) or "unknown"
-        text = f"{_sign(order.get(id(mark.result), len(_DIGITS)))} {words.name(mark, 40)}: "
-        yield Text.assemble(text, (named, BOUND_STYLES[mark.result.verdict.bound]))
+        style = BOUND_STYLES[mark.result.verdict.bound]
+        yield Text.assemble(f"{_sign(mark)} {words.name(mark, 40)}: ", (named, style))
     yield from map(Text, words.off_the_axes(panel.shown))
 
 
-def _sign(place: int) -> str:
-    return _DIGITS[place] if place < len(_DIGITS) else "•"
+def _sign(mark: Mark) -> str:
+    return _DIGITS[mark.rank - 1] if mark.rank <= len(_DIGITS) else "•"
 
 
-def _draw_mark(grid: Grid, mark: Mark, scale: roofs.Scale, width: int, place: int) -> None:
+def _draw_mark(grid: Grid, mark: Mark, scale: roofs.Scale, width: int) -> None:
     """A kernel's number, and its own ceiling with a stem where that is another row."""
     column = width - 2 if mark.place is Place.INFINITE else int(scale.x(mark.point[0]))
     bound, row = mark.result.verdict.bound, int(scale.y(mark.point[1]))
@@ -84,7 +82,7 @@ def _draw_mark(grid: Grid, mark: Mark, scale: roofs.Scale, width: int, place: in
             grid[column, at] = stem, style
         if end != row:
             _write(grid, column - 1, end, "━━━", style)
-    grid[column, row] = _sign(place), f"bold {style}"
+    grid[column, row] = _sign(mark), f"bold {style}"
 
 
 def _draw_line(grid: Grid, line: roofs.Line) -> None:

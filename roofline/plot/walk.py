@@ -10,7 +10,7 @@ from roofline.model import Result
 from roofline.plot import figure, heat, roofline
 from roofline.plot.canvas import Canvas, styled
 from roofline.plot.save import Picture
-from roofline.plot.scene import Options, Scene, panels_of
+from roofline.plot.scene import Options, Scene, scene_of
 from roofline.plot.style import SMALL_PX
 from roofline.text import names, numbers
 from roofline.view import Row
@@ -46,29 +46,19 @@ def picture(points: Sequence[Point], options: Options) -> Picture:
 
 def _scene(points: Sequence[Point], options: Options) -> Scene:
     """Each capture as a kernel that has its name; ranks are their places."""
-    results = [
-        replace(result, measurement=replace(result.measurement, name=name, demangled=name))
+    rows = [
+        Row(result=replace(result, measurement=replace(m, name=name, demangled=name)), share=None)
         for name, (result, _) in points
+        for m in (result.measurement,)
     ]
-    rank = {id(result): place for place, result in enumerate(results, 1)}
-    panels = panels_of([Row(result=result, share=None) for result in results], options)
-    panels = tuple(
-        replace(p, marks=tuple(replace(m, rank=rank[id(m.result)]) for m in p.marks))
-        for p in panels
-    )
-    called = [names.short(result.measurement.name, 40) for _, (result, _) in points]
-    whole = " → ".join(dict.fromkeys(called))
-    first_s, last_s = (result.measurement.duration_s for result in (results[0], results[-1]))
+    whole = " → ".join(dict.fromkeys(names.short(name, 40) for name, _ in points))
+    first_s, last_s = (rows[place].result.measurement.duration_s for place in (0, -1))
     if first_s and last_s:
         fall = numbers.fall(first_s, last_s).replace("->", "→")
         whole += f": {fall}, {numbers.times(first_s / last_s)}"
     kept = all(follows for _, (_, follows) in points[1:])
     gone = "" if kept else " None leads to a kernel that the capture before does not have."
-    return Scene(
-        title=names.printable(options.title or whole),
-        panels=panels,
-        marks=tuple(sorted((m for p in panels for m in p.marks), key=lambda m: m.rank)),
-        notes=(f"Arrows: from one capture to the next.{gone}", "Times measured under ncu."),
-        views=("roofline", "units"),
-        rule=results[-1].verdict.rule,
-    )
+    notes = (f"Arrows: from one capture to the next.{gone}", "Times measured under ncu.")
+    scene = scene_of(rows, options, rows[-1].result.verdict.rule, notes, by_time=False)
+    title = names.printable(options.title or whole)
+    return replace(scene, title=title, views=("roofline", "units"))
