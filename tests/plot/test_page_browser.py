@@ -68,7 +68,9 @@ def browser() -> Iterator[Any]:
         from playwright.sync_api import Error
 
         try:
-            started = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            started = play.chromium.launch(
+                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            )
         except Error as error:
             pytest.skip(f"chromium does not start here: {str(error).splitlines()[0]}")
         yield started
@@ -85,6 +87,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         path = tmp_path / "page.html"
         path.write_text(text, encoding="utf-8")
         contexts.append(browser.new_context(viewport={"width": width, "height": 1000}, **context))
+        contexts[-1].set_default_timeout(120_000)  # machines that run tests may be busy
         shown = contexts[-1].new_page()
         shown.on("console", lambda message: said.append(message.text))
         shown.on("pageerror", lambda error: said.append(str(error)))
@@ -94,7 +97,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         )
         shown.goto(f"file://{path}{address}")
         if context.get("java_script_enabled", True):
-            shown.wait_for_selector("html[data-ready]", timeout=20_000)
+            shown.wait_for_selector("html[data-ready]")
         return shown
 
     yield open_
