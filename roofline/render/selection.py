@@ -48,6 +48,7 @@ PARTS = {First(part): title for part, title in _WORDS["parts"].items()}
 _SOME = 0.01  # of kernel time: grids smaller than the GPU that are worth a word
 _NAMED = 40  # letters of a kernel's name within a line
 _ALIKE = 1.05  # times the median: a longest step that is no longer needs no word
+_Columns = list[Cells[KernelShare]]
 WHERE = ("where the step goes", "-a step", "-share", "detail")
 _SMALL = " *"  # marks a grid of fewer blocks than the GPU has SMs
 _LEAST_FLOP_PER_S = 1e11  # slower work is not worth a line
@@ -153,20 +154,18 @@ def _table(selection: Selection, width: int) -> Iterator[Text]:
         return ", ".join(cell for cell in cells if cell != numbers.ABSENT)
 
     columns = [rank, kernel, *(what if wide else ()), *figures]
-    yield from laid_out(columns, chosen, gap, width, None if wide else below)
+    yield from laid_out(columns, chosen, gap, width, None if wide or not what else below)
 
 
-def _columns(
-    selection: Selection,
-) -> tuple[list[Cells[KernelShare]], list[Cells[KernelShare]]]:
+def _columns(selection: Selection) -> tuple[_Columns, _Columns]:
     """What a kernel is and where it is from; and its figures, in the order of ``analyze``."""
     device = selection.selected
-    what: list[Cells[KernelShare]] = [
+    what: _Columns = [
         Cells("grid / block", _sizes),
         Cells("family", lambda k: k.family or numbers.ABSENT),
-        Cells("from", lambda k: names.middle(k.source or numbers.ABSENT, _OPERATOR)),
+        Cells("from", _from),
     ]
-    figures: list[Cells[KernelShare]] = [
+    figures: _Columns = [
         Cells("launches", lambda k: _per_step(k, device)[0], right=True),
         Cells("time", lambda k: _per_step(k, device)[1], right=True),
         Cells("share", lambda k: numbers.share(k.kernel_share), right=True),
@@ -174,14 +173,20 @@ def _columns(
     if device.use is not None:
         figures += [
             Cells("exposed", lambda k: numbers.share(k.exposed_share), right=True),
-            Cells(
-                "max step speedup",
-                lambda k: speedups(k.speedup_at_most),
-                right=True,
-                style=lambda _: "bold green",
-            ),
+            Cells("max step speedup", lambda k: speedups(k.speedup_at_most), True, _bright),
         ]
-    return what, figures
+    told = [c for c in what if any(c.cell(k) != numbers.ABSENT for k in selection.chosen)]
+    return told, figures
+
+
+def _bright(_: KernelShare) -> str:
+    return "bold green"
+
+
+def _from(share: KernelShare) -> str:
+    """The operator behind a kernel, unless it is what is ranked."""
+    known = share.source is not None and share.source != share.name
+    return names.middle(share.source or "", _OPERATOR) if known else numbers.ABSENT
 
 
 def _sizes(share: KernelShare) -> str:
