@@ -15,8 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from roofline.cli import cli
 from tests import strange
 from tests.e2e.running import ROOT, SAMPLE, run
 from tests.e2e.test_hostile_text import chrome, nsys, summary
@@ -200,17 +202,39 @@ def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         answered("analyze", SAMPLE, "--explain", "1")
 
 
+# What runs no program, and how many files it takes.
+COMMANDS = {"analyze": 1, "plot": 1, "compare": 2, "report": 2, "select": 1, "redact": 1}
+COMMANDS |= {"verdict": 0, "predict": 1, "history": 1, "profile --dry-run": 1}
+COMMANDS |= {"specs list": 0, "specs show": 0, "specs check": 1}
+ARGUMENTS = (*HOSTILE, "-1", "1e999", "0", "", "9" * 400, "(" * 2000, "nan", "1", "gemm", "=", "..")
+
+
+def options_of(words: list[str]) -> list[click.Option]:
+    """The options of a command, which some words name."""
+    command: click.Command = cli
+    for word in words:
+        if isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), word)
+            assert found is not None
+            command = found
+    return [one for one in command.params if isinstance(one, click.Option)]
+
+
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Every option of every command that runs no program, with odd values."""
     monkeypatch.chdir(tmp_path)  # some name an output
-    options = ("-k", "--kernel-name", "--device", "--sort", "--explain", "--fail-on", "--top", "-o")
-    options += ("--min-share", "--format", "--timeline", "--step", "--jobs", "--peaks", "--start")
+    (tmp_path / "a").mkdir()
+    files = [SAMPLE, *(TIMELINES[name](tmp_path / name) for name in TIMELINES), tmp_path / "a"]
     for seed in seeds():
         rng = random.Random(f"arguments {seed}")
-        words: list[object] = [rng.choice(("analyze", "compare", "select", "plot", "specs"))]
-        words += [SAMPLE] * rng.randrange(3)
-        for _ in range(rng.randrange(4)):
-            odd = rng.choice((*HOSTILE, "-1", "1e999", "0", "", "9" * 400, "(" * 2000))
-            said = odd.encode("utf-8", "surrogatepass").replace(b"\0", b"").replace(b"/", b"_")
-            words += [rng.choice(options), os.fsdecode(said)]
-        done = run(*words)
-        assert done.exit_code in CODES, (words, done.stderr)
+        command, count = rng.choice(list(COMMANDS.items()))
+        words: list[object] = [*command.split()]
+        known = options_of([str(word) for word in words])
+        words += rng.choices(files, (8, 1, 1, 1, 1), k=rng.choice((count, count, count, 0, 3)))
+        for option in rng.choices(known, k=rng.choice((1, 1, 2, 4))):
+            words.append(rng.choice(option.opts))
+            if not option.is_flag:
+                odd = rng.choice(ARGUMENTS).encode("utf-8", "surrogatepass")
+                typed = os.fsdecode(odd.replace(b"\0", b"").replace(b"/", b"_"))
+                words.append(rng.choice((typed, "1", "gemm", "out.svg", rng.choice(files))))
+        answered(*words)
