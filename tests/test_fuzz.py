@@ -203,8 +203,9 @@ def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 # What runs no program, and how many files it takes.
-COMMANDS = {"analyze": 1, "plot": 1, "compare": 2, "report": 2, "select": 1, "redact": 1}
-COMMANDS |= {"verdict": 0, "predict": 1, "history": 1, "profile --dry-run": 1}
+COMMANDS = {"analyze": 1, "plot": 1, "compare": 2, "report -f -o r": 2, "select": 1, "history": 1}
+COMMANDS |= {"redact -f -o out.ncu-rep": 1, "predict --expect fill=2x --record log.md": 1}
+COMMANDS |= {"verdict --gpu h100 --flops 1T --bytes 1GB --time 1ms": 0, "profile --dry-run": 1}
 COMMANDS |= {"specs list": 0, "specs show": 0, "specs check": 1}
 ARGUMENTS = (*HOSTILE, "-1", "1e999", "0", "", "9" * 400, "(" * 2000, "nan", "1", "gemm", "=", "..")
 
@@ -233,8 +234,10 @@ def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         words += rng.choices(files, (8, 1, 1, 1, 1), k=rng.choice((count, count, count, 0, 3)))
         for option in rng.choices(known, k=rng.choice((1, 1, 2, 4))):
             words.append(rng.choice(option.opts))
-            if not option.is_flag:
+            if isinstance(option.type, click.Choice) and rng.random() < 0.8:
+                words.append(rng.choice(option.type.choices))
+            elif not option.is_flag:
                 odd = rng.choice(ARGUMENTS).encode("utf-8", "surrogatepass")
                 typed = os.fsdecode(odd.replace(b"\0", b"").replace(b"/", b"_"))
-                words.append(rng.choice((typed, "1", "gemm", "out.svg", rng.choice(files))))
+                words.append(rng.choice((typed, "1", "50", "gemm", "out.svg", rng.choice(files))))
         answered(*words)
