@@ -33,7 +33,7 @@ DESCRIPTION = (
     "added, never renamed or removed."
 )
 _DOCUMENTS = Documents(Path(__file__).with_suffix(".toml"))
-_document, _MADE = _DOCUMENTS.type, _DOCUMENTS.made
+document_of, _MADE = _DOCUMENTS.type, _DOCUMENTS.made
 
 for _name, _of, _types in (
     ("UseDocument", Use, {}),
@@ -42,22 +42,24 @@ for _name, _of, _types in (
     ("ShareDocument", KernelShare, {}),
     ("WhatIfDocument", WhatIf, {"moves": list[str]}),
 ):
-    _document(_name, _of, **_types)
+    document_of(_name, _of, **_types)
 _GPU = {"name": Text, "compute_capability": Text, "sm_count": int | None, "judged": int | None}
-_document("TimelineDeviceDocument", TimelineDevice, **_GPU)
-_named: Any = _document("KernelIdentity", KernelShare)
-_document("RequestDocument", ProfileRequest, command=str, kernels=list[_named])
-TimelineFile = _document("TimelineFile", path=str, format=Format)
-SelectionDocument = _document(
+document_of("TimelineDeviceDocument", TimelineDevice, **_GPU)
+_named: Any = document_of("KernelIdentity", KernelShare)
+document_of("RequestDocument", ProfileRequest, command=str, kernels=list[_named])
+TimelineFile = document_of("TimelineFile", path=str, format=Format)
+SelectionDocument = document_of(
     "SelectionDocument", Selection, schema=str, version=str, source=TimelineFile
 )
-_JoinedShare = _document("JoinedShareDocument", JoinedKernel, KernelShare, launches=tuple[int, ...])
+_JoinedShare = document_of(
+    "JoinedShareDocument", JoinedKernel, KernelShare, launches=tuple[int, ...]
+)
 if TYPE_CHECKING:
     JoinedDocument: TypeAlias = Any
 else:
     _own = {"file": str, "device": int, "kernels": list[_JoinedShare]}
     _own |= dict.fromkeys(("unmatched", "ambiguous"), list[tuple[int, ...]])
-    JoinedDocument = _document("JoinedDocument", Joined, **_own)
+    JoinedDocument = document_of("JoinedDocument", Joined, **_own)
 
 
 def render(selection: Selection) -> str:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.render.documents import NoteDocument, Number, about, filled, note_documents
+from roofline.render.documents import filled, note_documents
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import NAME, code, escaped
 from roofline.render.markdown import table as pipes
 from roofline.render.selection import FIRST, PARTS
+from roofline.render.selection_json import document_of
 from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, to_text
 from roofline.text.notes import note_text
-from roofline.timeline.change import LaunchChange, PartChange, StepChange
-from roofline.timeline.model import First
+from roofline.timeline.change import StepChange
 
 SCHEMA = "roofline.step-change/1"
 DESCRIPTION = "What changed between the steps of two timelines."
@@ -28,25 +26,8 @@ _ALIKE = 0.5  # of the kernel time, below which the two look like different prog
 _FIGURES = 40  # columns that times take
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepChangeDocument:
-    """All of a comparison of two timelines; times are of one step."""
-
-    schema: str
-    version: Annotated[str, about("of roofline")]
-    before: Annotated[str, about("file name, without folders")]
-    after: str
-    before_s: Annotated[float, about("the judged step")]
-    after_s: float
-    speedup: float
-    spread: Annotated[Number, about("half of longest minus shortest step over the median")]
-    within_spread: bool
-    alike: Annotated[float, about("part of the kernel time in kernels that both have, 0 to 1")]
-    before_first: Annotated[First | None, about("what to look at first")]
-    after_first: First | None
-    parts: Annotated[list[PartChange], about("those without a cause add up to the step")]
-    kernels: Annotated[list[LaunchChange], about("largest change first")]
-    notes: Annotated[list[NoteDocument], about("what was expected, and how it came out")]
+_SIDES = {"schema": str, "version": str, "before": str, "after": str}
+StepChangeDocument = document_of("StepChangeDocument", StepChange, **_SIDES)
 
 
 def json(change: StepChange) -> str:
