@@ -49,10 +49,11 @@ class Reading(NamedTuple):
 
 def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Reading | None:
     """Apply the first recipe that the numbers allow; ``None`` where none does."""
+    number = numbers.number
     for recipe in recipes:
         values = []
         for name in recipe.needs:
-            value = numbers.number(name)
+            value = number(name)
             if value is None:
                 break
             values.append(value)
