@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import product
 
 from roofline.counters.opcodes import TensorWork
 from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, read, read_table
@@ -15,32 +16,31 @@ VECTOR = (
     ("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained", "fp64", 2.0),
     ("sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained", "fp16", 4.0),
 )
-# Operation key -> counters with its peak operations a cycle.
-_TABLES: Mapping[str, Mapping[str, list[str]]] = read_table("tensor")
-
-
-def _rows(*names: str) -> tuple[tuple[str, str], ...]:
-    """The counters of some tables, each with its key."""
-    rows = (row for name in names for row in _TABLES[name].items())
-    return tuple((source, key) for key, sources in rows for source in sources)
 
 
 @cache
-def _peak_name(source: str) -> str:
-    return f"sm__ops_path_tensor_{source}.sum.peak_sustained"
+def _tensor_rows(*, by_warp: bool, into_fp16: bool) -> tuple[tuple[str, str], ...]:
+    """Peak operations a cycle, and their keys; a later one overrides an earlier."""
+    tables: Mapping[str, Mapping[str, list[str]]] = read_table("tensor")
+
+    def named(names: Iterable[str], halves: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        for key, sources in (row for name in names for row in tables[name].items()):
+            for source, (half, sparse) in product(sources, halves):
+                yield f"sm__ops_path_tensor_{source}{half}.sum.peak_sustained", key + sparse
+
+    either, one = ["peaks"], ["peaks_never_sparse"]
+    if by_warp:
+        either.append("peaks_by_warp")
+        one.append("peaks_never_sparse_by_warp")
+    if into_fp16:
+        either.append("peaks_into_fp16")
+    halves = (("_sparsity_off", ""), ("_sparsity_on", "_sparse"))
+    return (*named(either, halves), *named(one, [("", "")]))
 
 
-_EITHER = _rows("peaks", "peaks_by_warp", "peaks_into_fp16")
-_ONE = _rows("peaks_never_sparse", "peaks_never_sparse_by_warp")
-DENSE_PEAKS = tuple(
-    _peak_name(source)
-    for source in (*(f"{source}_sparsity_off" for source, _ in _EITHER), *dict(_ONE))
-)
-_TENSOR_PEAKS = frozenset(
-    _peak_name(source + half)
-    for source, _ in (*_EITHER, *_ONE)
-    for half in ("", "_sparsity_off", "_sparsity_on")
-)
+_ALL = tuple(name for name, _ in _tensor_rows(by_warp=True, into_fp16=True))
+_TENSOR_PEAKS = frozenset(_ALL)
+DENSE_PEAKS = tuple(name for name in _ALL if "_sparsity_on" not in name)
 # Turing's wavefronts of 128 bytes take two cycles; elsewhere they take one.
 _L1_PER_CYCLE = {"7.5": 64.0}
 DRAM_PER_CYCLE = "dram__bytes.sum.peak_sustained"
@@ -122,29 +122,13 @@ def _operations(
             per_cycle[key] = operations * rate
             how[key] = _said(name, operations)
     if metrics.any_of(_TENSOR_PEAKS):
-        _tensor_peaks(metrics, tensor, per_cycle, how)
+        by_warp = tensor.path == "mma_sync"
+        into_fp16 = tensor.accumulate.get("tensor_fp16") == "fp16"
+        for name, key in _tensor_rows(by_warp=by_warp, into_fp16=into_fp16):
+            if rate := metrics.number(name):
+                per_cycle[key] = rate
+                how[key] = _said(name)
     return {key: rate * clock_hz for key, rate in per_cycle.items()}
-
-
-def _tensor_peaks(
-    metrics: Metrics, tensor: TensorWork, per_cycle: dict[str, float], how: dict[str, str]
-) -> None:
-    either, one = ["peaks"], ["peaks_never_sparse"]
-    if tensor.path == "mma_sync":
-        either.append("peaks_by_warp")
-        one.append("peaks_never_sparse_by_warp")
-    if tensor.accumulate.get("tensor_fp16") == "fp16":
-        either.append("peaks_into_fp16")
-    rows = [
-        (source + half, key + suffix)
-        for source, key in _rows(*either)
-        for half, suffix in (("_sparsity_off", ""), ("_sparsity_on", "_sparse"))
-    ]
-    for source, key in (*rows, *_rows(*one)):
-        name = _peak_name(source)
-        if rate := metrics.number(name):
-            per_cycle[key] = rate
-            how[key] = _said(name)
 
 
 @cache  # the launches of a report share one text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from roofline.counters.opcodes import TensorWork, parse_mma, tensor_mix
 from roofline.counters.recipes import QuantityReader, forms, read_table
@@ -117,6 +118,7 @@ def _disagreement(mix: TensorWork, counted: Mapping[str, float]) -> tuple[Note, 
 
 # --- sm__ops_path_tensor counters: each operation counted once, whichever were collected ---------
 _PATH = "sm__ops_path_tensor_"
+_ANY = re.compile(_PATH)
 # Source and destination types in a counter's name -> operation key, accumulator, kinds of MMA.
 _TYPES: dict[str, tuple[str, str, list[str]]] = {
     source: (key, accumulator, kinds.split())
@@ -130,8 +132,7 @@ _FIRST_SPARSE = 8.0  # compute capability: tensor cores before Ampere know no sp
 _NOISE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
+class _Count(NamedTuple):
     """Operations of one kind; ``total`` is at least dense + sparse, the rest is either."""
 
     dense: float = 0.0
@@ -149,7 +150,7 @@ def path_counts(reader: QuantityReader) -> TensorWork | None:
     A counter without ``op_`` is the sum of those with, and one without ``_sparsity_`` is the sum
     of both halves: what is known of a type is the largest of what any level of it says.
     """
-    if not reader.metrics.any_of(_names()):
+    if not reader.metrics.matching(_ANY):
         return None
     counts: dict[str, _Count] = {}
     paths: set[str] = set()
@@ -208,16 +209,12 @@ def _hopper_half(reader: QuantityReader, rows: Sequence[_Count], paths: set[str]
     warpgroup = _parts(reader, _HALF, ("hgmma",), paths)
     by_warp = _merge(reader, f"op_hmma_{_HALF}", rows)
     if by_warp is not None and by_warp.total:
-        paths.add(_path_of("hmma"))
+        paths.add("mma_sync")
     whole = _merge(reader, _HALF, [*warpgroup, by_warp or counted])
     own = _merge(reader, _HALF, ())
     if whole is None or (not warpgroup and by_warp is None and own is None):
         return None
-    return _Count(
-        dense=whole.dense - counted.dense,
-        sparse=whole.sparse - counted.sparse,
-        total=whole.total - counted.total,
-    )
+    return _Count(*(all_ - known for all_, known in zip(whole, counted, strict=True)))
 
 
 def _merge(reader: QuantityReader, name: str, parts: Sequence[_Count]) -> _Count | None:
@@ -237,11 +234,7 @@ def _merge(reader: QuantityReader, name: str, parts: Sequence[_Count]) -> _Count
 
 
 def _added(counts: Sequence[_Count]) -> _Count:
-    return _Count(
-        sum(count.dense for count in counts),
-        sum(count.sparse for count in counts),
-        sum(count.total for count in counts),
-    )
+    return _Count(*map(sum, zip(_Count(), *counts, strict=True)))
 
 
 def _path_of(kind: str) -> str:
@@ -251,23 +244,11 @@ def _path_of(kind: str) -> str:
 
 
 @cache
-def _levels(name: str) -> tuple[str, str, str]:
-    return _name(f"{name}_sparsity_off"), _name(f"{name}_sparsity_on"), _name(name)
-
-
-def _name(counter: str) -> str:
-    return f"{_PATH}{counter}"
+def _levels(name: str) -> tuple[str, ...]:
+    return tuple(f"{_PATH}{name}{half}" for half in ("_sparsity_off", "_sparsity_on", ""))
 
 
 @cache
 def _spellings(name: str) -> frozenset[str]:
     """Every form of the counters of ``name``."""
     return frozenset(recipe.needs[0] for level in _levels(name) for recipe in forms(level))
-
-
-@cache
-def _names() -> frozenset[str]:
-    """Every counter that is looked for."""
-    kinds = {source: kinds for source, (_, _, kinds) in _TYPES.items()} | {_HALF: ["hgmma", "hmma"]}
-    names = (f"op_{kind}_{source}" for source, some in kinds.items() for kind in some)
-    return frozenset().union(*map(_spellings, (*kinds, *names)))
