@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from roofline.capture.machine import TABLE
 from roofline.capture.preflight import candidates
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import CaptureSetup, child_environment, launches_seen
@@ -205,12 +206,6 @@ def _seen(done: Completed | None, who: str, read: Callable[[Completed], Timeline
 _LISTED = re.compile(r"^[ \t]+(?:-\w, )?(--[a-z][a-z-]*)", re.MULTILINE)
 _NEEDED = ("--session-new", "--cuda-graph-trace")  # what those before 2022 lack
 _GENERATED = re.compile(r"^Generated:\s*((?:\n[ \t]+\S.*)+)", re.MULTILINE)
-# Options of nsys, each used where this one lists it.
-_OPTIONS = (
-    "--trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node "
-    "--cuda-memory-usage=false --cuda-event-trace=false --wait=primary --stop-on-exit=true "
-    "--kill=none --stats=false --show-output=true --force-overwrite=true"
-).split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +259,9 @@ def by_nsys(
             return None if until_end else _over(setup)
 
         def tool(out: int, err: int) -> tuple[str, ...]:
-            options = (word for word in _OPTIONS if word.partition("=")[0] in nsys.options)
+            options = (
+                word for word in TABLE["nsys_options"] if word.partition("=")[0] in nsys.options
+            )
             script = f'echo $$ >"$0"; exec "$@" 1{_to(out)} 2{_to(err)}'
             files = (f"--session-new={session}", f"--output={folder / 'look'}")
             shell = ("/bin/sh", "-c", script, str(folder / "pid"))
@@ -307,13 +304,6 @@ def _exported(nsys: Nsys, said: str) -> Timeline:
 # --- PyTorch ------------------------------------------------------------------------------------
 
 _HAS_TORCH = "import importlib.util as u, sys; sys.exit(not u.find_spec('torch'))"
-_STATES = {  # what a process left that has no trace
-    "": "it imported no torch where the look could see it",
-    "torch": "it used no CUDA",
-    "cuda": "it ended by os._exit or a signal while it was recorded; fewer --look-seconds",
-    "own": "the program's own profiler was running",
-    "failed": "this PyTorch does not let itself be recorded",
-}
 _LATE_S = 30.0  # for other processes' traces; for torch to be imported once a GPU is used
 
 
@@ -383,7 +373,7 @@ def _recorded(folder: Path) -> Timeline:
     """The largest trace."""
     states, traces = _left(folder)
     if not traces:
-        why = [text for state, text in _STATES.items() if state in ("", *states.values())]
+        why = [text for state, text in TABLE["torch"].items() if state in ("", *states.values())]
         raise InputError(why[-1], hint=_RECORD)
     return load_timeline(max(traces, key=lambda trace: trace.stat().st_size))
 

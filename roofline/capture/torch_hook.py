@@ -88,7 +88,7 @@ def look(torch: Any) -> None:
         while not torch.cuda.is_initialized():
             if over.wait(0.05):
                 return
-        if profiler._is_profiler_enabled:
+        if getattr(profiler, "_is_profiler_enabled", False):
             _note("own")
             return
         profiler._prepare_profiler = prepare_own
