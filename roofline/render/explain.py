@@ -169,7 +169,7 @@ def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:
         f"{names.unit(u.unit)} {console.bar(u.percent, 8).rstrip()} {numbers.percent(u.percent)}"
         for u in busy
     )
-    yield "Units", "   ".join(" ".join(bar.split()) for bar in bars)
+    yield "Units", "   ".join(console.KEPT.join(bar.split()) for bar in bars)
     yield "Traffic", "; ".join(_traffic(result))
     yield "Launch", "; ".join(_launch(m))
     waits = (f"{names.words(s.reason)} {numbers.percent(100 * s.share)}" for s in m.stalls)

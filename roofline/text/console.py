@@ -26,7 +26,8 @@ BOUND_STYLES = {
 }
 CONFIDENCE_STYLES = {Confidence.HIGH: "", Confidence.MEDIUM: "", Confidence.LOW: "dim"}
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
-_KEPT = "\ue000"  # a blank at which rich breaks no line
+KEPT = "\ue000"  # a blank at which rich breaks no line
+_UNIT = re.compile(r"(?<=\d) (?=%|[PTGMkmµn]?(?:s|B|FLOP|OP|Hz)\b)")
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -47,7 +48,7 @@ def to_text(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
     )
     for part in parts:
         console.print(part)
-    lines = out.getvalue().replace(_KEPT, " ").splitlines()
+    lines = out.getvalue().replace(KEPT, " ").splitlines()
     return "".join(f"{_trimmed(line)}\n" for line in lines)
 
 
@@ -72,8 +73,8 @@ def bound(value: Bound) -> Text:
 
 
 def prose(text: str, style: str = "") -> Text:
-    """A text of which no line begins with a "%"."""
-    return Text(text.replace(" %", f"{_KEPT}%"), style=style)
+    """A text of which no line begins with the unit of a number."""
+    return Text(_UNIT.sub(KEPT, text), style=style)
 
 
 def hanging(lead: str, text: Text | str, *, indent: int = 0, width: int | None = None) -> Table:

@@ -20,6 +20,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.render import markdown, overview, table
+from roofline.text import console
 from roofline.view import Choice, choose, chosen, devices
 from tests.makers import TOY_DEVICE, analysis, group, measurement, result, unit, verdict
 
@@ -99,7 +100,7 @@ def test_a_row_says_what_limits_why_and_what_can_be_saved():
 
 def test_the_cause_stands_below_its_row_where_it_is_narrow():
     lines = table.render(analysis(tiny(), gemm()), width=80).splitlines()
-    first = next(i for i, line in enumerate(lines) if line.startswith("1"))
+    first = next(i for i, line in enumerate(lines) if line.startswith("1  "))
 
     assert lines[first + 1] == "   no waste is proven; next: issue slots 78 %"
     assert re.search(r"^2  tiny .* 1\.00 ms +25 %  latency ", lines[first + 2])
@@ -485,3 +486,19 @@ def test_what_is_reached_of_the_roof_where_there_is_room(width, shown):
     assert ("of roof" in text) is shown
     assert ("57 %" in text) is shown
     assert "of roof" not in table.render(chosen(analysis(result(measurement()))), width=width)
+
+
+@pytest.mark.parametrize("width", range(60, 90))
+def test_a_number_and_its_unit_stand_on_one_line(width):
+    text = console.to_text(
+        [
+            console.prose(
+                "from 675 µs to 1.65 TFLOP/s of 3.35 TB/s at 1.59 GHz, 92 % of 2.50 ms " * 3
+            )
+        ],
+        width=width,
+        color=False,
+    )
+
+    assert not re.search(r"^(%|µs|ms|TFLOP|TB|GHz)", text, re.MULTILINE)
+    assert "from 675 µs to" in " ".join(text.split())
