@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ class Registry:
     families: tuple[tuple[Path, str, int], ...]
     sources: Mapping[str, Citation]
     architectures: Mapping[str, Architecture]
-    _parsed: dict[Path, dict[str, Spec]] = field(default_factory=dict)
+    _parsed: dict[tuple[Path, str], dict[str, Spec]] = field(default_factory=dict)
     _found: dict[Device, Found] = field(default_factory=dict)
 
     @cached_property
@@ -93,23 +93,30 @@ class Registry:
             wanted.append(pattern(whole))
         if device.pci_device_id:
             wanted.append(re.compile(re.escape(device.pci_device_id), re.IGNORECASE))
-        mentioning = (f for f in self.families if f[2] or any(w.search(f[1]) for w in wanted))
-        return tuple(self._merged(mentioning).values())
+        ours = (f for f in self.families if not f[2] and any(w.search(f[1]) for w in wanted))
+        parts = ((path, _part(text, wanted), 0) for path, text, _ in ours)
+        return tuple(self._merged((*parts, *(f for f in self.families if f[2]))).values())
 
     def _merged(self, families: Iterable[tuple[Path, str, int]]) -> dict[str, Spec]:
         from roofline.specs.tables import parse_family  # with msgspec, not for help
 
         merged: dict[str, Spec] = {}
         for path, text, layer in families:
-            if path not in self._parsed:
+            if (path, text) not in self._parsed:
                 known = self.sources, self.architectures
-                self._parsed[path] = parse_family(path, text, layer, *known)
-            for key, spec in self._parsed[path].items():
+                self._parsed[path, text] = parse_family(path, text, layer, *known)
+            for key, spec in self._parsed[path, text].items():
                 if key in merged and merged[key].layer == spec.layer:
                     why = f"{merged[key].family}.toml has that key already"
                     raise InputError(f"{path.name}: [{key}]", why=why, hint="another key")
                 merged[key] = spec
         return merged
+
+
+def _part(text: str, wanted: Sequence[re.Pattern[str]]) -> str:
+    """A file with only those of its GPUs that have what is wanted in their text."""
+    head, *gpus = re.split(r"^(?=\[[^.\]]+\])", text, flags=re.MULTILINE)
+    return "".join([head, *(gpu for gpu in gpus if any(w.search(gpu) for w in wanted))])
 
 
 def load(folder: Path | None = None) -> Registry:
