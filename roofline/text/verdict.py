@@ -15,6 +15,7 @@ from roofline.units import PARTS, the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
+_ALL = 0.995  # of the time: what is left rounds to none
 PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
 # What is less is no count, but a share, a percentage or a ratio.
 _COUNT = 1000.0
@@ -134,7 +135,10 @@ def _ceilings(result: Result) -> str:
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
-    text = f"headroom: up to {at(v.floor_s)} until {full(v.nearest or 'its limit')}"
+    limit = full(v.nearest or "its limit")
+    text = f"headroom: up to {at(v.floor_s)} until {limit}"
+    if took_s and v.floor_s > _ALL * took_s:
+        text = f"no headroom: {limit}"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         following = unit(v.next_limiter) or "the next limit"

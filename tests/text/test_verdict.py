@@ -249,6 +249,7 @@ def test_waves_read_well(value, text):
             "no useful bound: every unit is below 10 %",
         ),
         ({"floor_s": None}, ""),
+        ({"floor_s": 1e-3, "next_floor_s": None}, "no headroom: DRAM is full"),
     ],
 )
 def test_bounds_are_said_as_headroom(values, sentence):
