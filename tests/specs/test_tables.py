@@ -185,12 +185,19 @@ def test_a_wrong_source_is_named(folder: Path, text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_finding_one_device_reads_one_family() -> None:
+def test_finding_one_device_parses_that_device() -> None:
     registry = load()
 
     registry.find(Device(name="NVIDIA H100 PCIe"))
 
-    assert {path.stem for path in registry._parsed} == {"hopper"}
+    ((place, found),) = registry._parsed.items()
+    assert (place[0].stem, list(found)) == ("hopper", ["h100-pcie-80gb"])
+
+
+def test_a_part_of_a_file_gives_the_same_gpus() -> None:
+    registry = load()
+    for spec in load().specs.values():
+        assert spec in registry._mentioning(Device(name=spec.name))
 
 
 def test_opening_the_registry_and_finding_a_device_takes_well_under_50_ms() -> None:
