@@ -134,7 +134,7 @@ def _read(
             f"cannot read {file}",
             why=f"{error}",
             hint='tables as [my_class] with names = ["regular expression"], title, hypothesis, '
-            "check and remedy",
+            'check, remedy and color = "#118ab2"',
         ) from error
     found = {}
     for code, row in rows.items():

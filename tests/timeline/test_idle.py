@@ -325,3 +325,13 @@ def test_the_parts_add_up_to_the_step(tmp_path_factory: Any, work: list[tuple[in
     assert sum(use.parts.values()) == pytest.approx(use.wall_s)
     assert sum(c.total_s for c in device.idle) == pytest.approx(use.idle_s, abs=1e-12)
     assert sum(band.total_s for band in device.gap_bands) == pytest.approx(use.idle_s, abs=1e-12)
+
+
+def test_a_class_of_ones_own_has_its_colour(tmp_path: Path):
+    own = tmp_path / "own.toml"
+    own.write_text('[tokenizer]\nnames = ["^tokenize"]\ncolor = "#118ab2"\n')
+    assert load_classes(own).by_code["tokenizer"].color == "#118ab2"
+    own.write_text('[tokenizer]\nnames = ["^tokenize"]\ncolor = "blue"\n')
+    with pytest.raises(InputError, match=r"own\.toml") as refused:
+        load_classes(own)
+    assert "#118ab2" in (refused.value.hint or "")
