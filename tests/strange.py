@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,22 @@ def actions(path: Path) -> list[Any]:
     import ncu_report
 
     return [action for part in ncu_report.load_report(str(path)) for action in part]
+
+
+@cache
+def _readers() -> dict[int, Callable[..., Any]]:
+    from ncu_report import IMetric
+
+    numbers, texts = {"UINT32": "as_uint64", "UINT64": "as_uint64"}, {"STRING": "as_string"}
+    numbers |= {"FLOAT": "as_double", "DOUBLE": "as_double"}
+    known = (numbers | texts).items()
+    return {getattr(IMetric, f"ValueKind_{kind}"): getattr(IMetric, name) for kind, name in known}
+
+
+def value(metric: Any, *at: int) -> Any:
+    """What ncu_report's own ``value`` gives of a metric or an instance, without its detours."""
+    read = _readers().get(metric.kind(*at))
+    return None if read is None else read(metric, *at)
 
 
 def _healthy() -> bytes:

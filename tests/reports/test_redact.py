@@ -50,11 +50,13 @@ def _metric(metric: ncu_report.IMetric) -> tuple[str, ...]:
     """As text, in which NaN equals NaN and 1 is not 1.0."""
     count = metric.num_instances()
     if not count:
-        return (repr(metric.value()), str(metric.unit()))
-    values = [repr(metric.value(i)) for i in range(count)]
+        return (repr(strange.value(metric)), str(metric.unit()))
+    values = [repr(strange.value(metric, i)) for i in range(count)]
     ids = metric.correlation_ids() if metric.has_correlation_ids() else None
-    keys = [repr(ids.value(i)) for i in range(ids.num_instances())] if ids is not None else []
-    return (repr(metric.value()), str(metric.unit()), *values, *keys)
+    keys = (
+        [repr(strange.value(ids, i)) for i in range(ids.num_instances())] if ids is not None else []
+    )
+    return (repr(strange.value(metric)), str(metric.unit()), *values, *keys)
 
 
 REAL = pytest.mark.skipif(not REPORTS, reason="no folder of real reports")
