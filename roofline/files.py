@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,18 @@ from roofline.errors import InputError, UsageError
 
 UNPACKED = "ROOFLINE_MAX_UNPACKED"
 TEMPORARY = ".roofline-"  # how the names of temporary folders begin
+
+
+def settings_folder(name: str) -> Path:
+    """A folder in that of the user's settings of roofline; it need not exist."""
+    linux: bool = sys.platform == "linux"
+    if linux:  # as platformdirs says, which takes 12 ms to import
+        home = os.environ.get("XDG_CONFIG_HOME", "").strip()
+        home = home if home.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
+        return Path(home, "roofline", name)
+    from platformdirs import user_config_path
+
+    return user_config_path("roofline", appauthor=False) / name
 
 
 def refuse_unreadable(path: Path) -> None:

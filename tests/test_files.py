@@ -5,9 +5,17 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from platformdirs import user_config_path
 
 from roofline.errors import InputError, UsageError
-from roofline.files import read_text, refuse_overwrite, whole_file, whole_folder, write_text
+from roofline.files import (
+    read_text,
+    refuse_overwrite,
+    settings_folder,
+    whole_file,
+    whole_folder,
+    write_text,
+)
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -128,6 +136,16 @@ def test_a_folder_that_is_not_writable_is_told_before_the_work(
 def test_a_name_that_is_too_long_is_told():
     with pytest.raises(UsageError, match="File name too long"):
         refuse_overwrite(Path("a" * 300), force=True)
+
+
+@pytest.mark.parametrize("home", ["/somewhere", "", " ", "relative", None])
+def test_settings_are_where_platformdirs_says(home: str | None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    if home is not None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", home)
+    theirs = user_config_path("roofline", appauthor=False)
+
+    assert settings_folder("specs") == theirs / "specs"
 
 
 def test_a_dash_is_no_file():

@@ -15,7 +15,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import File, Jobs
 from roofline.cli.output import Output, answer_in, progress
 from roofline.errors import GateError, InputError, UsageError
-from roofline.files import refuse_overwrite
+from roofline.files import refuse_overwrite, settings_folder
 from roofline.specs import Registry, Spec, load
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
@@ -222,9 +222,9 @@ def _width(output: Output) -> int:
 
 def _kept(name: str | None) -> Path:
     """The file in which this device's ceilings are kept."""
-    from roofline.specs.ceilings import kept_folder
+    from roofline.specs.ceilings import KEPT
 
-    folder = kept_folder()
+    folder = settings_folder(KEPT)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -17,6 +17,7 @@ from string import Formatter
 from typing import Any, Literal
 
 from roofline.errors import InputError, RooflineWarning
+from roofline.files import settings_folder
 from roofline.model import Cause
 from roofline.playbook.condition import Evidence, holds, names
 
@@ -114,14 +115,7 @@ def plays() -> Mapping[str, Play]:
 
     """
     own = os.environ.get(FOLDER)
-    return _plays(Path(own), named=True) if own else _plays(_settings(), named=False)
-
-
-@cache
-def _settings() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("roofline", appauthor=False) / "advice"
+    return _plays(Path(own), named=True) if own else _plays(settings_folder("advice"), named=False)
 
 
 @cache

@@ -9,13 +9,14 @@ from typing import Any
 
 from roofline import __version__
 from roofline.errors import InputError
-from roofline.files import read_text, unreadable, write_text
+from roofline.files import read_text, settings_folder, unreadable, write_text
 from roofline.model import PRECISIONS, Peaks
 from roofline.specs.lookup import exact
 from roofline.specs.tables import DATE, POSITIVE, TABLE, TABLES, TEXT, WHOLE, Table, read_tables
 
 DRAM = ("dram_copy", "dram_read", "dram_write")
 L2 = ("l2_copy", "l2_write")
+KEPT = "achieved"  # the folder of settings in which roofline specs measure keeps its files
 QUANTITIES = (*DRAM, *L2, *PRECISIONS)
 _LEVELS = dict.fromkeys(DRAM, "dram") | dict.fromkeys(L2, "l2")
 
@@ -193,7 +194,7 @@ def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:
         InputError: there are none, or one cannot be read.
 
     """
-    place = kept_folder() if folder is None else folder
+    place = settings_folder(KEPT) if folder is None else folder
     try:
         paths = sorted(p for p in place.iterdir() if p.suffix == ".toml")
     except (FileNotFoundError, NotADirectoryError):
@@ -204,13 +205,6 @@ def load_folder(folder: Path | None = None) -> tuple[Ceilings, ...]:
         hint = "roofline specs measure, on the machine with the GPU"
         raise InputError("no measured ceilings are kept here", why=f"{place} is empty", hint=hint)
     return tuple(load_achieved(path) for path in paths)
-
-
-def kept_folder() -> Path:
-    """Where ``roofline specs measure`` keeps what it measured; it need not exist."""
-    from platformdirs import user_config_path
-
-    return user_config_path("roofline", appauthor=False) / "achieved"
 
 
 def of_device(kept: Sequence[Ceilings], name: str | None) -> Peaks | None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from roofline.errors import InputError, RooflineWarning, UsageError
-from roofline.files import read_text, unreadable
+from roofline.files import read_text, settings_folder, unreadable
 from roofline.model import Device, Note
 from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near, pattern
 from roofline.specs.spec import Architecture, Citation, Spec
@@ -162,7 +162,7 @@ def _files_in(folder: Path) -> dict[Path, str]:
 
 def _own() -> dict[Path, dict[Path, str]]:
     """The user's folder, if there is one; nobody has asked for it, so it must not stop anybody."""
-    folder = user_folder()
+    folder = settings_folder("specs")
     try:
         return {folder: _files_in(folder)}
     except (FileNotFoundError, NotADirectoryError):
@@ -185,10 +185,3 @@ def builtin_folder() -> Path:
             return place
     why = f"no folder {package / '_specs'}"
     raise InputError("the hardware registry is missing", why=why, hint="install roofline again")
-
-
-def user_folder() -> Path:
-    """Where a user's own files are looked for; it need not exist."""
-    from platformdirs import user_config_path
-
-    return user_config_path("roofline", appauthor=False) / "specs"

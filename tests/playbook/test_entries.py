@@ -546,7 +546,7 @@ def test_a_file_that_is_no_entry_is_refused_with_its_place(folder, text, why):
 
 def test_a_folder_that_nobody_named_stops_nobody(monkeypatch, tmp_path):
     monkeypatch.delenv(FOLDER, raising=False)
-    monkeypatch.setattr(playbook, "_settings", lambda: tmp_path / "none")
+    monkeypatch.setattr(playbook, "settings_folder", lambda _: tmp_path / "none")
 
     assert plays() == builtin()
     (tmp_path / "none").touch()

@@ -12,7 +12,7 @@ from roofline.errors import InputError, UsageError
 from roofline.model import Device
 from roofline.specs import load
 from roofline.specs.audit import problems
-from roofline.specs.registry import builtin_folder, user_folder
+from roofline.specs.registry import builtin_folder
 
 TOY = """\
 read = 2026-11-29
@@ -93,16 +93,10 @@ def test_a_folder_may_bring_sources_and_architectures(folder: Path) -> None:
 def test_the_users_folder_is_read_without_being_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("roofline.specs.registry.user_folder", lambda: folder)
+    monkeypatch.setattr("roofline.specs.registry.settings_folder", lambda _: folder)
 
     assert "toy" in load().specs
     assert load().folders == (builtin_folder(), folder)
-
-
-def test_the_users_folder_is_where_configuration_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/somewhere")
-
-    assert user_folder().parts[-2:] == ("roofline", "specs")
 
 
 @pytest.mark.parametrize(
