@@ -94,19 +94,18 @@ def profile(
     )
     check_program(program, os.environ)
     found, machine = find_ncu(ncu), look()
-    fitted = fit(request, found, machine)
-    check_command(fitted.request, found, fitted.metrics, ask)
+    request, _ = fit(request, found, machine)
+    check_command(request, found, ask)
     setup = CaptureSetup(
         ncu=found,
         machine=machine,
-        metrics=fitted.metrics,
         limit_s=timeout_s,
         stdout_to_stderr=True,
         environment=environment or os.environ,
     )
     place = folder / "report.ncu-rep" if report is None else Path(report)
     try:
-        captured = capture(fitted.request, setup, place, force=report is None)
+        captured = capture(request, setup, place, force=report is None)
     except RooflineError as error:
         if done is None or done.exists():
             raise

@@ -28,9 +28,7 @@ _FLAGS = re.compile(r"\(\?[imsx]+\)")  # Perl's right in the middle, Python's er
 _SIGNS = re.compile(r"[.\[\]{}()\\*+?^$]")
 
 
-def command(
-    request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str], report: Path, log: Path
-) -> tuple[str, ...]:
+def command(request: CaptureRequest, ncu: Ncu, *, report: Path, log: Path) -> tuple[str, ...]:
     """The argument list that captures ``request`` into ``report``.
 
     Every default that this ncu lists is spelled out, so that neither a config file nor another
@@ -38,21 +36,22 @@ def command(
     """
     export = str(report).replace("%", "%%")  # % starts a macro there
     files = ("--log-file", str(log), "--export", export)
-    words = _options(request, ncu, metrics)
+    words = _options(request, ncu)
     return (str(ncu.path), *words, *files, *request.ncu_options, *request.program)
 
 
-def question(request: CaptureRequest, ncu: Ncu, *, metrics: Iterable[str]) -> tuple[str, ...]:
+def question(request: CaptureRequest, ncu: Ncu) -> tuple[str, ...]:
     """The options of ``command`` for ncu to read: it lists its chips and runs nothing."""
-    words = _options(request, ncu, metrics)
+    words = _options(request, ncu)
     return (str(ncu.path), *words, "--list-chips", *request.ncu_options)
 
 
 def names_request(request: CaptureRequest) -> CaptureRequest:
-    """What notes which kernels run: with ``NAMES_ONLY`` one cheap pass, and no filter."""
+    """What notes which kernels run, and how long, in one cheap pass without a filter."""
     return CaptureRequest(
         program=request.program,
         level=CaptureLevel.QUICK,
+        metrics=NAMES_ONLY,
         collectives=request.collectives,
         launch_count=None,
         devices=request.devices,
@@ -61,7 +60,7 @@ def names_request(request: CaptureRequest) -> CaptureRequest:
     )
 
 
-def _options(request: CaptureRequest, ncu: Ncu, metrics: Iterable[str]) -> list[str]:
+def _options(request: CaptureRequest, ncu: Ncu) -> list[str]:
     """The words between ncu and the program, but for the files and what the user adds."""
     _refuse(request, ncu)
     named = not request.by_range  # there is no kernel to choose in ranges
@@ -97,7 +96,7 @@ def _options(request: CaptureRequest, ncu: Ncu, metrics: Iterable[str]) -> list[
         *(("--section", name) for name in request.sections),
         ("--apply-rules", "yes" if rules else "no"),
         ("--import-source", "yes" if request.source else "no"),
-        ("--metrics", ",".join(metrics)),
+        ("--metrics", ",".join(request.metrics)),
     ]
     given = _given(request.ncu_options)
     words: list[str] = []

@@ -6,8 +6,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from roofline.capture.command import question
@@ -121,17 +121,10 @@ def _meant(program: Sequence[str]) -> str | None:
 # --- the request on this machine ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedRequest:
-    """A request fitted to a machine; ``notes`` say what was changed and why."""
-
-    request: CaptureRequest
-    metrics: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
-def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> FittedRequest:
-    """Fit ``request`` to ``machine``, asking ncu which of the metrics it knows."""
+def fit(
+    request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask
+) -> tuple[CaptureRequest, list[str]]:
+    """``request`` with all metrics that ncu knows on ``machine``, and notes on what was changed."""
     chips = chips_of(machine, request.devices)
     listed = known_to(ncu, chips, ask)
     metrics = metrics_of(
@@ -152,7 +145,7 @@ def fit(request: CaptureRequest, ncu: Ncu, machine: Machine, ask: Ask = ask) -> 
     if machine.mig and request.clock_control != "none":
         request = replace(request, clock_control="none")
         notes.append("MIG: clocks cannot be locked, --clock-control none is used")
-    return FittedRequest(request=request, metrics=metrics, notes=tuple(notes))
+    return replace(request, metrics=metrics), notes
 
 
 def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:
@@ -184,16 +177,14 @@ def known_to(ncu: Ncu, chips: Sequence[str], ask: Ask = ask) -> frozenset[str] |
 # --- the command line ---------------------------------------------------------------------------
 
 
-def check_command(
-    request: CaptureRequest, ncu: Ncu, metrics: Iterable[str], ask: Ask = ask
-) -> None:
+def check_command(request: CaptureRequest, ncu: Ncu, ask: Ask = ask) -> None:
     """Let ncu read its whole command line: it does so before it lists chips, and then ends.
 
     ncu prints such errors to stdout, before it opens its log; in a real run they could not be
     told from what the program prints. ``UsageError`` is about the regular expression or devices,
     ``CaptureError`` about another option; errors about anything else are left to the run itself.
     """
-    answer = ask(list(question(request, ncu, metrics=metrics)))
+    answer = ask(list(question(request, ncu)))
     said = "" if answer is None else answer.stdout + answer.stderr
     _, refused, why = said.partition("Invalid regex provided to --kernel option.")
     if refused:

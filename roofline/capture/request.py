@@ -50,7 +50,8 @@ class CaptureRequest:
     kernel, collectives left out unless ``collectives``. ``launch_count`` of ``None`` is no limit;
     ``per_config`` counts for each grid and block by itself. ``nvtx`` holds range names in ncu's
     syntax or plain. ``devices`` is ncu's comma-separated list.
-    ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level``; ``rules`` are
+    ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level`` (once fitted to
+    a machine, ``metrics`` are all of them); ``rules`` are
     NVIDIA's, ``source`` puts the program's source into the report. Words of ``ncu_options`` replace
     what would be passed for the same option.
     """

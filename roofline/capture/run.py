@@ -45,7 +45,6 @@ class CaptureSetup:
 
     ncu: Ncu
     machine: Machine
-    metrics: tuple[str, ...]
     stall_s: float | None = 300.0
     limit_s: float | None = None
     grace_s: float = 10.0
@@ -96,7 +95,7 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
         if run.unread:
             diagnosis = replace(diagnosis, evidence=f"{report}: {run.problem}")
         raise error_of(_with_names(diagnosis, request, setup, run))
-    counted = [name for name in setup.metrics if ":" not in name]
+    counted = [name for name in request.metrics if ":" not in name]
     found = [launch.metrics for launch in run.launches]
     return Captured(
         report=report,
@@ -117,7 +116,7 @@ def launches_seen(
     It is ended ``linger_s`` after the first. Fails as ``capture`` does.
     """
     with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
-        run = _run(names_request(request), replace(setup, metrics=NAMES_ONLY), folder, count=1)
+        run = _run(names_request(request), setup, folder, count=1)
     if not run.launches:
         raise error_of(_diagnose(request, setup, run))
     times = (launch.metrics.number(NAMES_ONLY[0]) or 0.0 for launch in run.launches)
@@ -173,7 +172,7 @@ def _run(
     Of ``count`` launches, else as many as the request wants, is how long the program lingers.
     """
     log, report = folder / "ncu.log", folder / f"report{ending}"
-    argv = command(request, setup.ncu, metrics=setup.metrics, report=report, log=log)
+    argv = command(request, setup.ncu, report=report, log=log)
     counted = request.replay is Replay.KERNEL and not request.per_config
     count = count or (request.launch_count if counted else None)
     watch = Watch(

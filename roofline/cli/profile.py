@@ -384,14 +384,13 @@ def _look_up(
         say(line)
     ncu = find_ncu(options.ncu)
     machine = look()
-    fitted = fit(request, ncu, machine, ask)
-    for note in fitted.notes:
+    request, notes = fit(request, ncu, machine, ask)
+    for note in notes:
         say(note)
     silent = options.quiet or not sys.stderr.isatty()
-    return fitted.request, CaptureSetup(
+    return request, CaptureSetup(
         ncu=ncu,
         machine=machine,
-        metrics=fitted.metrics,
         stall_s=options.stall_timeout,
         limit_s=options.timeout,
         tell=(lambda _text: None) if silent else say,

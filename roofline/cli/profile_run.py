@@ -194,7 +194,7 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
 def check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
     """Have ncu read its command lines before anything runs."""
     for run in runs:
-        check_command(run.request, setting.ncu, setting.metrics, ask)
+        check_command(run.request, setting.ncu, ask)
 
 
 def timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
@@ -289,7 +289,7 @@ def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None) -> str:
         if run.about is not None:
             lines.append(f"# run {number} of {len(runs)}: {run.about}")
         words = ncu_command(
-            run.request, ncu, metrics=metrics, report=run.report, log=log_path(run.report)
+            replace(run.request, metrics=metrics), ncu, report=run.report, log=log_path(run.report)
         )
         lines.append(shell(words))
     return "\n".join([*lines, "", *render.costs(request, chips or _SHOWN)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.capture.command import (
-    NAMES_ONLY,
     check_regex,
     command,
     escape,
@@ -39,7 +39,7 @@ def ncu(face: str | None = "2024.1") -> Ncu:
 def words(face: str | None = "2024.1", **request: object) -> tuple[str, ...]:
     asked = CaptureRequest(program=("prog", "--kernel-name", "x"), **request)  # type: ignore[arg-type]
     return command(
-        asked, ncu(face), metrics=("a__b.sum", "c__d.avg"), report=Path("r"), log=Path("l")
+        replace(asked, metrics=("a__b.sum", "c__d.avg")), ncu(face), report=Path("r"), log=Path("l")
     )
 
 
@@ -75,7 +75,7 @@ def test_defaults_are_spelt_out() -> None:
 @given(st.lists(st.text(min_size=1), min_size=1))
 def test_the_program_is_the_end_of_it_whatever_it_is(program: list[str]) -> None:
     request = CaptureRequest(program=tuple(program))
-    argv = command(request, ncu(), metrics=("m",), report=Path("r"), log=Path("l"))
+    argv = command(request, ncu(), report=Path("r"), log=Path("l"))
     assert argv[-len(program) :] == tuple(program)
 
 
@@ -233,7 +233,7 @@ def test_words_of_the_user_come_before_the_program() -> None:
 
 def test_names_run_is_cheap_and_unfiltered() -> None:
     asked = CaptureRequest(program=("p",), kernel_regex="gemm", launch_count=3)
-    argv = command(names_request(asked), ncu(), metrics=NAMES_ONLY, report=Path("r"), log=Path("l"))
+    argv = command(names_request(asked), ncu(), report=Path("r"), log=Path("l"))
     assert value(argv, "--metrics") == "gpu__time_duration.sum"
     assert "--launch-count" not in argv
     assert value(argv, "--clock-control") == "none"
@@ -247,7 +247,7 @@ def test_name_base_is_the_users() -> None:
 
 def test_percent_is_a_macro_in_export() -> None:
     request = CaptureRequest(program=("p",))
-    argv = command(request, ncu(), metrics=("m",), report=Path("a%p%h"), log=Path("b%"))
+    argv = command(request, ncu(), report=Path("a%p%h"), log=Path("b%"))
     assert value(argv, "--export") == "a%%p%%h"
     assert value(argv, "--log-file") == "b%"
 

@@ -51,7 +51,6 @@ autograd = some(profiler=profiler)
 SETUP = CaptureSetup(
     ncu=Ncu(path=Path("ncu"), version=Version(2025, 1), how="test"),
     machine=Machine(driver="580.1"),
-    metrics=(),
 )
 FAKE_NSYS = Path(__file__).parents[1] / "e2e" / "fake_nsys.py"
 LAST = "import sys, torch, time; torch.use(); "

@@ -172,12 +172,12 @@ def test_an_ncu_that_does_not_know_the_chip_changes_nothing() -> None:
 
 def test_what_is_changed_is_said() -> None:
     request = CaptureRequest(program=("p",), level=CaptureLevel.QUICK)
-    prepared = fit(request, NCU, machine("9.0", "8.6"), lambda _: None)
-    assert "several kinds of GPU (GH100, GA102)" in prepared.notes[0]
-    prepared = fit(request, NCU, machine(), lambda _: None)
-    assert "not known" in prepared.notes[0]
+    _, notes = fit(request, NCU, machine("9.0", "8.6"), lambda _: None)
+    assert "several kinds of GPU (GH100, GA102)" in notes[0]
+    _, notes = fit(request, NCU, machine(), lambda _: None)
+    assert "not known" in notes[0]
     mig = Machine(gpus=(Gpu(index=0, name="H100", capability="9.0", mig=True),))
-    assert fit(request, NCU, mig, lambda _: None).request.clock_control == "none"
+    assert fit(request, NCU, mig, lambda _: None)[0].clock_control == "none"
 
 
 # --- the command line -----------------------------------------------------------------------------
@@ -195,16 +195,16 @@ def request(**values: object) -> CaptureRequest:
 def test_ncu_judges_what_python_cannot(expression: str, good: bool) -> None:
     real = find_ncu(str(REAL_NCU))
     if good:
-        check_command(request(kernel_regex=expression), real, (), ask)
+        check_command(request(kernel_regex=expression), real, ask)
         return
     with pytest.raises(UsageError, match="lookbehind"):
-        check_command(request(kernel_regex=expression), real, (), ask)
+        check_command(request(kernel_regex=expression), real, ask)
 
 
 def test_an_ncu_that_cannot_be_asked_is_no_reason_to_stop() -> None:
-    check_command(request(kernel_regex="x"), NCU, (), lambda _: None)
+    check_command(request(kernel_regex="x"), NCU, lambda _: None)
     fine = Completed(argv=(), code=0, stdout="gh100", stderr="")
-    check_command(request(kernel_regex="x"), NCU, (), lambda _: fine)
+    check_command(request(kernel_regex="x"), NCU, lambda _: fine)
 
 
 @pytest.mark.parametrize("mark", ["==ERROR== ", ""])
@@ -212,7 +212,7 @@ def test_an_unknown_option_is_told_before_the_program_starts(mark: str) -> None:
     said = f"{mark}unrecognised option '--bogus'\n\nUse --help for further details.\n"
     refusal = Completed(argv=(), code=1, stdout=said, stderr="")
     with pytest.raises(RooflineError, match="bogus"):
-        check_command(request(), NCU, (), lambda _: refusal)
+        check_command(request(), NCU, lambda _: refusal)
 
 
 # --- one rank of a parallel job ------------------------------------------------------------------

@@ -53,7 +53,7 @@ REQUESTS = {
 def fitting(ncu: Ncu, name: str) -> CaptureRequest:
     """The request of that name, or a skip where this ncu is too old for it."""
     try:
-        question(REQUESTS[name], ncu, metrics=())
+        question(REQUESTS[name], ncu)
     except UsageError as error:
         pytest.skip(str(error))
     return REQUESTS[name]
@@ -63,9 +63,8 @@ def fitting(ncu: Ncu, name: str) -> CaptureRequest:
 def test_options_are_taken(ncu: Ncu, name: str, tmp_path: Path) -> None:
     request = fitting(ncu, name)
     argv = command(
-        request,
+        replace(request, metrics=metrics_of(request.level, ["GH100"], patched=request.patched)),
         ncu,
-        metrics=metrics_of(request.level, ["GH100"], patched=request.patched),
         report=tmp_path / "r%1",
         log=tmp_path / "log",
     )
@@ -85,7 +84,7 @@ def test_options_are_taken(ncu: Ncu, name: str, tmp_path: Path) -> None:
 
 def test_run_for_names_is_taken(ncu: Ncu, tmp_path: Path) -> None:
     request, log = names_request(ALL), tmp_path / "log"
-    argv = command(request, ncu, metrics=NAMES_ONLY, report=tmp_path / "r", log=log)
+    argv = command(replace(request, metrics=NAMES_ONLY), ncu, report=tmp_path / "r", log=log)
 
     done = run_quietly(argv)
 
@@ -137,12 +136,12 @@ def test_what_we_ask_for_is_not_refused(ncu: Ncu, name: str) -> None:
     request = fitting(ncu, name)
     metrics = metrics_of(request.level, ["GH100"], patched=request.patched)
 
-    check_command(request, ncu, metrics, ask)
+    check_command(replace(request, metrics=metrics), ncu, ask)
 
 
 def test_asking_does_not_start_the_program(ncu: Ncu) -> None:
-    assert "true" not in question(ALL, ncu, metrics=())
-    done = ask(list(question(ALL, ncu, metrics=())))
+    assert "true" not in question(ALL, ncu)
+    done = ask(list(question(ALL, ncu)))
 
     assert done is not None
     assert "gh100" in done.stdout
