@@ -80,6 +80,8 @@ def _limit(text: str, what: str, value: str) -> float:
         raise UsageError(f"--fail-on {text!r}: {what} needs a unit: {what}>{number[1]}{example}",
                          hint="s, ms, us, ns; B, kB, MB, GB")  # fmt: skip
     found = numbers.read(value, unit) if example else float(number[1])
+    if found is None and numbers.read(f"1{number[2]}", unit):
+        return math.inf  # the unit fits, the number does not
     if found is None or (not example and number[2] not in ("", unit)):
         hint = f"{number[1]}{example or '%' * (unit == '%')}"
         raise UsageError(f"--fail-on {text!r}: {number[2]} does not fit {what}", hint=hint)
