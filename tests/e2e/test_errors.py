@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -93,11 +94,11 @@ def test_a_reader_that_goes_is_no_news(command: str):
 def test_a_signal_has_its_code_and_leaves_nothing(
     tmp_path: Path, number: int, code: int, said: str
 ):
-    started = tmp_path / "started"
+    started, sleep = tmp_path / "started", f"sleep 4242.{os.getpid()}"  # other tests may run, too
     words = ["--repeats", "1", "--warmup", "0", "-o", str(tmp_path / "a.json")]
     child = subprocess.Popen(
         # The grandchild is in a session of its own, and its parent does not wait for it.
-        [*ROOFLINE, "time", *words, "sh", "-c", f"setsid sleep 4242 & touch {started}; sleep 30"],
+        [*ROOFLINE, "time", *words, "sh", "-c", f"setsid {sleep} & touch {started}; sleep 30"],
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
@@ -110,7 +111,7 @@ def test_a_signal_has_its_code_and_leaves_nothing(
     assert child.returncode == code
     assert heard == said
     assert list(tmp_path.iterdir()) == [started]
-    assert subprocess.run(["pgrep", "-f", "sleep 4242"], check=False).returncode == 1
+    assert subprocess.run(["pgrep", "-f", sleep], check=False).returncode == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
