@@ -194,8 +194,13 @@ def test_the_busiest_unit_is_the_larger_throughput(path):
         throughputs = [value for value in both if value is not None]
         counted = [use.percent for use in ours.units if use.metric.endswith(PCT)]
         if len(throughputs) == 2 and counted:
-            # short kernels differ from pass to pass: 2.95 beside 3.13 % on an A100
-            assert max(counted) == pytest.approx(max(throughputs), abs=0.25)
+            # Throughputs are of passes of their own, and short kernels differ from pass to pass:
+            # within 10.4 us on an A100, 3.77 % of L2's in one and 3.13 % of all memory's in another.
+            allowed = 0.25 if max(throughputs) > 5 else 0.75
+            if len(counted) < len(ours.units):  # Turing's L1 is judged by its active cycles
+                assert max(counted) <= max(throughputs) + allowed
+            else:
+                assert max(counted) == pytest.approx(max(throughputs), abs=allowed)
 
 
 @each_file
