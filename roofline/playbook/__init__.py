@@ -201,9 +201,12 @@ def _entries(path: Path, known: Mapping[str, Play]) -> dict[str, Play]:
             if isinstance(said.get("claim"), str):
                 said["claim"] = [said["claim"]]
             for lines in ("try_first", "avoid", "claim"):
-                said[lines] = [
-                    {"say": common.get(line, line)} if isinstance(line, str) else line
+                known_lines = (
+                    common.get(line, line) if isinstance(line, str) else line
                     for line in said.get(lines, ())
+                )
+                said[lines] = [
+                    {"say": line} if isinstance(line, str) else line for line in known_lines
                 ]
             try:
                 one = msgspec.convert(said, Play)

@@ -96,12 +96,14 @@ def _title(group: Group) -> Iterator[RenderableType]:
         return
     sizes = names.geometry(m) if m.grid is None else f"grid {names.dims(m.grid)}"
     blocks = "" if m.block is None else f", block {names.dims(m.block)}"
-    spread = f" ({numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each)"
-    yield Text(
-        f"{sizes}{blocks}, {numbers.plural(len(group.launches), 'launch')}, "
-        f"{numbers.duration(group.total_s)}{spread if several else ''} under ncu, "
-        f"{numbers.share(group.share)} of the time profiled, on {m.device.name or 'unknown GPU'}"
-    )
+    told = [f"{sizes}{blocks}", numbers.plural(len(group.launches), "launch")]
+    if group.total_s is not None:
+        ends = f" ({numbers.duration(group.min_s)} to {numbers.duration(group.max_s)} each)"
+        told.append(f"{numbers.duration(group.total_s)}{ends if several else ''} under ncu")
+    if group.share is not None:
+        told.append(f"{numbers.share(group.share)} of the time profiled")
+    told.append(f"on {m.device.name or 'unknown GPU'}")
+    yield Text(", ".join(filter(None, told)))
     if m.nvtx:
         yield Text(f"in NVTX range {names.printable(' > '.join(m.nvtx))}")
     if several:

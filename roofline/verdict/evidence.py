@@ -144,7 +144,12 @@ def _memory(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
 def _instructions(known: Mapping[str, float]) -> dict[str, float | None]:
     """Shares of the opcode mix, and idle lanes."""
     whole, lanes = known.get("instructions"), known.get("lanes")
-    return {
+    pairs: dict[str, float | None] = {}
+    for kind in ("fp64", "fp32"):  # an add needs a multiply to be fused with
+        apart, adds = known.get(f"{kind}_separate"), known.get(f"{kind}_adds")
+        if apart is not None and adds is not None:
+            pairs[f"{kind}_pairs"] = min(adds, apart - adds)
+    return pairs | {
         "idle_lanes": None if lanes is None else max(0.0, 1 - lanes / _WARP),
         "moves_share": _part(known.get("moves"), whole),
         "fp64_division_share": _part(known.get("fp64_divisions"), known.get("fp64_instructions")),

@@ -76,6 +76,8 @@ def judge(
     evidence = evidence_of(measurement, uses, rule)
     evidence |= {"latency": float(latent), "threshold": threshold}
     causes = causes_of(measurement, bound, uses, evidence)
+    if any(one.promise == "occupancy" for one in causes):
+        evidence["short_of_warps"] = 1.0
     waste = waste_floor(causes, uses, evidence)
     # Never the pipe that the first one is, by another name.
     following = next(

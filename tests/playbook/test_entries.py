@@ -66,11 +66,11 @@ PROVEN = {
     ),
     "fp64_not_fused": (
         (("fp64", 85.2),),
-        {"counts": {"fp64_separate": 655_360.0, "fp64_fused": 884_736.0}},
+        {"counts": {"fp64_separate": 655_360.0, "fp64_adds": 327_680.0, "fp64_fused": 884_736.0}},
     ),
     "fp32_not_fused": (
         (("fma", 92.0),),
-        {"counts": {"fp32_separate": 6e8, "fp32_fused": 2e8}},
+        {"counts": {"fp32_separate": 6e8, "fp32_adds": 3e8, "fp32_fused": 2e8}},
     ),
     "conversions": (
         (("xu", 85.0),),
@@ -288,11 +288,38 @@ def test_the_ways_of_conflicts_are_those_of_loads_or_of_stores():
 
 
 def test_work_inside_of_a_unit_is_named_however_full_that_is():
-    counts = {"fp64_separate": 6e8, "fp64_fused": 1e8}
+    counts = {"fp64_separate": 6e8, "fp64_adds": 3e8, "fp64_fused": 1e8}
     (found,) = judged((("fp64", 98.0),), counts=counts).verdict.causes
 
     assert (found.code, found.promise) == ("fp64_not_fused", "plain")
     assert found.gain == pytest.approx(7 / 4)  # 6 in 3, if all of them come in pairs
+
+
+def test_adds_without_multiplies_are_nothing_to_fuse():
+    counts = {"fp64_separate": 6e8, "fp64_adds": 6e8, "fp64_fused": 1e8}
+    found = judged((("fp64", 98.0),), counts=counts)
+
+    assert found.verdict.causes == ()
+    assert not any("fuse" in line for line in said.try_first(found))
+
+
+def test_more_warps_are_not_advised_and_advised_against_at_once():
+    units, launch = (("dram", 70.0),), {"waves": 0.75, "theoretical_occupancy_percent": 80.0}
+    small = judged(units, grid=(256, 1, 1), sm_count=68, occupancy_percent=50.0, **launch)
+    fine = judged(units, grid=(256, 1, 1), sm_count=68, occupancy_percent=79.0, **launch)
+
+    assert "few_warps" in [cause.code for cause in small.verdict.causes]
+    assert not any("occupancy" in line for line in said.avoid(small))
+    assert any("more occupancy" in line for line in said.avoid(fine))
+
+
+def test_floating_point_work_that_is_the_cause_is_not_advised_against():
+    units, line = (("alu", 80.0), ("fp64", 76.0)), "fewer floating-point operations"
+    few = judged(units, device=Device(name="RTX 2080 Ti", compute_capability="7.5"))
+
+    assert few.verdict.cause == "slow_fp64"
+    assert not any(line in one for one in said.avoid(few))
+    assert any(line in one for one in said.avoid(judged(units)))
 
 
 def test_uncoalesced_it_is_where_nothing_is_shared():

@@ -78,6 +78,14 @@ def card(text: str) -> dict[str, str]:
     return found
 
 
+def test_the_card_of_a_kernel_without_a_grid_or_a_time_leaves_both_out():
+    bare = measurement("axpy", grid=None, block=None, duration_s=None, units=())
+    failed = Result(measurement=bare, peaks=TOY, verdict=verdict(bound=Bound.UNKNOWN))
+    lines = explain.render(analysis(failed).groups[0], rank=1, width=120).splitlines()
+
+    assert lines[1] == f"1 launch, on {bare.device.name}"
+
+
 def test_a_card_is_a_claim_with_why_what_to_try_and_what_would_refute_it():
     text = explain.render(one(), rank=3, width=120)
     said = card(text)
