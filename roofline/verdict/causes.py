@@ -20,6 +20,8 @@ _FULL = 80.0
 _STALL_SHARE = 0.2
 _PROMISING = ("occupancy", "idle")
 _WAITING = (*_PROMISING, "wait")
+# What no compiler changes: shapes, and where the data is.
+_OF_LAUNCH = ("host_memory", "grid_too_small", "partial_warps")
 _TENSOR = ("tensor", "tensor_fp64", "shared_pipe")
 
 
@@ -28,20 +30,21 @@ def causes_of(
 ) -> tuple[Cause, ...]:
     """What the evidence proves and what matters, what gives most first.
 
-    A debug build holds all others back. Below 80 % of peak the reasons to wait are there, too, last
-    of all the top stall reason.
+    A debug build holds back all but what the launch alone decides. Below 80 % of peak the reasons
+    to wait are there, too, last of all the top stall reason.
     """
     if bound is Bound.UNKNOWN:
         return ()
     found = []
     for key, play in _fired(evidence):
         cause = Cause(code=key, promise=play.promise, gain=_gain(play, uses, evidence))
-        if play.promise == "first":
-            return (cause,)
         small = cause.gain is not None and cause.gain < MATTERS
         unneeded = play.promise in _WAITING and uses[0].percent >= _FULL
         if not (small or unneeded or (play.promise == "waste" and cause.gain is None)):
             found.append(cause)
+    first = [cause for cause in found if cause.promise == "first"]
+    if first:
+        return (first[0], *(cause for cause in found if cause.code in _OF_LAUNCH))
     # What has no number is proven all the same; only a stall reason proves nothing.
     found.sort(key=lambda cause: -(cause.gain or inf))
     # Warps of a tensor kernel that sleep or wait for products have just these roles.

@@ -356,10 +356,20 @@ def test_atomics_come_before_larger_tiles():
 
 def test_a_debug_build_holds_back_all_other_advice():
     units, values = PROVEN["debug_build"]
-    found = judged(units, **values | {"block": (1, 1, 1), "waves": 0.1, "stalls": WAITS})
+    found = judged(units, **values | {"waves": 0.4, "occupancy_percent": 20.0, "stalls": WAITS})
 
     assert [cause.code for cause in found.verdict.causes] == ["debug_build"]
     assert said.try_first(found) == tuple(line.say for line in play("cause.debug_build").try_first)
+    assert said.bounds(found) == ""
+    assert found.verdict.gain is None
+
+
+def test_a_debug_build_in_one_block_is_told_of_its_grid_too():
+    units, values = PROVEN["debug_build"]
+    found = judged(units, **values | {"grid": (1, 1, 1), "waves": 0.1, "stalls": WAITS})
+
+    assert [cause.code for cause in found.verdict.causes] == ["debug_build", "grid_too_small"]
+    assert said.try_first(found)[1].startswith("split the work further")
     assert said.bounds(found) == ""
     assert found.verdict.gain is None
 
