@@ -126,7 +126,7 @@ def command(options: SelectOptions) -> int:
 def _check(options: SelectOptions, *, local: bool) -> None:
     """Refuse before the work what cannot be answered; ``local``: on a terminal and in no file."""
     output = options.output
-    output.check(FORMATS)
+    output.check(FORMATS, plots=True)
     if options.step is not None and (options.start is not None or options.end is not None):
         raise UsageError("--step and --start/--end exclude each other", hint="one of them")
     if options.own_names and not local:

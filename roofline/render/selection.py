@@ -217,7 +217,7 @@ def head(selection: Selection) -> Iterator[str]:
     """The answer first: what to look at, the two bounds, how the time was spent."""
     device = selection.selected
     if selection.what_if is not None:
-        yield from if_moved(selection.what_if)
+        yield from if_moved(selection.what_if, device.counted)
     gpu = device.device.name or "GPU"
     source = f"{names.printable(selection.file)}, {gpu} (device {device.index})"
     if selection.truncated:
@@ -231,11 +231,11 @@ def head(selection: Selection) -> Iterator[str]:
         yield _answer(device, device.first, device.judged)
         yield bounds(device.judged)
         if device.twice_saves is not None:
-            low, high = map(speedup_bound, device.twice_saves)
-            yield (
-                f"Compute kernels twice as fast buy {speedup(low)} (replay, the host as it was) "
-                f"to {speedup(high)} (Amdahl's law)."
-            )
+            low, high = (speedup(speedup_bound(saved)) for saved in device.twice_saves)
+            ends = f"{low} (replay, the host as it was) to {high} (Amdahl's law)"
+            if low == high:
+                ends = f"{low} (replay, the host as it was, and Amdahl's law)"
+            yield f"Compute kernels twice as fast buy {ends}."
     yield f"{source}: {_steps(selection, device.use)}"
     yield from _remarks(device)
 
@@ -299,12 +299,13 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
             yield f"{after}: {', '.join(more) or 'nothing that is known'}."
 
 
-def if_moved(found: WhatIf) -> Iterator[str]:
+def if_moved(found: WhatIf, steps: int) -> Iterator[str]:
     """A step before and after the moves, what takes longer then, and what is first."""
     before, after = found.before, found.after
     low, high = found.speedup, found.at_most[1]
+    of = f" on average of {steps}" if steps > 1 else ""
     yield (
-        f"If {', '.join(names.printable(m.text) for m in found.moves)}: a step of "
+        f"If {', '.join(names.printable(m.text) for m in found.moves)}:{of} a step of "
         f"{numbers.duration(before.wall_s)} takes {numbers.duration(after.wall_s)} "
         f"({speedup(low)}) with the host as it was, at most {speedup(high)} by Amdahl's law."
     )
@@ -343,7 +344,7 @@ def titles(selection: Selection) -> tuple[str, ...]:
         return ("where the time goes", "-time", *WHERE[2:])
     if device.judged is None or device.counted < 2:
         return WHERE
-    return (f"where step {device.judged.number} goes", *WHERE[1:])
+    return (f"where step {device.judged.number} of {len(device.steps)} goes", *WHERE[1:])
 
 
 def _amount(part_s: float, use: Use) -> tuple[str, str]:
@@ -354,9 +355,10 @@ def _coverage(device: TimelineDevice) -> str:
     if device.sm_coverage is None or (device.small_grid_share or 0) < _SOME:
         return ""
     small = numbers.share(device.small_grid_share)
+    marked = any(_sizes(k).endswith(_SMALL) for k in device.chosen)
     return (
         f"at most {numbers.share(device.sm_coverage)} of the SMs have a block: {small} of the time "
-        f"is in grids smaller than the GPU ({_SMALL.strip()})"
+        f"is in grids smaller than the GPU{f' ({_SMALL.strip()})' if marked else ''}"
     )
 
 

@@ -163,8 +163,8 @@ def laid_out(
     yield _row(((c.title, "bold") for c in columns), columns, widths, gap)
     for row in rows:
         yield _row(((c.cell(row), c.style(row)) for c in columns), columns, widths, gap)
-        if below is not None:
-            text = Text(" " * (widths[0] + gap) + below(row), style="dim")
+        if below is not None and (what := below(row)):
+            text = Text(" " * (widths[0] + gap) + what, style="dim")
             text.truncate(width, overflow="ellipsis")
             yield text
 

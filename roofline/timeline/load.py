@@ -19,6 +19,7 @@ from roofline.timeline.nsys_csv import looks_like_csv, read_csv
 
 ENDINGS = (".sqlite", ".nsys-rep", ".qdrep", ".json.gz", ".json", ".csv")
 _HEAD = 1 << 16
+_GZIP, _SQLITE = b"\x1f\x8b", b"SQLite format 3\0"
 _ACCEPTED = (
     "an nsys SQLite export, an .nsys-rep, an nsys stats CSV, or a PyTorch or JAX trace "
     "(.json, .json.gz)"
@@ -89,17 +90,22 @@ def load_timeline(
 def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Timeline:
     is_report = path.suffix in (".nsys-rep", ".qdrep")
     head = b"" if is_report else _head(path)
-    if is_report or head.startswith(b"SQLite format 3\0"):
+    facts = {"path": path, "quoted": shlex.quote(str(path)), "accepted": _ACCEPTED}
+    csv = looks_like_csv(head.decode("utf-8", "replace"))
+    if csv or head.startswith(_SQLITE):
+        with path.open("rb") as file:
+            if file.read(2) == _GZIP:
+                raise refusal("packed", **facts)
+    if is_report or head.startswith(_SQLITE):
         from roofline.timeline.nsys import read_report, read_sqlite  # sqlite3 is slow to import
 
         if is_report:
             return read_report(path, step=step, nsys=nsys)
         return read_sqlite(path, step=step)
-    facts = {"path": path, "quoted": shlex.quote(str(path)), "accepted": _ACCEPTED}
     for code, row in table("refusals").items():
         if "pattern" in row and re.search(row["pattern"].encode(), head):
             raise refusal(code, **facts)
-    if looks_like_csv(head.decode("utf-8", "replace")):
+    if csv:
         if step is not None:
             raise no_such_step(path.name, step, ())
         return read_csv(path)
@@ -116,7 +122,7 @@ def _head(path: Path) -> bytes:
         raise unreadable(path, error) from error
     if not head:
         raise InputError(f"cannot read {path}", why="it is empty", hint=_ACCEPTED)
-    if head[:2] != b"\x1f\x8b":
+    if head[:2] != _GZIP:
         return head
     try:
         return zlib.decompressobj(31).decompress(head, _HEAD)

@@ -52,6 +52,7 @@ _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
 _OUTSIDE = 0.02  # of the time: between ranges that are steps
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
+_OF_KERNELS = ("useful", "sm_coverage", "small_grid_share")
 DEFAULT = Criteria()
 _Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
 
@@ -105,6 +106,7 @@ def select_ranks(
 def _select(
     timeline: Timeline, criteria: Criteria, classes: IdleClasses, source: int
 ) -> tuple[Selection, list[Track]]:
+    recorded = timeline
     timeline, groups = _groups(timeline, criteria)
     parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
@@ -112,6 +114,11 @@ def _select(
     else:
         parts = _parts(timeline, groups, criteria)
         devices = {i: _measured(part, groups, criteria, classes) for i, part in parts.items()}
+    if criteria.by in ("op", "module", "nvtx"):  # these figures are of kernels, whatever is ranked
+        plain, _ = _select(recorded, replace(criteria, by="config", lanes=False), classes, source)
+        for d in plain.devices:
+            own = {name: getattr(d, name) for name in _OF_KERNELS}
+            devices[d.index] = replace(devices[d.index], **own)
     index = _device(devices, criteria.device)
     part = parts.get(index)
     steps: Steps = "window" if criteria.window else "recording"
@@ -414,7 +421,9 @@ def _notes(
         yield Note(code="several_processes", facts=facts)
     if device.first in (First.COMMUNICATION, First.COPIES):
         yield Note(code="not_kernels")
-    if not device.chosen:
+    if not device.kernels:
+        yield Note(code="none_to_profile")
+    elif not device.chosen:
         yield Note(code="none_chosen", facts={"min_share": criteria.min_share})
     if any((k.wall_share or 0) - (k.low_share or 0) > _WIDE for k in device.chosen):
         yield Note(code="overlap")

@@ -72,6 +72,11 @@ def what_if(
         for k in join(analysis, select(timeline, plain, classes)).kernels:
             if (floor := k.floor_share) is not None:
                 floors[place[k.share.name, k.share.grid, k.share.block]] = floor
+        if not floors:
+            named = ", ".join(m.text for m in moves if m.report is not None)
+            why = f"no kernel of the report that has a floor ran in {timeline.file}"
+            hint = "a report of this program: roofline profile --timeline FILE -- PROGRAM"
+            raise UsageError(f"--if {named} changes nothing", why=why, hint=hint)
     idle = idle_time(part, classes or known_classes())
     played, at_most = _moved(part, groups, idle, moves, floors)
     after = select(played, plain, classes).selected
@@ -176,7 +181,12 @@ def _gaps(idle: IdleTime, move: Move) -> Mask:
     if not places:
         hint = f"gaps:CAUSE with one of {', '.join(idle.classes.codes)}"
         raise UsageError(f"--if {move.what}: no class of idle time is called so", hint=hint)
-    return np.isin(idle.cause, places)
+    chosen: Mask = np.isin(idle.cause, places)
+    if wanted and not chosen.any():
+        there = [idle.classes.codes[i] for i in np.unique(idle.cause).tolist()]
+        hint = f"gaps:CAUSE with one of {', '.join(there)}" if there else "another move"
+        raise UsageError(f"--if {move.what}: no idle time is of that class", hint=hint)
+    return chosen
 
 
 def _letters(text: str) -> str:

@@ -154,7 +154,9 @@ def test_what_if(timeline: Path) -> None:
     found = run(timeline, "--if", "gemm=2x")
     assert found.exit_code == 0
     said = " ".join(found.stdout.split())
-    assert said.startswith("If gemm=2x: a step of 1.00 ms takes 1.00 ms (1.00x) with the host as")
+    assert said.startswith(
+        "If gemm=2x: on average of 3 a step of 1.00 ms takes 1.00 ms (1.00x) with the host as"
+    )
     assert "at most 1.18x by Amdahl's law" in said
     document = json.loads(run(timeline, "--if", "gemm=2x", "--if", "gaps=0", "--json").stdout)
     assert document["what_if"]["moves"] == ["gemm=2x", "gaps=0"]
@@ -165,8 +167,12 @@ def test_what_if(timeline: Path) -> None:
 
 
 def test_floors_of_a_report(timeline: Path) -> None:
-    report = Path(__file__).parents[2] / "sample_reports" / "h100_mix.ncu-rep"
-    found = run(timeline, "--if", f"floors={report}", "--json")
+    samples = Path(__file__).parents[2] / "sample_reports"
+    report = samples / "h100_mix.ncu-rep"
+    other = run(timeline, "--if", f"floors={report}")
+    assert other.exit_code == 2
+    assert "no kernel of the report that has a floor ran in trace.json" in other.stderr
+    found = run(samples / "h100_step.trace.json.gz", "--if", f"floors={report}", "--json")
     assert json.loads(found.stdout)["what_if"]["moves"] == ["floors=h100_mix.ncu-rep"]
     assert str(report.parent) not in found.stdout
     assert run(timeline, "--if", "floors=gone.ncu-rep").exit_code == 3

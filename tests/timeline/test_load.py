@@ -26,6 +26,8 @@ from tests.timeline.made import KERNELS, Export, kernel, trace, write
         (b"PAR1....", "table export"),
         (b"PK\x03\x04....", "archive"),
         (gzip.compress(b"hello", mtime=0), "no timeline that is known"),
+        (gzip.compress(b"SQLite format 3\0", mtime=0), "it is compressed"),
+        (gzip.compress(b"Time (%),Total Time (ns),Instances,Name\n", mtime=0), "it is compressed"),
         (b"\x1f\x8bgarbage", "no timeline that is known"),
     ],
 )

@@ -118,16 +118,20 @@ def test_the_innermost_operator_counts_and_a_call_counts_once(tmp_path: Path):
 def test_useful_operations_say_which_launches_they_cover(tmp_path: Path):
     # Two of three products have shapes: 2 ms of 2.5 ms; of the third they were not recorded.
     shapes = [[4096, 4096], [4096, 4096]]
-    device = chosen(
-        tmp_path,
+    events = (
         op("aten::mm", 0, 20, shapes),
         op("aten::mm", 30, 20, shapes),
-        op("aten::mm", 60, 20),
+        op("aten::other", 60, 20),
         *(launched(i + 1, "gemm", 1100 * i + 100, 1000, asked=30 * i + 5) for i in (0, 1)),
         launched(3, "gemm", 3000, 500, asked=65),
         launched(4, "relu", 4000, 10, asked=90),
     )
+    device = chosen(tmp_path, *events)
     (found,) = device.useful
+    for by in ("op", "module", "nvtx"):  # whatever is ranked, these figures are of kernels
+        ranked = chosen(tmp_path, *events, by=by)
+        assert ranked.useful == device.useful
+        assert ranked.sm_coverage == device.sm_coverage
     assert (found.calls, found.launches, found.kind_launches) == (2, 2, 3)
     assert found.kind_time_s == pytest.approx(2.5e-3)
     (line,) = lines_of_work(device)

@@ -147,6 +147,8 @@ def test_gaps_of_one_cause(tmp_path: Path) -> None:
     assert us(moved(timeline, "gaps:host_code=0")) == (590, 540)
     with pytest.raises(UsageError, match="no class of idle time"):
         moved(timeline, "gaps:moon=0")
+    with pytest.raises(UsageError, match=r"(?s)no idle time is of that class.*data_loading"):
+        moved(timeline, "gaps:memory_allocation=0")
     with pytest.raises(UsageError, match="cannot be done"):
         moved(timeline, "gaps=2x")
 
