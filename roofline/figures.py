@@ -119,7 +119,7 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
     dtype = told.get("dtype", "fp32")
     if text := told.get("mnk"):
         sizes = [int(size) for size in re.findall(r"\d{1,15}", text)]
-        if not re.fullmatch(r"\d{1,15}([x,*]\d{1,15}){2,3}", text) or not all(sizes):
+        if not re.fullmatch(r"\d{1,15}([xX\xd7,*]\d{1,15}){2,3}", text) or not all(sizes):
             why = "it takes three sizes above 0, or a batch and three"
             raise UsageError(f"{where}mnk is {text!r}", why=why, hint="MxNxK, as 4096x4096x8192")
         m, n, k = sizes[-3:]
@@ -133,7 +133,7 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
             value = numbers.read(told[key], unit)
             if value is None:
                 positive = numbers.read(told[key].removeprefix("-"), unit)
-                why = "it is below 0" if positive else "it is no finite amount"
+                why = "it is below 0" if positive else "it cannot be read as an amount"
                 hint = f"as {_EXAMPLES[key]}"
                 raise UsageError(f"{where}{key} is {told[key]!r}", why=why, hint=hint)
             found[key] = value

@@ -61,7 +61,7 @@ def read_text(path: Path) -> str:
     """The text of a regular file; ``InputError`` where there is none in UTF-8."""
     refuse_unreadable(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # Excel writes a byte-order mark
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:

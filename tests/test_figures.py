@@ -52,7 +52,7 @@ def test_what_no_gpu_does_decides_nothing() -> None:
 
 
 def test_a_gemm_of_mnk() -> None:
-    point = point_of({"gpu": "h100", "time": "1ms", "dtype": "bf16", "mnk": "2x100x200x300"})
+    point = point_of({"gpu": "h100", "time": "1ms", "dtype": "bf16", "mnk": "2x100X200\xd7300"})
 
     assert point.flops == 2 * 2 * 100 * 200 * 300
     assert point.bytes == 2 * 2 * (100 * 300 + 300 * 200 + 100 * 200)

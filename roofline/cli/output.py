@@ -83,10 +83,12 @@ class Output:
         if self.file is not None and not (self.as_json or self.asked_format):
             ending = self.file.suffix.lower()
             if ending not in _OF_TABLES and ending not in _ENDINGS:
+                fitting = [one for one, form in _ENDINGS.items() if form in formats]
+                fitting += sorted(PICTURES) if plots else []
                 raise UsageError(
                     f"cannot tell the format of {self.file}",
                     why=f"no format ends in {ending}",
-                    hint=f"--format table, or an ending: {', '.join(_ENDINGS)}, .txt",
+                    hint=f"--format table, or an ending: {', '.join(fitting)}, .txt",
                 )
         if self.as_json and self.asked_format not in (None, "json"):
             what = f"--json and --format {self.asked_format} exclude each other"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,5 +63,6 @@ def command(options: PredictOptions) -> int:
         digest=digest,
     )
     number = add_record(options.record, lambda n: open_entry(before, statement, n))
-    say(f"entry {number} of {options.record}: open")
+    then = shlex.join(["compare", str(options.report), "AFTER", "--record", str(options.record)])
+    say(f"entry {number} of {options.record}: open; after the change: roofline {then}")
     return InputError.exit_code if failures else 0

@@ -48,6 +48,8 @@ def command(options: TimeOptions) -> None:
     except ValueError as error:
         what = f"--against {options.against!r} cannot be split"
         raise UsageError(what, why=str(error), hint="close what is quoted") from error
+    if options.against is not None and not against:
+        raise UsageError("--against names no program", hint="--against 'python old.py'")
     machine = look()  # before the runs, so that what it loads is not timed
     with progress("runs", verb="Timing") as tell, _watched(bool(machine.gpus)) as samples:
         times = wall_time.time_program(

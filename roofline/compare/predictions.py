@@ -101,7 +101,9 @@ def _wastes(pair: KernelPair, took_s: float) -> Iterator[_Bound]:
         beyond = _beyond(pair, verdict.waste_limiter, "count_fell_beyond")
         # "More than 10x" has no upper end.
         beyond = "count_fell" if most > PROMISED else beyond
-        codes = (beyond, "count_fell_not_neared", "count_fell")
+        held = pair.after.busiest in (None, verdict.waste_limiter)
+        fell = "count_fell" if held else "count_fell_and_another_is_nearest"
+        codes = (beyond, "count_fell_not_neared", fell)
         if not old or new is None:
             codes = ("count_not_measured",) * 3
         elif new > old * (1 - UNCHANGED):
@@ -131,6 +133,7 @@ def _warps(pair: KernelPair) -> Iterator[_Bound]:
 # What is neither confirmed nor refuted was not put to the test.
 _JUDGED: dict[str, Judgement] = {
     **dict.fromkeys(("bound_reached", "count_fell"), "confirmed"),
+    "count_fell_and_another_is_nearest": "confirmed",
     **dict.fromkeys(("bound_exceeded", "bound_exceeded_at_same_work"), "refuted"),
     **dict.fromkeys(("another_is_nearest", "count_fell_beyond", "warps_beyond"), "refuted"),
 }

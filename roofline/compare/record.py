@@ -61,11 +61,15 @@ def read_record(path: Path) -> tuple[Stage, ...]:
             lines = (line.partition(": ") for line in part.splitlines())
             head = {key: msgspec.json.decode(value) for key, _, value in lines}
             if head.pop("schema", None) == SCHEMA:
-                stages.append(msgspec.convert(head, Stage))
-                datetime.fromisoformat(stages[-1].recorded or "")
+                stage = msgspec.convert(head, Stage)
+                datetime.fromisoformat(stage.recorded or "")
+                if any(s is not None and s <= 0 for s in (stage.before_s, stage.after_s)):
+                    raise ValueError("a time is not above 0")
+                stages.append(stage)
     except (msgspec.MsgspecError, ValueError) as error:
         hint = "undo what was changed by hand between its lines of ---"
-        raise InputError(f"{path}: a head is damaged", why=str(error), hint=hint) from error
+        what = f"{path}: the head of entry {len(stages) + 1} is damaged"
+        raise InputError(what, why=str(error), hint=hint) from error
     if not stages:
         hint = "roofline predict BEFORE --record log.md"
         raise InputError(f"{path} is not an experiment record", hint=hint)

@@ -151,7 +151,10 @@ def outlook(stages: Sequence[Stage]) -> str:
     """What is left at the ceilings after the last change, and so whether to stop."""
     last = next((stage for stage in reversed(stages) if stage.status == "closed"), None)
     found = None if last is None else last.at_ceilings
-    if last is None or found is None:
+    if last is None:
+        before = " ".join(stages[-1].before)
+        return f"Next: make the change, then roofline compare {before} AFTER --record RECORD.md"
+    if found is None:
         return "What is left is not known: no kernel of the last change has a ceiling."
     ceilings = "measured ceilings" if found.measured else "nearest ceilings"
     if found.left > _MOST:

@@ -22,9 +22,11 @@ def work(ratio: float, noun: str = "work") -> str:
 
 
 def change(*speedups: float) -> str:
-    """A speed-up or a range of them: "1.42x faster", "1.10x to 1.20x slower"."""
+    """A speed-up or a range of them: "1.42x faster", "1.10x to 1.20x slower", "1.00x"."""
     faster = speedups[0] >= 1
     ends = dict.fromkeys(times(s if faster else 1 / s) for s in speedups)
+    if [*ends] == [times(1.0)]:
+        return times(1.0)
     return f"{' to '.join(ends)} {'faster' if faster else 'slower'}"
 
 

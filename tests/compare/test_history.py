@@ -84,6 +84,7 @@ def test_a_prediction_is_shown_until_it_is_closed() -> None:
     text = render.render(history([open_]), width=120, color=False)
     assert "0 changes, 1 prediction open" in text
     assert "--expect k=2x: open" in text
+    assert "Next: make the change, then roofline compare a AFTER --record RECORD.md" in text
 
 
 # launch(): 1 ms, DRAM 90 % busy.
@@ -188,7 +189,7 @@ def test_captures_in_a_row(tmp_path: Path) -> None:
     walk = tmp_path / "walk.svg"
     done = run("compare", BEFORE, AFTER, BEFORE, "-o", walk)
 
-    assert done.stdout.startswith("2 changes; 1.00x faster in total\n")
+    assert done.stdout.startswith("2 changes; 1.00x in total\n")
     assert "2.28x faster" in done.stdout
     again = run("compare", BEFORE, AFTER, AFTER).stdout
     assert "2. transpose_padded: 2.28x faster at the same 537 MB" in again

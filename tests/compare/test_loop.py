@@ -69,7 +69,7 @@ def test_what_cannot_be_judged_is_not_written(
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("recorded", '"2026-11-infT08"'), ("predictions", "7"), ("entry", "[]")],
+    [("recorded", '"2026-11-infT08"'), ("predictions", "7"), ("entry", "[]"), ("before", '"a"')],
 )
 def test_an_open_entry_that_is_damaged_is_refused(tmp_path: Path, line: str, said: str) -> None:
     log = tmp_path / "log.md"
@@ -78,7 +78,28 @@ def test_an_open_entry_that_is_damaged_is_refused(tmp_path: Path, line: str, sai
     log.write_text(re.sub(rf"^{key}: .*$", f"{line}: {said}", log.read_text(), flags=re.M))
 
     done = run("compare", BEFORE, AFTER, "--record", log)
-    assert (done.exit_code, f"{log}: a head is damaged" in done.stderr) == (3, True)
+    assert (done.exit_code, "the head of entry " in done.stderr) == (3, True)
+
+
+def test_a_time_that_was_edited_below_zero_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    assert run("compare", BEFORE, AFTER, "--record", log).exit_code == 0
+    log.write_text(re.sub(r"^before_s: .*$", "before_s: -1", log.read_text(), flags=re.M))
+
+    with pytest.raises(InputError, match="the head of entry 1 is damaged") as refused:
+        read_record(log)
+    assert refused.value.why == "a time is not above 0"
+
+
+def test_the_same_file_on_both_sides_is_warned_of() -> None:
+    assert "warning: BEFORE and AFTER are the same file" in run("compare", BEFORE, BEFORE).stderr
+    assert "same file" not in run("compare", BEFORE, AFTER).stderr
+
+
+def test_predict_says_what_to_type_after_the_change(tmp_path: Path) -> None:
+    log = tmp_path / "my log.md"
+    done = run("predict", BEFORE, "--expect", "transpose=2x", "--record", log)
+    assert f"after the change: roofline compare {BEFORE} AFTER --record '{log}'" in done.stderr
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:

@@ -144,6 +144,15 @@ def test_bounds_of_public_pairs_come_out(
     assert all(p.judgement != "refuted" for p in pair.predictions)
 
 
+def test_a_gain_that_came_names_the_unit_that_is_nearest_instead() -> None:
+    for before, after, code in (
+        ("memory-profiling__naive", "variant1", "count_fell_and_another_is_nearest"),
+        ("v4_8_per_thread", "v8_1d_4_per_thread_stripped", "count_fell"),
+    ):
+        (pair,) = real(before, after).pairs
+        assert code in [p.reason.code for p in pair.predictions]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [("mc2__v1", "mc2__v2"), ("variant1", "variant2"), ("MW_Baseline", "MW_DivToMult")],

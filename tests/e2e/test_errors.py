@@ -213,6 +213,11 @@ def test_memory_that_one_file_takes_costs_only_that_file(monkeypatch, tmp_path: 
             ["analyze", SAMPLE, "-o", "no.xyz"],
             "format of no.xyz: no format ends in .xyz\n  try",
         ),
+        (
+            ["compare", SAMPLE, SAMPLE, "-o", "no.xyz"],
+            "ending: .table, .json, .markdown, .md, .html, .pdf, .png, .svg, .txt\n",
+        ),
+        (["time", "--against", "", "true"], "--against names no program\n  try: --against 'py"),
         (["analyze", ""], "roofline: Invalid value for 'REPORT...': the name is empty\n"),
     ],
 )

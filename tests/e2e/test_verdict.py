@@ -31,7 +31,8 @@ def test_three_numbers_make_a_table_json_and_a_picture(tmp_path: Path) -> None:
 
 def test_rows_of_a_file_are_kernels(tmp_path: Path) -> None:
     file = tmp_path / "phases.csv"
-    file.write_text("name,flops,bytes,time\na,1T,1GB,4ms\nb,2T,1GB,20ms\n")
+    # Excel begins its UTF-8 with a byte-order mark.
+    file.write_text("name,flops,bytes,time\na,1T,1GB,4ms\nb,2T,1GB,20ms\n", encoding="utf-8-sig")
 
     rows = json.loads(run(file, "--gpu", "a100-sxm4-80gb", "--dtype", "bf16", "--json").stdout)
     assert [(row["name"], row["bound"]) for row in rows["groups"]] == [
@@ -67,7 +68,8 @@ def test_what_is_missing_is_said() -> None:
 def test_why_an_amount_is_none_is_said() -> None:
     for words, why in (
         (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
-        (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it is no finite amount"),
+        (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it cannot be read as an amount"),
+        (("--bytes", "3GiB/s", "--time", "1ms"), "bytes is '3GiB/s': it cannot be read"),
         (("--mnk", "4096x4096", "--time", "1ms"), "it takes three sizes above 0"),
         (("--mnk", "4096x0x8", "--time", "1ms"), "it takes three sizes above 0"),
     ):
