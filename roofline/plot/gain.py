@@ -19,14 +19,14 @@ _BESIDE = 260.0  # less room than this is too little for a line
 _PROMISED = 10.0  # more times than that are no promise
 
 
-def gain(mark: Mark) -> tuple[str, str]:
-    """What a kernel could save of all the time, long and short: "saves up to 7.1 % of all: ..."."""
+def gain(mark: Mark, share: float) -> tuple[str, str]:
+    """What a kernel with a ``share`` of the time could save: "saves up to 7.1 % of all: ..."."""
     judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
     if judged.floor_s is None or not took_s or judged.nearest is None:
         return ("no ceiling known",) * 2
     if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
         return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
-    saved = numbers.share((mark.share or 0.0) * (1 - judged.floor_s / took_s))
+    saved = numbers.share(share * (1 - judged.floor_s / took_s))
     factor = numbers.times(took_s / judged.floor_s)
     long = f"saves up to {saved} of all: {factor} until {said.full(judged.nearest)}"
     return long, f"up to {factor}, {saved} of all"
@@ -62,7 +62,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
         draw_bar(canvas, judged, took_s, bar, f"floor-{mark.rank}")
         spent = f"{numbers.duration(time_s)}, {numbers.share(time_s / whole)}"
-        long, short = gain(mark)
+        long, short = gain(mark, scene.spent([mark]))
         forms = ((44, long), (28, long), (20, short), (12, short))
         texts = [f"{mark.rank}  {words.name(mark, n)}  {spent}   {told}" for n, told in forms]
         _draw_beside(canvas, x(begin), x(begin + time_s), low + _BAR / 2, texts)
@@ -70,7 +70,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
     if rest:
         low = _AXIS + (_ROW - _BAR) / 2
         canvas.box(Box(x(begin), low, x(whole), low + _BAR), "faint", alpha=0.6)
-        _draw_beside(canvas, x(begin), x(whole), low + _BAR / 2, [words.others(rest)])
+        _draw_beside(canvas, x(begin), x(whole), low + _BAR / 2, [words.others(scene, rest)])
 
 
 def draw_bar(

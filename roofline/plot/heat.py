@@ -77,7 +77,9 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         for x in (box.x0, first + cell * edge, box.x1):
             canvas.line([x, x], [box.y0, box.y1], "faint", linewidth=0.9, zorder=2)
     if rest:
-        canvas.small(names_x, 14, ruler.clip(words.others(rest), width - PAD - names_x, SMALL_PX))
+        canvas.small(
+            names_x, 14, ruler.clip(words.others(scene, rest), width - PAD - names_x, SMALL_PX)
+        )
 
 
 def _draw_cells(

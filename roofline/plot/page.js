@@ -89,8 +89,9 @@ function filter() {
   const rest = here.filter(k => (!S.precision || k.ops && k.ops[S.precision] > 0) && (!S.least || (k.share || 0) >= S.least) && (fits(k.name) || k.full != null && fits(kept(k.full))));
   shown = rest.filter(k => S.bounds.has(k.bound) && (!S.only || k === S.only));
   for (const label of $('bounds').children) label.lastChild.textContent = rest.filter(k => k.bound === label.firstChild.value).length.toLocaleString('en-US');
-  const sum = shown.reduce((t, k) => t + (k.share || 0), 0);
-  $('count').textContent = `${shown.length.toLocaleString('en-US')} of ${here.length.toLocaleString('en-US')} kernels` + (here.some(k => k.share != null) ? `, ${percent(100 * sum, 1)} of the time` : '');
+  const spent = D.places > 1 ? k => k.total || 0 : k => k.share || 0, sums = ks => ks.reduce((t, k) => t + spent(k), 0);
+  const sum = D.places > 1 ? sums(shown) / (sums(here) || 1) : sums(shown);
+  $('count').textContent = `${shown.length.toLocaleString('en-US')} of ${here.length.toLocaleString('en-US')} kernels` + (here.some(k => k.share != null) ? `, ${percent(100 * sum, 1)} of ${D.places > 1 ? 'their' : 'the'} time` : '');
   columns(); order(); draw();
 }
 function order() {

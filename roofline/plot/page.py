@@ -95,6 +95,7 @@ def page(
         "rule": asdict(scene.rule),
         "devices": [_device(panel) for panel in scene.panels],
         "pairs": bool(pairs),
+        "places": scene.places,
         "kernels": kernels,
         "kept": list(kept),
     }

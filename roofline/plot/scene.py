@@ -18,12 +18,13 @@ from roofline.plot.style import THEMES
 from roofline.render import overview
 from roofline.text import names, numbers
 from roofline.text import verdict as said
-from roofline.view import Chosen, Row, chosen, devices
+from roofline.view import Chosen, Row, by_place, chosen, devices
 
 VIEWS = ("roofline", "units", "gain")
 LEVELS = ("l2", "l1")
 WIDTHS_PX, HEIGHTS_PX = (480, 4000), (300, 8000)  # narrower, and labels have no room
 ROWS, TOP = 30, 20  # kernels that get rows and labels; of more than ``ROWS`` the first ``TOP``
+_FILE = 14  # letters of a file where it tells kernels apart
 CHARTS = 2  # devices with a roofline each, where no view is asked for; more share the units
 
 
@@ -152,6 +153,19 @@ class Scene:
     notes: tuple[str, ...]
     views: tuple[str, ...]
     rule: Rule
+    places: int = 1  # files and GPUs that shares are of
+
+    def spent(self, marks: Iterable[Mark]) -> float:
+        """What part of the time they take: where shares are of several wholes, of all shown."""
+        if self.places == 1:
+            return sum(mark.share or 0.0 for mark in marks)
+        whole = sum(mark.time_s or 0.0 for mark in self.marks)
+        return sum(mark.time_s or 0.0 for mark in marks) / (whole or math.inf)
+
+    @property
+    def spent_of(self) -> str:
+        """What ``spent`` is a part of."""
+        return "of the time" if self.places == 1 else "of their time"
 
     @property
     def top(self) -> int:
@@ -167,7 +181,8 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
     notes += overview.source_notes(part)
     rows = part.rows(launches=options.launches)
     scene = scene_of(rows, options, part.analysis.rule, tuple(notes))
-    title = names.printable(options.title or claim(scene.marks))
+    scene = replace(scene, places=len(by_place(part)))
+    title = names.printable(options.title or claim(scene))
     return replace(scene, title=title, views=options.views or views_of(scene.panels))
 
 
@@ -223,8 +238,9 @@ def views_of(panels: Collection[Panel]) -> tuple[str, ...]:
     return ("roofline", "units") if 0 < charts <= CHARTS >= len(panels) else ("units",)
 
 
-def claim(marks: Sequence[Mark]) -> str:
+def claim(scene: Scene) -> str:
     """What the picture says, for its title: what limits the kernel, or how the time is spent."""
+    marks = scene.marks
     if len(marks) == 1:
         judged = marks[0].result.verdict
         name = names.short(marks[0].name, 40)
@@ -232,12 +248,12 @@ def claim(marks: Sequence[Mark]) -> str:
             return f"{name}: what limits it is not known"
         percent = "" if judged.limiter is None else f" {numbers.percent(judged.limiter_percent)}"
         return f"{name} is {judged.bound}-bound: {said.limited_by(judged)}{percent}"
-    shares: Counter[Bound] = Counter()
-    for mark in marks:
-        shares[mark.result.verdict.bound] += mark.share or 0.0  # type: ignore[assignment]
-    parts = [f"{b} {numbers.share(s)}" for b, s in shares.most_common() if s > 0]
+    bounds = dict.fromkeys(mark.result.verdict.bound for mark in marks)
+    shares = {b: scene.spent(m for m in marks if m.result.verdict.bound is b) for b in bounds}
+    longest = sorted(shares.items(), key=lambda item: -item[1])
+    parts = [f"{b} {numbers.share(s)}" for b, s in longest if s > 0]
     if parts:
-        parts[0] += " of the time"
+        parts[0] += f" {scene.spent_of}"
     counted = numbers.plural(len(marks), "kernel" if any(m.group for m in marks) else "launch")
     return f"What limits {counted}: {', '.join(parts)}" if parts else counted
 
@@ -269,13 +285,20 @@ def _panel(marks: Sequence[Mark], options: Options) -> Panel:
 
 
 def _details(rows: Sequence[Row]) -> Iterator[str]:
-    """What to add to equal names: their grids and blocks, else their places in the files."""
+    """What to add to equal names: their grids and blocks, else their files and places in them."""
     shaped = [(row.name, names.geometry(row.result.measurement)) for row in rows]
     same_name, same_both = Counter(name for name, _ in shaped), Counter(shaped)
-    for row, (name, shape) in zip(rows, shaped, strict=True):
+    sources = [row.result.measurement.source for row in rows]
+    in_file = Counter(zip(shaped, sources, strict=True))
+    files = [*dict.fromkeys(source for source in sources if source is not None)]
+    short = overview.short_files(files, _FILE) if len(files) > 1 else {}
+    for row, (name, shape), source in zip(rows, shaped, sources, strict=True):
         if same_name[name] == 1:
             yield ""
         elif same_both[name, shape] == 1:
             yield f" ({shape})"
         else:
-            yield f" #{row.result.measurement.index}"
+            number = f"#{row.result.measurement.index}"
+            alone = in_file[(name, shape), source] == 1
+            file = "" if source is None else short.get(source, "")
+            yield f" {file}" if file and alone else f" {file} {number}" if file else f" {number}"

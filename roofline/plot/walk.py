@@ -51,7 +51,8 @@ def _scene(points: Sequence[Point], options: Options) -> Scene:
         for name, (result, _) in points
         for m in (result.measurement,)
     ]
-    whole = " → ".join(dict.fromkeys(names.short(name, 40) for name, _ in points))
+    kernels = [names.short(result.measurement.name, 40) for _, (result, _) in points]
+    whole = " → ".join(dict.fromkeys(kernels))
     first_s, last_s = (rows[place].result.measurement.duration_s for place in (0, -1))
     if first_s and last_s:
         fall = numbers.fall(first_s, last_s).replace("->", "→")

@@ -10,7 +10,7 @@ from roofline.compare.model import KernelPair
 from roofline.model import Bound, Measurement, Result, Verdict
 from roofline.plot.ceilings import OwnCeiling
 from roofline.plot.roofs import beyond
-from roofline.plot.scene import Mark
+from roofline.plot.scene import Mark, Scene
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.units import unit_name
@@ -35,12 +35,12 @@ def name(mark: Mark, limit: int = 110) -> str:
     return names.short(mark.name, limit) + mark.detail
 
 
-def others(marks: Sequence[Mark]) -> str:
+def others(scene: Scene, marks: Sequence[Mark]) -> str:
     """What is left over, in a row: "280 more with 12.0 % of the time: 120 bandwidth, ..."."""
     bounds = Counter(str(mark.result.verdict.bound) for mark in marks)
-    spent = share(sum(mark.share or 0.0 for mark in marks))
+    spent = f"{share(scene.spent(marks))} {scene.spent_of}"
     counted = ", ".join(f"{count:,} {bound}" for bound, count in bounds.most_common())
-    return f"{len(marks):,} more with {spent} of the time: {counted}"
+    return f"{len(marks):,} more with {spent}: {counted}"
 
 
 def limit(judged: Verdict) -> str:

@@ -135,6 +135,17 @@ def _clocks(low_hz: float, high_hz: float) -> str:
     return f"{number if high.endswith(f' {unit}') else low} to {high}"
 
 
+def short_files(paths: list[str], letters: int) -> dict[str, str]:
+    """Short forms of file names that still tell them apart."""
+    bare = [names.printable(names.last_part(path).replace(".ncu-rep", "")) for path in paths]
+    if max(map(len, bare)) > letters:
+        pairs = enumerate(zip(*bare, strict=False))
+        alike = next((i for i, chars in pairs if len({*chars}) > 1), min(map(len, bare)))
+        alike = max(bare[0].rfind(sign, 0, alike) for sign in "_-. ") + 1
+        bare = [f"{names.ELLIPSIS}{name[alike:]}" if alike else name for name in bare]
+    return dict(zip(paths, (names.middle(name, letters) for name in bare), strict=True))
+
+
 def scope(part: Chosen) -> str:
     """What filters left over; empty where there are none."""
     if not part.filters:

@@ -191,22 +191,11 @@ def _row(
 def where(part: Chosen, letters: int = 24) -> Iterator[tuple[str, Callable[[Row], str]]]:
     """The file and the GPU of a row, where there are several, each in so many letters."""
     if part.many_files:
-        short = _files([s.path for s in part.analysis.sources], letters)
+        short = overview.short_files([s.path for s in part.analysis.sources], letters)
         yield "file", lambda row: short[row.result.measurement.source]
     if part.many_gpus:
         gpu = overview.gpu_name(part)
         yield "GPU", lambda row: names.middle(gpu(row.result).removeprefix("GPU "), letters)
-
-
-def _files(paths: list[str], letters: int) -> dict[str, str]:
-    """Short forms of file names that still tell them apart."""
-    bare = [names.printable(names.last_part(path).replace(".ncu-rep", "")) for path in paths]
-    if max(map(len, bare)) > letters:
-        pairs = enumerate(zip(*bare, strict=False))
-        alike = next((i for i, chars in pairs if len({*chars}) > 1), min(map(len, bare)))
-        alike = max(bare[0].rfind(sign, 0, alike) for sign in "_-. ") + 1
-        bare = [f"{names.ELLIPSIS}{name[alike:]}" if alike else name for name in bare]
-    return dict(zip(paths, (names.middle(name, letters) for name in bare), strict=True))
 
 
 def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cells[Ranked]]:

@@ -153,6 +153,13 @@ def test_launches_of_one_grid_are_told_apart_by_their_number():
     assert [m.detail for m in panel.marks] == [" #3", " #5"]
 
 
+def test_kernels_of_one_grid_are_told_apart_by_their_files():
+    two = [replace(k, measurement=replace(k.measurement, source=f"runs/gemm_{name}.ncu-rep"))
+           for name in ("before", "after") for k in [kernel("k")]]  # fmt: skip
+
+    assert {m.detail for m in only_panel(*two).marks} == {" gemm_before", " gemm_after"}
+
+
 @pytest.mark.parametrize(
     ("count", "device_count", "views", "top"),
     [(1, 1, ("roofline", "units"), 30), (30, 1, ("roofline", "units"), 30),
@@ -206,6 +213,12 @@ def test_the_title_is_the_claim():
     # 3 ms of 4 ms are compute.
     two = kernel("a", Bound.COMPUTE, duration_s=3e-3), kernel("b")
     assert title(*two) == "What limits 2 kernels: compute 75.0 % of the time, bandwidth 25.0 %"
+    # Each is all of its own GPU, and there is no whole but their times.
+    elsewhere = kernel("b", device=Device(name="NVIDIA Other", sm_count=8))
+    apart = analysis(kernel("a", Bound.COMPUTE, duration_s=3e-3), elsewhere)
+    apart = replace(apart, groups=tuple(replace(g, share=1.0) for g in apart.groups))
+    said = compose(apart, Options()).title
+    assert said == "What limits 2 kernels: compute 75.0 % of their time, bandwidth 25.0 %"
 
 
 def test_without_operations_there_are_units_alone():
