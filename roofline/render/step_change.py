@@ -74,8 +74,9 @@ def head(change: StepChange) -> Iterator[str]:
     word = "faster" if factor >= 1 else "slower"
     answer = f"{max(factor, 1 / factor):.2f}x {word}"
     if change.within_spread:
-        answer = f"no change beyond the spread of the steps ({word} by a factor of "
-        answer += f"{max(factor, 1 / factor):.3f})"
+        exact = f"{max(factor, 1 / factor):.3f}"
+        by = "" if exact == "1.000" else f" ({word} by a factor of {exact})"
+        answer = f"no change beyond the spread of the steps{by}"
     if change.alike < _ALIKE:
         share = f"{numbers.share(change.alike)} of the kernel time"
         yield f"These look like different programs: {share} is in kernels of both."
@@ -101,8 +102,13 @@ def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:
 def _kernels(change: StepChange, limit: int, room: int) -> Iterator[tuple[str, ...]]:
     shown = change.kernels[:limit]
     called = names.short_all((k.name for k in shown), room)
-    for k, name in zip(shown, called, strict=True):
-        yield name, *_times(k.before_s, k.after_s)
+    sizes = [
+        f", {names.dims(k.grid)} / {names.dims(k.block)}" if called.count(name) > 1 else ""
+        for k, name in zip(shown, called, strict=True)
+    ]
+    called = names.short_all((k.name for k in shown), room - max(map(len, sizes), default=0))
+    for k, name, size in zip(shown, called, sizes, strict=True):
+        yield name + size, *_times(k.before_s, k.after_s)
 
 
 def _times(before_s: float | None, after_s: float | None) -> tuple[str, str, str]:

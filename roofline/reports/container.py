@@ -85,7 +85,8 @@ def _recognized(begin: bytes) -> tuple[str, str]:
         with suppress(zlib.error):
             inside = zlib.decompressobj(31).decompress(begin, len(begin))
             if inside.lstrip()[:1] in (b"{", b"["):
-                return "it is JSON in gzip, as a timeline is", "roofline select FILE"
+                hint = "roofline select FILE, with --plot STEP.svg for its picture"
+                return "it is JSON in gzip, as a timeline is", hint
             if inside.startswith(MAGIC):
                 return "it is a report compressed with gzip", "gunzip it first"
     if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

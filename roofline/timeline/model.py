@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from roofline.display import Displayed, short
 from roofline.errors import UsageError
@@ -90,6 +90,8 @@ class Criteria:
     cover: float = 1.0
 
     def __post_init__(self) -> None:
+        if self.by not in get_args(By):
+            raise UsageError(f"by is {self.by!r}", hint=f"one of {', '.join(get_args(By))}")
         if not 0 <= self.min_share <= 1:
             why = "a share is from 0 to 1"
             raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")

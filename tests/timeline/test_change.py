@@ -112,6 +112,22 @@ def test_the_answer_as_typed(sides: tuple[Path, Path]):
     assert run(*sides, "--format", "markdown").stdout.startswith("Step 1.00 ms -\\> 340 µs")
 
 
+def test_the_sides_are_the_same(sides: tuple[Path, Path]):
+    text = run(sides[0], sides[0]).stdout
+    assert "Step 1.00 ms -> 1.00 ms: no change beyond the spread of the steps\n" in text
+
+
+def test_grids_tell_kernels_of_one_name_apart(tmp_path: Path):
+    events: list[Any] = []
+    for i in range(4):
+        events += [step(i, 1000 * i, 999), *launched(2 * i + 1, "gemm", 1000 * i + 10, 100)]
+        events += launched(2 * i + 2, "gemm", 1000 * i + 200, 100, grid=[7, 1, 1])
+    made = write(tmp_path, trace(*events), "a.json")
+    text = run(made, made).stdout
+    assert "gemm, 64 / 128 " in text
+    assert "gemm, 7 / 128 " in text
+
+
 def test_json_follows_its_schema(sides: tuple[Path, Path]):
     document = json.loads(run(*sides, "--json").stdout)
     jsonschema.validate(document, json.loads(make_schemas.text("step-change-1.schema.json")))

@@ -170,6 +170,7 @@ def test_a_jax_trace(tmp_path: Path):
         (trace(call("cudaLaunchKernel", 1, 1)), "no GPU activity"),
         (trace(call("x", 1, 1) | {"cat": "cuda_profiler_range"}), "range profiling"),
         (trace(step(1, 0, 1)), "only the CPU"),
+        (trace(), "no events at all"),
         (trace(copy(1, 1)), "no kernel was launched"),
         (trace(call("cudaMalloc", 1, 1)), "no kernel was launched"),
         (b'{"schemaVersion": 1}', "without a list of trace events"),

@@ -24,6 +24,7 @@ from tests.timeline.made import KERNELS, Export, kernel, trace, write
         (b"NVR\x00....", "Nsight Compute report"),
         (b"\x89HDF\r\n", "HDF5"),
         (b"PAR1....", "table export"),
+        ("Time (%),Total Time (ns),Instances,Name".encode("utf-16"), "text in UTF-16"),
         (b"PK\x03\x04....", "archive"),
         (gzip.compress(b"hello", mtime=0), "no timeline that is known"),
         (gzip.compress(b"SQLite format 3\0", mtime=0), "it is compressed"),

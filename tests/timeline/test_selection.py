@@ -292,6 +292,8 @@ def test_top_and_min_share(tmp_path: Path):
     none = chosen(tmp_path, *events, min_share=0.5)
     assert none.chosen == ()
     assert "none_chosen" in [n.code for n in none.notes]
+    with pytest.raises(UsageError, match="by is 'size'"):
+        Criteria(by="size")  # type: ignore[arg-type]
     short = chosen(tmp_path, kernel("a", 0, 1.5), kernel("b", 2, 1.5))  # each 43 % of the time
     assert "none_to_profile" in [n.code for n in short.notes]
 
