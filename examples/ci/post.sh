@@ -46,7 +46,7 @@ push() {
 roofline report "$@" -o pr --force --image-base "$address"
 if ! push; then
   warn "no pictures: the job may not push to $branch (permissions: contents: write)"
-  roofline report "$@" -o pr --force # its comment has bars in letters
+  roofline report "$@" -o pr --force --no-picture # the comment has bars in letters instead
 fi
 cat pr/comment.md >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 

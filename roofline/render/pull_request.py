@@ -124,7 +124,7 @@ def _head(comparison: Comparison) -> Iterator[str]:
         count = len(comparison.gates)
         said = f"**{len(failed)} of {count} gate checks failed**"
         yield ""
-        yield said if failed else f"All {count} gate checks passed"
+        yield said if failed else f"{count} of {count} gate checks passed"
         yield from markdown.bullets(map(words.gate, failed[:ROWS]))
 
 

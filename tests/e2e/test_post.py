@@ -155,7 +155,9 @@ def test_without_rights_the_summary_has_the_text_and_warnings_say_why(stubbed: P
     assert done.stderr.count("::warning title=roofline::") == 2
     assert stubbed.comments() == []
     assert "after.ncu-rep" in stubbed.summary.read_text()
-    assert "--image-base" not in stubbed.summary.read_text()  # no picture that cannot be fetched
+    # No picture that cannot be fetched: neither below an address nor beside the text.
+    assert "-o pr --force --no-picture" in stubbed.summary.read_text()
+    assert "--image-base" not in stubbed.summary.read_text()
 
 
 def test_a_report_that_cannot_be_read_fails_the_step(pull: Pull) -> None:
