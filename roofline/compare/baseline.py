@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -34,12 +35,16 @@ def baseline_path(folder: Path, analysis: Analysis) -> Path:
 
 def load_baseline(path: Path) -> Analysis:
     """The baseline at ``path``, or an ``InputError`` where there is none that can be read."""
+    if path.parent.is_file():
+        what, hint = f"{path.parent} is a file", f"roofline compare {path.parent} AFTER"
+        raise UsageError(what, why="--baseline takes a folder", hint=hint)
+    again = f"roofline compare --baseline {path.parent} --update-baseline AFTER"
     if not os.path.lexists(path):
         others = sorted(p.name for p in path.parent.glob("*.json"))
         raise InputError(
             f"no baseline {path}",
             why=f"the folder has {', '.join(others)}" if others else None,
-            hint=f"roofline compare --baseline {path.parent} --update-baseline AFTER",
+            hint=again,
         )
     import msgspec  # here, as help needs it not
 
@@ -50,7 +55,7 @@ def load_baseline(path: Path) -> Analysis:
         raise InputError(
             f"{path} is not a baseline that this version reads",
             why=str(error)[:200],
-            hint="make it anew with --update-baseline",
+            hint=f"rm {shlex.quote(str(path))}; {again}",
         ) from error
 
 

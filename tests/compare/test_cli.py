@@ -202,6 +202,28 @@ def test_a_failed_gate_keeps_the_baseline(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_what_it_says_of_a_damaged_baseline_mends_it(tmp_path: Path) -> None:
+    folder = tmp_path / "perf"
+    run("compare", "--baseline", folder, "--update-baseline", BEFORE)
+    (path,) = folder.iterdir()
+    path.write_text("{")
+
+    refused = run("compare", "--baseline", folder, "--update-baseline", AFTER, code=3)
+
+    assert f"try: rm {path}; roofline compare --baseline {folder} --update" in refused.stderr
+    path.unlink()
+    assert "new baseline" in run("compare", "--baseline", folder, "--update-baseline", AFTER).stderr
+
+
+def test_a_file_is_no_folder_of_baselines(tmp_path: Path) -> None:
+    run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
+    path = next(tmp_path.iterdir())
+
+    refused = run("compare", "--baseline", path, AFTER, code=2)
+
+    assert f"try: roofline compare {path} AFTER" in refused.stderr
+
+
 def test_a_baseline_file_can_be_a_side(tmp_path: Path) -> None:
     run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
 
