@@ -44,4 +44,5 @@ def command(options: RedactOptions) -> None:
     say(f"{said}\nLeft out:", prefix="")
     for what in left_out or ["nothing: no personal data was found"]:
         say(f"  {what}", prefix="")
-    say("The copy keeps kernel names and NVTX ranges: read them before you share.", prefix="")
+    kept = "kernel names and NVTX ranges" if options.keep_names else "NVTX ranges"
+    say(f"The copy keeps {kept}: read them before you share.", prefix="")

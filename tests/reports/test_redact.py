@@ -333,6 +333,10 @@ def test_the_page_shows_what_the_command_says(tmp_path: Path):
     done = CliRunner().invoke(cli, ["redact", str(sample), "-o", str(tmp_path / "s.ncu-rep")])
     assert all(line in PAGE for line in done.stderr.splitlines()[1:])
 
+    words = ["redact", str(sample), "-o", str(tmp_path / "n.ncu-rep"), "--no-keep-names"]
+    nameless = CliRunner().invoke(cli, words)
+    assert "The copy keeps NVTX ranges: read" in nameless.stderr
+
 
 # Personal by its nature, with the part of it that must not be left.
 BY_NATURE = (
