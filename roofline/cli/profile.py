@@ -55,6 +55,7 @@ _EXCLUSIVE = (
     ("time", "time_file"),
     *(("time", other) for other in ("rank", "dry_run", "list_kernels")),
     *(("time_file", other) for other in ("rank", "dry_run", "list_kernels")),
+    ("dry_run", "list_kernels"),
 )
 # Fields that a request has under the same name.
 _SAME = (
@@ -176,7 +177,7 @@ def command(options: ProfileOptions) -> int:
     times = None if options.time_file is None else read_times(options.time_file)
     runs = profile_run.runs_of(base, selection, options.output.output)
     if options.dry_run:
-        click.echo(shown(profile_run.plan(runs, options.ncu, options.chip)))
+        click.echo(shown(profile_run.plan(runs, options.ncu, options.chip, looked=looked)))
         return 0
     force = options.output.force
     if not options.list_kernels:
@@ -224,8 +225,12 @@ def _check(options: ProfileOptions) -> None:
     timeline_chooses = options.showing.timeline is not None
     for field in _BY_HAND if timeline_chooses else () if _looks(options) else _OF_TIMELINE:
         if field in given and not timeline_chooses:
+            others = [o for o in _BY_HAND if o in given and o not in _OF_LOOK]
+            others += ["look none"] if options.look == "none" else []
+            hint = ", ".join(map(_spelling, others))
             raise UsageError(
-                f"{_spelling(field)} needs a timeline or a look", hint="--timeline FILE"
+                f"{_spelling(field)} needs a timeline or a look",
+                hint=f"{f'leave out {hint}, or ' if hint else ''}--timeline FILE",
             )
         if field in given:
             raise UsageError(
@@ -254,7 +259,6 @@ def _looks(options: ProfileOptions) -> bool:
         or not _given(options).isdisjoint(set(_BY_HAND) - set(_OF_LOOK))
         or options.showing.timeline is not None
         or options.rank is not None
-        or options.dry_run
         or options.replay != Replay.KERNEL
         or options.graphs == "graph"
         or (options.look == "auto" and reads_a_pipe())

@@ -265,9 +265,12 @@ def _step(showing: Showing) -> list[str]:
 # --- the plan of --dry-run --------------------------------------------------------------------
 
 
-def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None) -> str:
+def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None, *, looked: bool) -> str:
     """The command lines of ncu and their cost by chip; only ``ncu --version`` is run."""
     lines = []
+    if looked:
+        lines.append("# a real run first looks which kernels take the time, and profiles those;")
+        lines.append("# the command is that of --look none")
     request = runs[0].request
     try:
         ncu = find_ncu(ncu_path)

@@ -46,6 +46,26 @@ def test_dry_run_says_for_which_chip_the_command_is_and_it_is(fake: Fake) -> Non
     assert "only names that every chip has" not in "\n".join(unknown)
 
 
+def test_dry_run_says_that_a_real_run_looks_first(fake: Fake) -> None:
+    words = ("profile", "--dry-run", "--chip", "gh100")
+
+    looked = fake.run(*words, "--look", "auto", "--cover", "50", "true").stdout
+    not_looked = fake.run(*words, "--look", "none", "true").stdout
+    first = fake.run(*words, "--look", "auto", "--first", "10", "true").stdout
+
+    assert looked.startswith("# a real run first looks which kernels take the time")
+    assert looked.endswith(not_looked)
+    assert first == not_looked
+    assert fake.calls() == []
+
+
+def test_dry_run_prints_no_command_for_a_list(fake: Fake) -> None:
+    done = fake.run("profile", "--dry-run", "--list-kernels", "true")
+
+    assert done.returncode == 2
+    assert "--dry-run and --list-kernels exclude each other" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "row", "added"),
     [

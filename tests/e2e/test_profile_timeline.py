@@ -488,6 +488,15 @@ def test_options_about_a_timeline_need_one(name: str) -> None:
 
     assert done.exit_code == 2
     assert f"{name} needs a timeline" in done.stderr
+    way_out = "" if name == "--step" else "leave out --look none, or "
+    assert f"try: {way_out}--timeline FILE" in done.stderr
+
+
+def test_what_rules_the_look_out_is_named() -> None:
+    done = run("profile", "--cover", "50", "--first", "3", "true")
+
+    assert done.exit_code == 2
+    assert "try: leave out --first, or --timeline FILE" in done.stderr
 
 
 def test_help_names_the_usual_values_of_a_selection() -> None:
