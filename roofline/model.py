@@ -575,7 +575,8 @@ class Details:
 
     ``sampled`` are the instructions with most samples, ``lines`` the source lines with most of
     them ("a.cu:41" and a share of 0 to 1), ``waits`` the share of each opcode with what it waits
-    for ("DADD for LDG.E.64", "STG.E, lg_throttle"), ``wasting`` those instructions with most excess
+    for ("DADD for LDG.E.64", "STG.E, lg_throttle"), ``executed`` the opcodes that ran most, as
+    shares of all executed instructions, ``wasting`` those instructions with most excess
     sectors and repeated wavefronts, of which ``sectors`` and ``wavefronts`` are the launch's
     totals. ``warps_share`` is the part of the samples that waits for other warps.
     """
@@ -585,6 +586,7 @@ class Details:
     sampled: tuple[Instruction, ...] = ()
     lines: Mapping[str, float] = field(default_factory=dict)
     waits: Mapping[str, float] = field(default_factory=dict)
+    executed: Mapping[str, float] = field(default_factory=dict)
     warps_share: float = 0.0
     sectors: float | None = None
     wavefronts: float | None = None

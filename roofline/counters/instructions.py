@@ -20,6 +20,11 @@ _BYTES = 16  # of an instruction, since Volta
 _BACK = 512  # instructions that are searched for the one that is waited for
 _SAMPLES = "smsp__pcsamp_sample_count"
 _REASON = "smsp__pcsamp_warps_issue_stalled_"
+_OPCODES = (
+    "sass__inst_executed_per_opcode_with_modifier_all",
+    "sass__inst_executed_per_opcode",
+)
+_OFTEN = 6  # opcodes that are named
 _ISSUED = ("selected", "not_selected")
 # Instances by address: what was moved, and what its bytes need.
 _SECTORS = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
@@ -78,12 +83,22 @@ def details(launch: Launch, *, source: bool = False) -> Details:
         sampled=tuple(sampled[:MOST]),
         lines=dict(lines.most_common(MOST)),
         waits=dict(waits.most_common()),
+        executed=_executed(metrics),
         warps_share=warps,
         sectors=sectors,
         wavefronts=wavefronts,
         wasting=wasting,
         rules=metrics.rules,
     )
+
+
+def _executed(metrics: Metrics) -> dict[str, float]:
+    """Shares of the opcodes that ran most, without modifiers."""
+    found = Counter[str]()
+    for opcode, count in next(filter(None, map(metrics.instances, _OPCODES)), {}).items():
+        found[opcode.partition(".")[0]] += count  # type: ignore[assignment]
+    total = found.total()
+    return {opcode: count / total for opcode, count in found.most_common(_OFTEN) if count}
 
 
 @dataclass(frozen=True)

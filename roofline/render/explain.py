@@ -61,6 +61,7 @@ def render(
         ("Counts and ratios", _counts(m)),
         ("Peaks", _peaks(result)),
         ("Stalled warps", _stalls(m)),
+        ("Executed instructions", lines(_executed(found))),
         ("Instructions", _instructions(found) if details else ()),
         ("Accesses that move more than they need", map(bullet, instructions.waste(found))),
         ("What NVIDIA's rules say", map(bullet, instructions.rules(found.rules))),
@@ -175,7 +176,8 @@ def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:
     yield "Traffic", "; ".join(_traffic(result))
     yield "Launch", "; ".join(_launch(m))
     waits = (f"{names.words(s.reason)} {numbers.percent(100 * s.share)}" for s in m.stalls)
-    yield "Stalls", ", ".join(islice(waits, _SHOWN))
+    yield "Stalls", "; ".join((", ".join(islice(waits, _SHOWN)), *_schedulers(m))).strip("; ")
+    yield "Executed", _executed(found)
     for rule in islice(instructions.rules(found.rules), _SHORT):
         yield "NVIDIA", rule
     yield "Lacking", ", ".join(names.quantity(gap.quantity) for gap in missing_of(result))
@@ -231,9 +233,27 @@ def _launch(m: Measurement) -> Iterator[str]:
         yield f"{numbers.size(m.shared_memory_bytes)} shared memory a block"
     if m.sm_active_percent is not None:
         yield f"SMs active {numbers.percent(m.sm_active_percent)}"
-    lanes = m.ratios.get("lanes_on", m.ratios.get("lanes", _WARP))
-    if lanes < _FEW * _WARP:  # idle, or switched off by predicates
-        yield f"{numbers.plain(lanes)} of {_WARP} lanes work"
+    lanes = m.ratios.get("lanes", _WARP)
+    on = m.ratios.get("lanes_on", lanes)
+    if on < _FEW * _WARP:  # idle, or switched off by predicates
+        before = f" ({numbers.plain(lanes)} without predicates)" if lanes >= _FEW * _WARP else ""
+        yield f"{numbers.plain(on)} of {_WARP} lanes work{before}"
+
+
+def _schedulers(m: Measurement) -> Iterator[str]:
+    """How often warps issue, and how many could."""
+    every, ready, warps = map(m.ratios.get, ("issue_cycles", "eligible_warps", "scheduler_warps"))
+    if every is not None:
+        yield f"a warp issues every {numbers.plain(every)} cycles"
+    if ready is not None and warps is not None:
+        yield f"{numbers.plain(ready)} of {numbers.plain(warps)} warps a scheduler are ready"
+
+
+def _executed(found: Details) -> str:
+    return ", ".join(
+        f"{names.printable(code)} {numbers.percent(100 * part)}"
+        for code, part in found.executed.items()
+    )
 
 
 def _rule(v: Verdict, m: Measurement) -> str:

@@ -257,7 +257,7 @@ ELSEWHERE = re.compile(
     r"|(nvl[rt]x|pcie)__"
     # shown where a report has it, and no evidence
     r"|l1tex__average_t_sectors|smsp__warps_(active|eligible)\.|smsp__sass_average_branch"
-    r"|lts__t_sectors_op_(atom|red)\.sum$|smsp__thread_inst_executed_pred_on_per|l1tex__t_(sectors|requests)_pipe_lsu_mem_global_op_"
+    r"|(smsp|lts|dram)__cycles_active\.|lts__t_sectors_op_(atom|red)\.sum$|smsp__thread_inst_executed_pred_on_per|l1tex__t_(sectors|requests)_pipe_lsu_mem_global_op_"
     # other forms and older names of what is collected
     r"|.*\.per_second$|.*\.per_cycle_elapsed$|dram__(bytes|sectors)\.sum$"
     r"|dram__(bytes|sectors)_(op_)?(read|write)\.sum$"

@@ -42,6 +42,34 @@ def waits_for(code: list[str], place: int, reason: str = "long_scoreboard") -> s
     return None if top.producer is None else top.producer.sass
 
 
+MODIFIED = "sass__inst_executed_per_opcode_with_modifier_all"
+PLAIN = "sass__inst_executed_per_opcode"
+
+
+@pytest.mark.parametrize(
+    ("mixes", "executed"),
+    [
+        # Of 100 instructions 55 are loads of two widths; the mix without modifiers is not added.
+        (
+            {
+                MODIFIED: {"LDG.E": 40.0, "IADD3": 30.0, "LDG.E.64": 15.0, "EXIT": 15.0},
+                PLAIN: {"BRA": 9.0},
+            },
+            {"LDG": 0.55, "IADD3": 0.3, "EXIT": 0.15},
+        ),
+        ({PLAIN: {"FFMA": 3.0, "BRA": 1.0, "NOP": 0.0}}, {"FFMA": 0.75, "BRA": 0.25}),
+        ({MODIFIED: {"BRA": 0.0}}, {}),
+        ({}, {}),
+    ],
+)
+def test_what_ran_most_is_told_by_opcode(
+    mixes: Mapping[str, Mapping[str, float]], executed: Mapping[str, float]
+) -> None:
+    found = details(launch(instanced=mixes)).executed
+
+    assert list(found.items()) == list(executed.items())
+
+
 def test_the_last_load_that_writes_a_source_is_what_is_waited_for() -> None:
     code = [
         "LDG.E.64 R2, [R8.64]",

@@ -7,6 +7,7 @@ import pytest
 from roofline.model import (
     Bound,
     Confidence,
+    Details,
     Group,
     Missing,
     Note,
@@ -162,12 +163,45 @@ def test_hits_and_lanes_are_on_the_card_and_all_counts_below_it():
 
     said = card(explain.render(group, width=200))
     assert "; hits L1/shared 81 %, L2 56 %; " in said["Traffic"]
-    assert said["Launch"].endswith("20.4 of 32 lanes work")
+    assert said["Launch"].endswith("20.4 of 32 lanes work (31.8 without predicates)")
     all_ = section(explain.render(group, everything=True, width=200), "Counts and ratios")
     assert all_ == (
         "excess sectors 1,274,368 l1 hit 81 % l2 hit 56 % lanes 31.8 lanes on 20.4 "
         "none: local sectors"
     )
+
+
+def test_lanes_that_branches_leave_idle_are_not_put_down_to_predicates():
+    measured = measurement(ratios={"lanes": 11.0, "lanes_on": 9.5})
+    group = analysis(Result(measurement=measured, peaks=TOY, verdict=verdict())).groups[0]
+
+    assert card(explain.render(group, width=200))["Launch"].endswith("9.50 of 32 lanes work")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ({"issue_cycles": 32.94}, "; a warp issues every 32.9 cycles"),
+        (
+            {"eligible_warps": 0.967, "scheduler_warps": 7.97},
+            "; 0.967 of 7.97 warps a scheduler are ready",
+        ),
+        ({"scheduler_warps": 7.97}, ""),
+    ],
+)
+def test_how_often_warps_issue_stands_behind_what_they_wait_for(ratios, said):
+    measured = measurement(ratios=ratios, stalls=(Stall(reason="wait", share=1.0),))
+    group = analysis(Result(measurement=measured, peaks=TOY, verdict=verdict())).groups[0]
+
+    assert card(explain.render(group, width=200))["Stalls"] == f"wait 100 %{said}"
+
+
+def test_the_opcodes_that_ran_most_are_on_the_card_and_among_all_numbers():
+    found = Details(index=0, executed={"ISETP": 0.17, "LDS": 0.1649})
+
+    assert card(explain.render(one(), details=found))["Executed"] == "ISETP 17 %, LDS 16 %"
+    text = explain.render(one(), details=found, everything=True)
+    assert section(text, "Executed instructions") == "ISETP 17 %, LDS 16 %"
 
 
 def test_the_rule_is_told_with_its_thresholds():
