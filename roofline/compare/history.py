@@ -110,7 +110,8 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     the files, else by their names. What an entry closes is told there.
     """
     stages = tuple(stages)
-    closed = {stage.closes for stage in stages}
+    # Where two records were merged, two entries have one number.
+    closed = {(stage.closes, stage.stated) for stage in stages}
     ends: dict[object, Stage] = {}
     found = []
     for stage in stages:
@@ -121,7 +122,7 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
             follows = None if origin is None else origin.entry
             stage = replace(stage, gain=gain, total=total, follows=follows)
             ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
-        if stage.status == "closed" or stage.entry not in closed:
+        if stage.status == "closed" or (stage.entry, stage.recorded) not in closed:
             found.append(stage)
     return tuple(found)
 

@@ -111,7 +111,7 @@ def _table(stages: Sequence[Stage], letters: int) -> list[list[str]]:
             rows.append([number, "", files, duration(stage.before_s), "", "", before])
         gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
-            gain = "no change"
+            gain = "no change" if "no_change" in stage.counts else "not judged"
         stated = stage.intervention if stage.intervention != NOT_STATED else None
         name = stated or ", ".join(stage.after) or "the next one"
         took = "open" if stage.status == "open" else duration(stage.after_s)

@@ -81,9 +81,13 @@ def test_a_prediction_is_shown_until_it_is_closed() -> None:
     closing = change(2, "a", "b", 2.0, 1.0, closes=1)
 
     assert [s.entry for s in history([open_, closing])] == [2]
+    merged = replace(open_, recorded="2026-01-02T03:04:05+00:00")
+    assert [s.entry for s in history([open_, closing, merged])] == [2, 1]
     text = render.render(history([open_]), width=120, color=False)
     assert "0 changes, 1 prediction open" in text
     assert "--expect k=2x: open" in text
+    untimed = change(1, "a", "b", None, None, counts={"unknown": 1})
+    assert "  not judged" in render.render(history([untimed]), width=120, color=False)
     assert "Next: make the change, then roofline compare a AFTER --record RECORD.md" in text
 
 

@@ -307,6 +307,19 @@ def test_another_unit_limits_than_was_foretold() -> None:
     assert floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"] == "refuted"
 
 
+def test_a_bound_that_was_passed_by_less_than_the_noise_says_so() -> None:
+    # 90 % of 1000 us is 900 us, so at most 1.11x; 1.12x is beyond it by less than 3 %.
+    pair = one(
+        launch(us=1000, use={"l1": 90, "dram": 60, "issue": 20}),
+        launch(us=893, use={"l1": 100, "dram": 67, "issue": 22}),
+    )
+
+    held = next(p for p in pair.predictions if p.claim.code == "bound_at_same_work")
+    assert held.judgement == "confirmed"
+    said = "reached 1.12x, beyond 1.11x by no more than the noise of 3.0 %"
+    assert note_text(held.reason) == said
+
+
 def test_a_slow_down_tests_no_bound() -> None:
     assert floors(one(launch(us=1000), launch(us=1500))) == {}
 
