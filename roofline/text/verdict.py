@@ -15,6 +15,7 @@ from roofline.units import PARTS, the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
+_REACHED = 0.8  # of the possible occupancy: what comes short of it rules nothing out
 _ALL = 0.995  # of the time: what is left rounds to none
 PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
 # What is less is no count, but a share, a percentage or a ratio.
@@ -360,9 +361,11 @@ def _ruled_out(m: Measurement) -> str:
     text = ""
     if m.waves is not None:
         text = f"not the grid ({waves(m.waves)} waves)"
-    if m.theoretical_occupancy_percent is not None:
-        text += " and " if text else ""
-        text += f"not occupancy (up to {percent(m.theoretical_occupancy_percent)})"
+    most, came = m.theoretical_occupancy_percent, m.occupancy_percent
+    if most is not None and came is not None and came < _REACHED * most:
+        text += ("; " if text else "") + f"occupancy reaches {percent(came)} of {percent(most)}"
+    elif most is not None:
+        text += (" and " if text else "") + f"not occupancy (up to {percent(most)})"
     stalls = "no stall reason stands out" if m.stalls else "stall reasons were not collected"
     return f"{text}; {stalls}" if text else stalls
 

@@ -106,6 +106,14 @@ def test_bytes_that_dram_moved_are_said():
             {"waves": 1158.4, "theoretical_occupancy_percent": 100.0},
             "not the grid (1,158 waves) and not occupancy (up to 100 %); stall reasons were not",
         ),
+        (
+            {"waves": 417.0, "theoretical_occupancy_percent": 100.0, "occupancy_percent": 70.4},
+            "not the grid (417 waves); occupancy reaches 70 % of 100 %; stall reasons were not",
+        ),
+        (
+            {"waves": 417.0, "theoretical_occupancy_percent": 100.0, "occupancy_percent": 80.0},
+            "not the grid (417 waves) and not occupancy (up to 100 %); stall reasons were not",
+        ),
         ({"stalls": (Stall(reason="wait", share=0.1),)}, "not the grid (10.0 waves); no stall"),
     ],
 )
