@@ -215,7 +215,7 @@ def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cel
 
 def share(row: Row) -> str:
     """The share of its file and GPU, as short as it can be: "40 %", "7.9 %"."""
-    if row.share is not None and 0.001 <= row.share < 0.0995:
+    if row.share is not None and 0 < row.share < 0.0995:
         return numbers.share(row.share)
     return numbers.percent(None if row.share is None else 100 * row.share)
 

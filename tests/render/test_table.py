@@ -502,3 +502,10 @@ def test_a_number_and_its_unit_stand_on_one_line(width):
 
     assert not re.search(r"^(%|µs|ms|TFLOP|TB|GHz)", text, re.MULTILINE)
     assert "from 675 µs to" in " ".join(text.split())
+
+
+def test_a_smaller_share_is_not_written_as_a_larger_one():
+    shares = (0.404, 0.079, 0.004, 0.0004, None)
+    rows = [table.Row(result=result(), share=share) for share in shares]
+
+    assert [table.share(row) for row in rows] == ["40 %", "7.9 %", "0.4 %", "<0.1 %", "-"]
