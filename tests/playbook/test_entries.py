@@ -459,6 +459,18 @@ def test_an_unreadable_launch_has_no_cause():
     assert found.verdict.causes == ()
 
 
+@pytest.mark.parametrize(
+    ("device", "fp64", "told"), [(GEFORCE, 30.0, True), (GEFORCE, 5.0, False), (WIDE, 30.0, False)]
+)
+def test_a_full_texture_queue_is_put_down_to_fp64_where_that_passes_through_it(device, fp64, told):
+    stalls = (Stall(reason="tex_throttle", share=0.6),)
+    found = judged((("fp64", fp64), ("l1", 36.0)), device=device, stalls=stalls)
+
+    steps = play("stall.tex_throttle").steps(found.verdict.evidence)
+    assert "FP64" in said.cause_text(found, found.verdict.causes[-1])
+    assert next(steps).startswith("fewer FP64 instructions") == told
+
+
 def test_waits_of_roles_are_no_reason_for_a_tensor_kernel():
     stalls = (Stall(reason="sleeping", share=0.4), Stall(reason="wait", share=0.1))
 
