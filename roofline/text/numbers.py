@@ -27,7 +27,10 @@ def read(text: str, unit: str) -> float | None:
 
     ``unit`` is "s", "B" or "FLOP", and may be left out: "3.1ms", "2.8 GiB", "2.1 TFLOP", "3e9".
     """
-    form = rf"((?:\d[\d,_]*\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*([kmgtpenuµμ]?)(i?)(?:{_NOUNS[unit]})?"
+    # A comma stands before three digits, as "3,1ms" may be meant as 3.1.
+    whole = r"(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)"
+    digits = rf"(?:{whole}(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?"
+    form = rf"({digits})\s*([kmgtpenuµμ]?)(i?)(?:{_NOUNS[unit]})?"
     found = re.fullmatch(form, text.strip(), re.IGNORECASE)
     if found is None:
         return None

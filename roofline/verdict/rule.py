@@ -151,6 +151,8 @@ def _why_unknown(measurement: Measurement, top: UnitUse | None) -> Note:
         return Note(code="no_utilization")
     if top.percent == 0.0:
         return Note(code="all_zero")
+    if measurement.kind is Kind.FIGURES:
+        return Note(code="too_little_stated")
     beyond = "no_dram_counters" in notes
     return Note(code="dram_not_countable" if beyond else "too_little_measured")
 

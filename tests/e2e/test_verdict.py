@@ -70,11 +70,18 @@ def test_why_an_amount_is_none_is_said() -> None:
         (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
         (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it cannot be read as an amount"),
         (("--bytes", "3GiB/s", "--time", "1ms"), "bytes is '3GiB/s': it cannot be read"),
+        (("--flops", "1e12", "--time", "3,1ms"), "time is '3,1ms': it cannot be read"),
         (("--mnk", "4096x4096", "--time", "1ms"), "it takes three sizes above 0"),
         (("--mnk", "4096x0x8", "--time", "1ms"), "it takes three sizes above 0"),
     ):
         done = run("--gpu", "h100", *words)
         assert (done.exit_code, why in done.stderr) == (2, True), done.stderr
+
+
+def test_one_low_figure_alone_says_which_to_add() -> None:
+    done = run("--gpu", "h100", "--bytes", "3GB", "--time", "3.1ms", "--explain", 1)
+    assert "DRAM is at 29 %" in done.stdout
+    assert "give --bytes and --flops (0" in done.stdout
 
 
 def test_figures_that_no_gpu_reaches_are_one_sentence_without_advice() -> None:
