@@ -82,6 +82,9 @@ def profile(
             (folder / str(earlier)).write_bytes(pickle.dumps(answer))
         program, environment = _again(target, number, warmup, test, folder)
         nvtx, done = (region_range(_name(number)),), folder / _DONE
+    elif isinstance(target, str):
+        hint = f"the words of the command: {target.split()}"
+        raise UsageError("roofline.profile: the target is a text", hint=hint)
     else:
         program = tuple(target)
     request = CaptureRequest(

@@ -16,6 +16,7 @@ from roofline.kernel_names import (
     is_collective,
     no_collective,
 )
+from roofline.kernel_names import families as all_families
 from roofline.patterns import compiled
 from roofline.regions import DOMAIN
 
@@ -162,6 +163,11 @@ def chosen(kernels: Iterable[str], *, exact: bool = False) -> dict[str, Any]:
     for text in kernels:
         check_regex(text)
         words = () if exact else family_words(text)
+        parts, known = [word.strip() for word in text.split(",")], all_families()
+        if not (words or exact) and not known.keys().isdisjoint(parts):
+            strange = next(word for word in parts if word not in known)
+            hint = f"some of {', '.join(known)}; --exact-regex searches for these letters"
+            raise UsageError(f"--kernel {text!r}: {strange!r} is no family of kernels", hint=hint)
         families |= dict.fromkeys(words)
         letters += [] if words else [text]
     patterns = [f"(?:{text})" if len(letters) > 1 else text for text in letters]

@@ -169,6 +169,16 @@ def test_list_kernels(fake: Fake) -> None:
     assert fake.files() == set()
 
 
+def test_a_word_among_families_that_is_none_is_refused(fake: Fake) -> None:
+    done = fake.run("profile", "--kernel", "gemm,atention", "true")
+
+    assert done.returncode == 2
+    assert (
+        "'atention' is no family of kernels\n  try: some of communication, attention" in done.stderr
+    )
+    assert fake.run("profile", "--kernel", "gemm,x", "--exact-regex", "true").returncode == 0
+
+
 def test_a_family_is_asked_for_by_its_word(fake: Fake) -> None:
     done = fake.run("profile", "-k", "gemm", "--kernels", "norm", "true")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
 
 import pytest
 
+import roofline
+from roofline.errors import UsageError
 from tests.e2e.fake import Fake
 
 
@@ -70,6 +73,11 @@ def test_a_command_is_run_as_it_is(fake: Fake) -> None:
     assert nvtx(fake) == ["roofline@fwd"]
     assert "--launch-count" not in argv
     assert {"kept.ncu-rep", "kept.ncu-rep.log"} <= fake.files()
+
+
+def test_a_text_is_no_command() -> None:
+    with pytest.raises(UsageError, match=re.escape("the command: ['python', 'bench.py']")):
+        roofline.profile("python bench.py")
 
 
 def test_a_function_that_fails_is_named(fake: Fake) -> None:
