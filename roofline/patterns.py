@@ -1,13 +1,16 @@
-"""Regular expressions that people type: a clear refusal, and which kernels they mean."""
+"""Expressions and commands that people type: a clear refusal, and which kernels they mean."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterable
 
 from roofline.errors import UsageError
 from roofline.kernel_names import family, family_words
+
+_SHELL = ";&|<>"  # what a shell does not give to the program
 
 
 def compiled(
@@ -60,3 +63,25 @@ def select(
         return tuple(i for i, (name, full) in enumerate(listed) if family(full or name) in words)
     wanted = compiled(pattern)
     return tuple(i for i, both in enumerate(listed) if any(map(wanted.search, both)))
+
+
+def command_words(command: str, option: str) -> list[str]:
+    """The words of a command that somebody typed; no shell will run it.
+
+    Raises:
+        UsageError: something quoted is not closed, or the command needs a shell.
+
+    """
+    try:
+        words = shlex.split(command)
+        split = shlex.shlex(command, posix=True, punctuation_chars=_SHELL)
+        split.whitespace_split, split.commenters = True, ""
+        sign = next((word for word in split if word and not word.strip(_SHELL)), None)
+    except ValueError as error:
+        what = f"{option} {command!r} cannot be split"
+        raise UsageError(what, why=str(error), hint="close what is quoted") from error
+    if sign is not None:
+        in_shell = shlex.quote(shlex.join(("bash", "-c", command)))
+        what, why = f"{option} {command!r} needs a shell for {sign}", "it is run without one"
+        raise UsageError(what, why=why, hint=f"{option} {in_shell}")
+    return words

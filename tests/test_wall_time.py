@@ -159,6 +159,7 @@ def test_two_programs_take_turns_and_are_paired() -> None:
     assert timing.against.program == "old"
     told = "B is 2.000x {} than A (2.000x to 2.000x with 95 %, 6 pairs)"
     assert f"wall time: {told.format('faster')}\nrate: {told.format('better')}\n" in render(timing)
+    assert render(timing).startswith("B new, A old: ")
     inside = render(replace(timing, instrumented=("NSYS_X",)))
     assert "INSTRUMENTED (NSYS_X): no times to compare" in inside
     assert "than A" not in inside

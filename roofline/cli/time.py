@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import PROGRAM
 from roofline.cli.output import Output, answer_in, progress
 from roofline.errors import UsageError, one_line
+from roofline.patterns import command_words
 from roofline.process import run_quietly
 
 FORMATS = ("table", "json")
@@ -43,11 +43,7 @@ def command(options: TimeOptions) -> None:
     """Measure a program without a profiler."""
     output = options.output
     output.check(FORMATS)
-    try:
-        against = shlex.split(options.against or "")
-    except ValueError as error:
-        what = f"--against {options.against!r} cannot be split"
-        raise UsageError(what, why=str(error), hint="close what is quoted") from error
+    against = command_words(options.against or "", "--against")
     if options.against is not None and not against:
         raise UsageError("--against names no program", hint="--against 'python old.py'")
     machine = look()  # before the runs, so that what it loads is not timed

@@ -15,6 +15,7 @@ from roofline.compare.model import Correctness
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text, refuse_overwrite, write_text
 from roofline.model import Analysis
+from roofline.patterns import command_words
 from roofline.process import run_quietly
 from roofline.text.names import last_part
 
@@ -97,11 +98,7 @@ def run_check(command: str, *, timeout_s: float = TIMEOUT_S) -> tuple[Correctnes
 
     The first is fit to be shared, the second is not. A UsageError where it cannot be split.
     """
-    try:
-        argv = shlex.split(command)
-    except ValueError as error:
-        what = f"--check {command!r} cannot be split"
-        raise UsageError(what, why=str(error), hint="close what is quoted") from error
+    argv = command_words(command, "--check")
     if not argv:
         raise UsageError("--check is empty", hint="--check 'pytest -q tests/test_gemm.py'")
     began = time.monotonic()

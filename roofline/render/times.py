@@ -26,7 +26,7 @@ def _parts(times: ProgramTimes) -> Iterator[RenderableType]:
     how = "without a profiler"
     if times.instrumented:
         how = f"INSTRUMENTED ({', '.join(times.instrumented)}): no times to compare"
-    called = times.program if against is None else f"{times.program} against {against.program}"
+    called = times.program if against is None else f"B {times.program}, A {against.program}"
     runs = f"{plural(times.repeats, 'run')} after {times.warmup} for warming up"
     gpus = ", ".join(dict.fromkeys(around.gpus)) or "no GPU"
     yield Text(f"{called}: {runs}, {how}; {gpus}")

@@ -230,6 +230,8 @@ def test_side_effects_are_recorded() -> None:
     [
         ("python3 -c 'import sys; sys.exit(0)'", 0, True),
         ("python3 -c 'import sys; sys.exit(3)'", 3, False),
+        ("bash -c 'true; false'", 1, False),
+        ("test 'a|b' = \"a|b\"", 0, True),
         ("no-such-program-here", None, False),
     ],
 )
@@ -246,7 +248,10 @@ def test_a_check_that_hangs_is_ended() -> None:
     assert outcome.seconds < 30
 
 
-@pytest.mark.parametrize("command", ["", "   ", "pytest 'open"])
+@pytest.mark.parametrize(
+    "command",
+    ["", "   ", "pytest 'open", "true; false", "true && false", "true | false", "true >log"],
+)
 def test_a_check_that_is_none(command: str) -> None:
     with pytest.raises(UsageError, match="--check"):
         run_check(command)
