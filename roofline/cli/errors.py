@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import errno
 import os
+import shlex
 import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -118,6 +119,9 @@ def no_such_command(word: str, names: Iterable[str]) -> UsageError:
     """The error for a command that does not exist, with the nearest that does."""
     near = difflib.get_close_matches(word, list(names), n=1)
     hint = f"roofline {near[0]}" if near else "roofline --help"
+    if not near and Path(word).exists():
+        file = shlex.quote(word)
+        hint = f"roofline analyze {file} for reports, roofline select {file} for timelines"
     return UsageError(f"No such command {word!r}", hint=hint)
 
 

@@ -16,12 +16,12 @@ _COLLECTIVES = 5
 def lines(job: Job) -> Iterator[str]:
     """The answer, then the ranks by how often they are waited for, then the collectives."""
     yield verdict(job)
-    noun = _noun(job)
+    noun, whole = _noun(job), "" if job.steps is None else " in all"
     for rank in sorted(job.ranks, key=lambda r: (-r.last, r.number))[:_RANKS]:
         step = "" if rank.step_s is None else f"steps of {numbers.duration(rank.step_s)}, "
         yield (
             f"{noun} {rank.number}: {step}last in {rank.last} of {job.count}, waited "
-            f"{numbers.duration(rank.waited_s)} for others"
+            f"{numbers.duration(rank.waited_s)}{whole} for others"
         )
     if (more := len(job.ranks) - _RANKS) > 0:
         yield f"{plural(more, f'more {noun}')}, last less often"
@@ -31,7 +31,7 @@ def lines(job: Job) -> Iterator[str]:
         rate = "" if bus is None else f", {bus / 1e9:.4g} GB/s of bus bandwidth"
         yield (
             f"{names.printable(c.name)}{group}: {c.count} over {plural(len(c.ranks), noun)}, skew "
-            f"{numbers.duration(c.skew_s)}, transfer {numbers.duration(c.transfer_s)}{rate}"
+            f"{numbers.duration(c.skew_s)}, transfer {numbers.duration(c.transfer_s)}{whole}{rate}"
         )
     how = "process group" if job.matched_by == "name" else "order and time of end"
     lost = f"; {plural(job.unmatched, 'launch')} without a counterpart" if job.unmatched else ""

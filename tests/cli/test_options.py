@@ -227,7 +227,12 @@ def test_words_of_the_program_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"), [("analyse", "roofline analyze"), ("profil", "roofline profile")]
+    ("word", "hint"),
+    [
+        ("analyse", "roofline analyze"),
+        ("profil", "roofline profile"),
+        ("/", "roofline analyze / for reports, roofline select / for timelines"),
+    ],
 )
 def test_a_mistyped_command_has_a_suggestion(word: str, hint: str) -> None:
     done = run(word, "x")

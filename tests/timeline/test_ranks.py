@@ -80,6 +80,9 @@ def test_files_need_no_common_clock(tmp_path: Path):
         "Skew 80.0 µs a step, transfer 20.0 µs, rank 1 is last in 2 of 2: load balance, "
         "not network."
     )
+    _, _, waits, work, _ = render.lines(job)
+    assert waits.endswith("waited 160 µs in all for others")
+    assert ": 2 over 2 ranks, skew 160 µs, transfer 40.0 µs in all" in work
 
 
 def test_the_kernels_are_those_of_the_rank_that_is_waited_for(tmp_path: Path):
