@@ -52,6 +52,7 @@ _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
 _OUTSIDE = 0.02  # of the time: between ranges that are steps
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
+_LAUNCHERS = ("op", "module", "nvtx")
 _OF_KERNELS = ("useful", "sm_coverage", "small_grid_share")
 DEFAULT = Criteria()
 _Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
@@ -114,7 +115,7 @@ def _select(
     else:
         parts = _parts(timeline, groups, criteria)
         devices = {i: _measured(part, groups, criteria, classes) for i, part in parts.items()}
-    if criteria.by in ("op", "module", "nvtx"):  # these figures are of kernels, whatever is ranked
+    if parts and criteria.by in _LAUNCHERS:  # these figures are of kernels, whatever is ranked
         plain, _ = _select(recorded, replace(criteria, by="config", lanes=False), classes, source)
         for d in plain.devices:
             own = {name: getattr(d, name) for name in _OF_KERNELS}
@@ -385,7 +386,8 @@ def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[Ti
     Nothing is known of the wall time, so kernels are chosen by their share of kernel time, and no
     stretch of it can be asked for.
     """
-    if timeline.totals and (criteria.device is not None or criteria.window):
+    asked = criteria.device is not None or criteria.window or criteria.by in _LAUNCHERS
+    if timeline.totals and asked:
         raise refusal("summary", file=timeline.file)
     if timeline.truncated and (criteria.window or criteria.keep != "inner"):
         raise refusal("ends_early", file=timeline.file)

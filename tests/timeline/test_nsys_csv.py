@@ -7,7 +7,7 @@ import pytest
 from roofline.errors import InputError
 from roofline.timeline import load_timeline, select
 from roofline.timeline.events import Timeline
-from roofline.timeline.model import Apart
+from roofline.timeline.model import Apart, Criteria
 from tests.timeline.made import used
 
 NEW = "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name"
@@ -43,6 +43,8 @@ def test_a_summary_of_today(tmp_path: Path):
     assert kernel.kernel_share == pytest.approx(0.75)
     assert kernel.exposed_share is None
     assert kernel.speedup_at_most == (None, None)
+    with pytest.raises(InputError, match="nor what launched a kernel"):
+        select(timeline, Criteria(by="op"))
     assert selection.selected.use is None
     assert selection.selected.apart[0].apart is Apart.COMMUNICATION
     assert [n.code for n in selection.notes] == ["no_wall_time"]
