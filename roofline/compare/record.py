@@ -55,10 +55,11 @@ def read_record(path: Path) -> tuple[Stage, ...]:
     """
     import msgspec
 
-    parts = re.split(r"^---$\n?", read_text(path), flags=re.MULTILINE)
+    # People part their own words by a rule of the same three strokes.
+    parts = re.findall(r"^---$\n(\w+: .*?)(?=^---$|\Z)", read_text(path), flags=re.M | re.S)
     stages = []
     try:
-        for part in parts[1::2]:
+        for part in (one for one in parts if re.search("^schema: ", one, re.M)):
             lines = (line.partition(": ") for line in part.splitlines())
             head = {key: msgspec.json.decode(value) for key, _, value in lines}
             if head.pop("schema", None) == SCHEMA:

@@ -91,6 +91,21 @@ def test_a_time_that_was_edited_below_zero_is_refused(tmp_path: Path) -> None:
     assert refused.value.why == "a time is not above 0"
 
 
+def test_words_and_rules_between_the_entries_are_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    log.write_text("# Mine\n\n---\n\nNote: why\n\n---\n")
+    words = "\nmore\n\n---\nNote: a rule above\n\n---\n\nand below\n"
+    assert (
+        run("predict", BEFORE, "--expect", "transpose=2x", "--record", tmp_path / "x").exit_code
+        == 0
+    )
+    one = (tmp_path / "x").read_text()
+    log.write_text(log.read_text() + words + one + words)
+    assert run("compare", BEFORE, AFTER, "--record", log).exit_code == 0
+
+    assert [(stage.entry, stage.closes) for stage in read_record(log)] == [(1, None), (2, 1)]
+
+
 def test_the_same_file_on_both_sides_is_warned_of() -> None:
     assert "warning: BEFORE and AFTER are the same file" in run("compare", BEFORE, BEFORE).stderr
     assert "same file" not in run("compare", BEFORE, AFTER).stderr
