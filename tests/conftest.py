@@ -22,10 +22,12 @@ settings.load_profile("any")
 
 ROOT = Path(__file__).parents[1]
 
-# A shell that starts the tests in the background has them ignore interrupts, and so would what they
-# start: tests that interrupt a command need the usual meaning.
+# A shell that starts the tests in the background has them ignore interrupts, nohup has them ignore
+# hangups, and so would what they start: tests that send a signal need its usual meaning.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
