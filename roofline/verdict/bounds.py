@@ -125,7 +125,8 @@ def roofs_of(m: Measurement, peaks: PeakSet) -> dict[str, Any]:
             unit = unit_of_precision(key)
             busy_s[unit] = busy_s.get(unit, 0.0) + seconds
         part = max(busy_s.values()) / took_s
-        ceiling, percent = m.operations_per_s / part, 100.0 * part
+        if part and math.isfinite(m.operations_per_s / part):  # as it is of amounts next to nothing
+            ceiling, percent = m.operations_per_s / part, 100.0 * part
     return {
         "roof_percent": shares,
         "dominant": dominant,

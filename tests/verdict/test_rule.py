@@ -317,6 +317,12 @@ def test_the_ridge_is_context():
     assert verdict.context == Note(code="left_of_ridge")
 
 
+def test_amounts_next_to_nothing_have_no_ceiling():
+    verdict = judged(operations={"fp32": 5e-324}, dram_bytes=2.2e-313, duration_s=1.0)
+
+    assert (verdict.ceiling_operations_per_s, verdict.ceiling_percent) == (None, None)
+
+
 def test_a_busy_pipe_far_below_its_roof_lacks_fma():
     # 2.65 of 5 TFLOP/s: 53 % of the roof with the pipe busy for 85 %
     verdict = judge(
