@@ -195,7 +195,7 @@ def test_the_busiest_unit_is_the_larger_throughput(path):
         counted = [use.percent for use in ours.units if use.metric.endswith(PCT)]
         if len(throughputs) == 2 and counted:
             # Throughputs are of passes of their own, and short kernels differ from pass to pass:
-            # within 10.4 us on an A100, 3.77 % of L2's in one and 3.13 % of all memory's in the next.
+            # within 10.4 us on an A100, 3.77 % of L2's in one and 3.13 % in all memory's.
             allowed = 0.25 if max(throughputs) > 5 else 0.75
             if len(counted) < len(ours.units):  # Turing's L1 is judged by its active cycles
                 assert max(counted) <= max(throughputs) + allowed
