@@ -188,7 +188,9 @@ def _traffic(result: Result) -> Iterator[str]:
     m, v, peak = result.measurement, result.verdict, result.peaks.report.dram_bytes_per_s
     if m.dram_bytes is not None:
         of = f" of {numbers.bandwidth(peak)}" if peak else ""
-        yield f"{numbers.size(m.dram_bytes)} DRAM, {numbers.bandwidth(m.dram_bytes_per_s)}{of}"
+        read = "" if m.dram_read_bytes is None else f" ({numbers.size(m.dram_read_bytes)} read)"
+        at = numbers.bandwidth(m.dram_bytes_per_s)
+        yield f"{numbers.size(m.dram_bytes)} DRAM{read}, {at}{of}"
     if m.l2_bytes is not None:
         yield f"{numbers.size(m.l2_bytes)} L2"
     hits = {level: m.ratios.get(f"{level}_hit_percent") for level in ("l1", "l2")}

@@ -105,7 +105,7 @@ def test_a_card_is_a_claim_with_why_what_to_try_and_what_would_refute_it():
     assert said["Units"] == "DRAM ███████▎ 90 %   issue slots █▋ 20 %   XU pipe <1 %"
     # 900 MB in 1 ms, of 1 TB/s; 75 M operations in 1 ms.
     assert said["Traffic"] == (
-        "900 MB DRAM, 900 GB/s of 1.00 TB/s; 75.0 MFLOP FP32, 75.0 GFLOP/s (1 % of the roof); "
+        "900 MB DRAM (600 MB read), 900 GB/s of 1.00 TB/s; 75.0 MFLOP FP32, 75.0 GFLOP/s (1 % of the roof); "
         "1.00 GOP tensor INT8, 1.00 TOP/s; FP16 operations ran, not counted"
     )
     assert said["Launch"] == "10.0 waves"
@@ -169,6 +169,13 @@ def test_hits_and_lanes_are_on_the_card_and_all_counts_below_it():
         "excess sectors 1,274,368 l1 hit 81 % l2 hit 56 % lanes 31.8 lanes on 20.4 "
         "none: local sectors"
     )
+
+
+def test_bytes_that_are_not_told_apart_stand_alone():
+    measured = measurement(dram_read_bytes=None, dram_write_bytes=None)
+    group = analysis(Result(measurement=measured, peaks=TOY, verdict=verdict())).groups[0]
+
+    assert card(explain.render(group, width=200))["Traffic"].startswith("900 MB DRAM, 900 GB/s")
 
 
 def test_lanes_that_branches_leave_idle_are_not_put_down_to_predicates():
