@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from roofline.kernel_names import library
-from roofline.model import Measurement, Rule, UnitUse
+from roofline.model import Family, Measurement, Rule, UnitUse
 from roofline.units import FEW_FP64
 
 _WARP = 32
@@ -46,6 +46,8 @@ def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, flo
         found[use.unit] = use.percent
         if use.percent >= busiest - rule.balance:
             found[f"near_{use.unit}"] = 1.0
+            if use.family is Family.COMPUTE:
+                found["near_compute"] = 1.0
     return found
 
 

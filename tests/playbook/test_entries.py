@@ -313,6 +313,16 @@ def test_more_warps_are_not_advised_and_advised_against_at_once():
     assert any("more occupancy" in line for line in said.avoid(fine))
 
 
+def test_what_is_nearly_the_limit_is_not_advised_against():
+    far, near = judged((("l1", 85.0), ("issue", 40.0))), judged((("l1", 85.0), ("issue", 81.0)))
+    assert any("arithmetic waits" in line for line in said.avoid(far))
+    assert not any("arithmetic waits" in line for line in said.avoid(near))
+
+    far, near = judged((("fma", 70.0), ("dram", 20.0))), judged((("fma", 70.0), ("dram", 65.0)))
+    assert any("fewer DRAM bytes" in line for line in said.avoid(far))
+    assert not any("fewer DRAM bytes" in line for line in said.avoid(near))
+
+
 def test_floating_point_work_that_is_the_cause_is_not_advised_against():
     units, line = (("alu", 80.0), ("fp64", 76.0)), "fewer floating-point operations"
     few = judged(units, device=Device(name="RTX 2080 Ti", compute_capability="7.5"))
