@@ -105,7 +105,8 @@ def test_a_card_is_a_claim_with_why_what_to_try_and_what_would_refute_it():
     assert said["Units"] == "DRAM ███████▎ 90 %   issue slots █▋ 20 %   XU pipe <1 %"
     # 900 MB in 1 ms, of 1 TB/s; 75 M operations in 1 ms.
     assert said["Traffic"] == (
-        "900 MB DRAM (600 MB read), 900 GB/s of 1.00 TB/s; 75.0 MFLOP FP32, 75.0 GFLOP/s (1 % of the roof); "
+        "900 MB DRAM (600 MB read), 900 GB/s of 1.00 TB/s; "
+        "75.0 MFLOP FP32, 75.0 GFLOP/s (1 % of the roof); "
         "1.00 GOP tensor INT8, 1.00 TOP/s; FP16 operations ran, not counted"
     )
     assert said["Launch"] == "10.0 waves"
