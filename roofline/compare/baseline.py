@@ -50,12 +50,16 @@ def load_baseline(path: Path) -> Analysis:
 
     try:
         found = cleaned(msgspec.json.decode(read_text(path)))
+        other = str(found.get("schema")) if isinstance(found, dict) else ""
+        if other.startswith("roofline.") and not other.startswith("roofline.baseline/"):
+            hint = "the reports themselves; what 'roofline time' wrote goes to --time-before"
+            raise InputError(f"{path} is no baseline, but {other}", hint=hint)
         return without_personal(msgspec.convert(found, Baseline, str_keys=True).analysis)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{path} is not a baseline that this version reads",
             why=str(error)[:200],
-            hint=f"rm {shlex.quote(str(path))}; {again}",
+            hint=f"mv {shlex.join([str(path), f'{path}.old'])}; {again}",
         ) from error
 
 

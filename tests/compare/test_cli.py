@@ -210,9 +210,21 @@ def test_what_it_says_of_a_damaged_baseline_mends_it(tmp_path: Path) -> None:
 
     refused = run("compare", "--baseline", folder, "--update-baseline", AFTER, code=3)
 
-    assert f"try: rm {path}; roofline compare --baseline {folder} --update" in refused.stderr
+    assert (
+        f"try: mv {path} {path}.old; roofline compare --baseline {folder} --update"
+        in refused.stderr
+    )
     path.unlink()
     assert "new baseline" in run("compare", "--baseline", folder, "--update-baseline", AFTER).stderr
+
+
+def test_an_answer_is_no_side_and_is_not_to_be_moved_away(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.json"
+    answer.write_text('{"schema": "roofline.analysis/1", "version": "0.1.0"}')
+    refused = run("compare", answer, AFTER, code=3)
+
+    assert f"{answer} is no baseline, but roofline.analysis/1\n" in refused.stderr
+    assert "mv" not in refused.stderr
 
 
 def test_a_file_is_no_folder_of_baselines(tmp_path: Path) -> None:
