@@ -384,6 +384,17 @@ def test_a_debug_build_in_one_block_is_told_of_its_grid_too():
     assert found.verdict.gain is None
 
 
+@pytest.mark.parametrize(
+    ("threads", "blocks", "told"), [(32, 31, True), (128, 31, False), (32, 200, False)]
+)
+def test_few_blocks_of_a_warp_are_told_of_the_schedulers(threads, blocks, told):
+    # An SM has four schedulers; with more blocks than SMs they share them.
+    for cause in ("few_warps", "grid_too_small"):
+        facts = {"threads": threads, "blocks": blocks, "sms": 34, "fill": 0.9}
+        steps = play(f"cause.{cause}").steps(facts)
+        assert any("four schedulers" in step for step in steps) == told
+
+
 def test_several_causes_are_ranked_by_what_they_give():
     # 0.8 waves give 1.25x, 27 of 50 % occupancy 1.85x, and both are below 1 / 0.33.
     units, values = PROVEN["few_warps"]
