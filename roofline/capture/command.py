@@ -131,7 +131,7 @@ def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
         raise UsageError(
             f"--replay {request.replay} profiles ranges, not kernels",
             why="so there is no kernel to choose or to count by grid",
-            hint="--nvtx RANGE, or cudaProfilerStart in the program; leave out --kernel...",
+            hint="--nvtx RANGE, or cudaProfilerStart in the program; without the choice of kernels",
         )
     if request.level is CaptureLevel.FULL and request.section_set is not None:
         raise UsageError(
