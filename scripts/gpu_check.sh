@@ -5,16 +5,19 @@
 # sm_100a, and their instructions counted in the machine code.
 #
 #   scripts/gpu_check.sh [OUT]     reports, results.json and achieved.toml go to OUT (./gpu_check)
-#   PYTHON=python3.12 scripts/gpu_check.sh
+#   PYTHON=FILE scripts/gpu_check.sh     an environment with roofline; by default .venv, as make makes it
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:-gpu_check}
-python=${PYTHON:-python3}
+case $out in -*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;; esac
+python=${PYTHON:-$here/../.venv/bin/python}
 export PYTHONPATH="$here/..${PYTHONPATH:+:$PYTHONPATH}"
 
-for tool in nvcc "$python"; do
-  command -v "$tool" >/dev/null || { echo "gpu_check: $tool is not on the path" >&2; exit 2; }
-done
+command -v nvcc >/dev/null || { echo "gpu_check: nvcc is not on the path" >&2; exit 2; }
+"$python" -c 'import click, msgspec, rich' 2>/dev/null || {
+  printf '%s\n' "gpu_check: $python cannot run roofline" "  try: make demo, or PYTHON=FILE" >&2
+  exit 2
+}
 mkdir -p "$out"
 "$python" -m roofline doctor || echo "gpu_check: doctor sees a problem; going on" >&2
 # Warpgroup and tcgen05 instructions are in no portable architecture.
