@@ -128,7 +128,7 @@ def command(options: CompareOptions) -> int:
     if len(timelines) == len(options.reports) == 2:
         return _compare_steps(options)
     if timelines:
-        why = f"{len(timelines)} of {len(options.reports)} are timelines"
+        why = f"taken for timelines: {', '.join(path.name for path in timelines)}"
         raise UsageError("the sides do not compare", why=why, hint="two timelines, or reports")
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0][0]

@@ -139,7 +139,8 @@ class ProfileOptions:
         },
         output={
             "metavar": "REPORT",
-            "help": "The report.  [default: named after PROGRAM, in this folder]",
+            "help": "The report.  [default: named after PROGRAM, in this folder, with a number "
+            "where there is one]",
         },
     )
     name_base: str | None = opt.expert(f"--name-base {'|'.join(NameBase)}")
