@@ -71,8 +71,10 @@ def main() -> None:
     """Run each part in its region, time it, and print what it reached."""
     parser = argparse.ArgumentParser(description="A GEMM, a copy and an attention step.")
     parser.add_argument("--size", type=int, help="rows and tokens (GPU: 4096, CPU: 256)")
-    parser.add_argument("--repeats", type=int, default=20, help="calls that are timed")
+    parser.add_argument("--repeats", type=int, default=20, help="calls that are timed, one or more")
     given = parser.parse_args()
+    if given.repeats < 1 or (given.size is not None and given.size < 1):
+        parser.error("--size and --repeats are 1 or more")
     try:
         import torch
 
