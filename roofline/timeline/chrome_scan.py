@@ -146,8 +146,10 @@ def _fit(raw: Any, what: type[_Args]) -> _Args:
     """What fits of the keys of ``raw``; the others are as if they were missing."""
     found = what()
     for known in msgspec.structs.fields(what) if isinstance(raw, dict) else ():
-        with suppress(KeyError, msgspec.ValidationError, OverflowError):
+        with suppress(KeyError, msgspec.ValidationError, OverflowError, UnicodeEncodeError):
             value = raw[known.encode_name]
+            if isinstance(value, str):  # half of a pair of surrogates is no text
+                value = value.encode("utf-8", "replace").decode()
             if known.type is msgspec.Raw:
                 value = msgspec.Raw(json.dumps(value).encode())
             else:

@@ -277,3 +277,9 @@ def test_times_below_zero_are_those_of_a_later_clock(tmp_path: Path):
         return device.use, device.steps, device.idle, device.host_paced
 
     assert found(-3500.5) == found(1000)
+
+
+def test_half_of_a_pair_of_surrogates_is_no_letter(tmp_path: Path):
+    odd = {"Process Group Name": "\udc00", "grid": ["\ud800", 1, 1]}
+    timeline = load_timeline(write(tmp_path, trace(kernel("ge\ud800mm", 1, 5, **odd))))
+    assert [i.name for i in timeline.identities] == ["ge?mm"]
