@@ -25,6 +25,8 @@ _OPCODES = (
     "sass__inst_executed_per_opcode",
 )
 _OFTEN = 6  # opcodes that are named
+# Several instructions in one: IMAD moves and adds, MUFU is any special function.
+_SEVERAL = ("IMAD", "MUFU", "HFMA2")
 _ISSUED = ("selected", "not_selected")
 # Instances by address: what was moved, and what its bytes need.
 _SECTORS = "memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"
@@ -93,10 +95,12 @@ def details(launch: Launch, *, source: bool = False) -> Details:
 
 
 def _executed(metrics: Metrics) -> dict[str, float]:
-    """Shares of the opcodes that ran most, without modifiers."""
+    """Shares of the opcodes that ran most, with a modifier only where that says what they do."""
     found = Counter[str]()
     for opcode, count in next(filter(None, map(metrics.instances, _OPCODES)), {}).items():
-        found[opcode.partition(".")[0]] += count  # type: ignore[assignment]
+        code, *modifiers = opcode.split(".")
+        name = ".".join((code, *modifiers[:1])) if code in _SEVERAL else code
+        found[name] += count  # type: ignore[assignment]
     total = found.total()
     return {opcode: count / total for opcode, count in found.most_common(_OFTEN) if count}
 

@@ -57,6 +57,11 @@ PLAIN = "sass__inst_executed_per_opcode"
             },
             {"LDG": 0.55, "IADD3": 0.3, "EXIT": 0.15},
         ),
+        # Moves of registers are no multiply-adds, whatever their opcode says.
+        (
+            {MODIFIED: {"IMAD.MOV.U32": 6.0, "IMAD": 2.0, "MUFU.EX2": 1.5, "FADD.FTZ": 0.5}},
+            {"IMAD.MOV": 0.6, "IMAD": 0.2, "MUFU.EX2": 0.15, "FADD": 0.05},
+        ),
         ({PLAIN: {"FFMA": 3.0, "BRA": 1.0, "NOP": 0.0}}, {"FFMA": 0.75, "BRA": 0.25}),
         ({MODIFIED: {"BRA": 0.0}}, {}),
         ({}, {}),
