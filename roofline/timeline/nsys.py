@@ -279,8 +279,10 @@ class _Export:
         launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
         key >>= 32  # the process; in place, for a column more is memory
         device = lasted & 0xFF  # an ordinal, which each process may count in its own way
-        for pid, ordinal, index in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
-            device[(lasted & 0xFF == ordinal) & (key == pid)] = index
+        for row in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
+            if all(isinstance(value, int) for value in row):
+                pid, ordinal, index = row
+                device[(lasted & 0xFF == ordinal) & (key == pid)] = index
         stream = lasted >> 8 & 0xFFFF
         lasted >>= 24
         lasted += start

@@ -163,6 +163,7 @@ def test_ordinals_become_gpu_indices(tmp_path: Path):
     for pid, index in ((1, 0), (2, 3)):
         made.insert("TARGET_INFO_CUDA_DEVICE", index, 0, pid)
         made.kernel("k", pid, pid + 1, pid=pid)
+    made.insert("TARGET_INFO_CUDA_DEVICE", "no index", 0, 1)  # damaged: it names no GPU
     timeline = load_timeline(made.done())
 
     assert timeline.events.device.tolist() == [0, 3]
