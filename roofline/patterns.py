@@ -81,7 +81,8 @@ def command_words(command: str, option: str) -> list[str]:
         what = f"{option} {command!r} cannot be split"
         raise UsageError(what, why=str(error), hint="close what is quoted") from error
     if sign is not None:
-        in_shell = shlex.quote(shlex.join(("bash", "-c", command)))
-        what, why = f"{option} {command!r} needs a shell for {sign}", "it is run without one"
+        quoted = any(mark in command for mark in "'\"$`\\!")
+        in_shell = "'bash FILE'" if quoted else f"\"bash -c '{command}'\""
+        what, why = f"{option} {command!r} needs a shell ({sign})", "it is run without one"
         raise UsageError(what, why=why, hint=f"{option} {in_shell}")
     return words

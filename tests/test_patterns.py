@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from roofline.errors import UsageError
-from roofline.patterns import compiled, select
+from roofline.patterns import command_words, compiled, select
 
 NAMES = [("gemm", "void gemm<1>(int)"), ("gemm_2", "void gemm_2<1>(int)")]
 
@@ -30,3 +30,17 @@ def test_what_is_no_expression_is_refused_where_it_was_typed(text: str):
 def test_a_glob_is_told_from_an_expression(glob: str):
     with pytest.raises(UsageError, match="not a glob: gemm is found anywhere"):
         compiled(glob, option="--kernel")
+
+
+@pytest.mark.parametrize(
+    ("command", "way_out"),
+    [("a && b", "--check \"bash -c 'a && b'\""), ("a 'x y' | b", "--check 'bash FILE'")],
+)
+def test_a_command_that_needs_a_shell_is_refused(command: str, way_out: str):
+    with pytest.raises(UsageError, match="needs a shell") as refused:
+        command_words(command, "--check")
+    assert refused.value.hint == way_out
+
+
+def test_signs_of_a_shell_inside_of_words_are_words():
+    assert command_words("a -k='b|c' \"d;\"", "--check") == ["a", "-k=b|c", "d;"]
