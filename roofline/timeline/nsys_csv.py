@@ -137,7 +137,8 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         match = re.fullmatch(r"(.*)\((\d{1,9})\)", name)
         index, name = (int(match[2]), match[1].rstrip()) if match else (unnumbered[name], name)
         devices.setdefault(index, Device(index=index, name=name or None))
-        stream = int(text) if (text := row.get("Strm", ("", ""))[0]).isdecimal() else UNKNOWN
+        text = row.get("Strm", ("", ""))[0]
+        stream = int(text) if re.fullmatch(r"\d{1,9}", text) else UNKNOWN
         which = identities[row.identity(("GrdX", "GrdY", "GrdZ"), ("BlkX", "BlkY", "BlkZ"))]
         columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream))
     if not any(i.work is Work.KERNEL for i in identities):
