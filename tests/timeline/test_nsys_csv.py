@@ -84,7 +84,7 @@ def test_a_gpu_trace_is_a_timeline(tmp_path: Path):
         tmp_path,
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Ctx,Strm,Name",
         "1000,200,1,8,4,1,128,1,1,NVIDIA A100 (2),1,7,k",
-        f"1300,100,2,,,,,,,NVIDIA A100 (2),1,{'9' * 30},[CUDA memcpy HtoD]",  # no stream can be that
+        f"1300,100,2,,,,,,,NVIDIA A100 (2),1,{'9' * 30},[CUDA memcpy HtoD]",  # no stream
     )
 
     assert timeline.events.start.tolist() == [1000, 1300]
