@@ -41,6 +41,7 @@ class Restricted:
     allowed: frozenset[str]
     bases: frozenset[str]
     stalls_by_ratio: bool
+    memo: None = None
 
     def _keeps(self, name: str) -> bool:
         if name in self.allowed or name.startswith(ALWAYS):

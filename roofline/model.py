@@ -597,6 +597,10 @@ class Details:
 class Metrics(Protocol):
     """The metrics of a launch by name, numbers in SI units (percentages stay percentages)."""
 
+    @property
+    def memo(self) -> dict[int, Any] | None:
+        """What follows from which metrics there are, kept for all launches with the same ones."""
+
     def number(self, name: str) -> float | None:
         """The value, or ``None`` where it is absent, NaN, infinite, or not a number."""
 

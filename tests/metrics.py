@@ -25,6 +25,7 @@ class PlainMetrics:
     lines: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     nan: set[str] = field(default_factory=set)
+    memo: None = None
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)

@@ -49,8 +49,9 @@ class Reading(NamedTuple):
 
 def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Reading | None:
     """Apply the first recipe that the numbers allow; ``None`` where none does."""
+    metrics = numbers.metrics if isinstance(numbers, QuantityReader) else numbers
     number = numbers.number
-    for recipe in recipes:
+    for recipe in _possible(recipes, metrics):
         values = []
         for name in recipe.needs:
             value = number(name)
@@ -62,6 +63,25 @@ def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Read
             if value is not None:
                 return Reading(value=value, how=recipe.how)
     return None
+
+
+def _possible(recipes: tuple[Recipe, ...], metrics: Metrics) -> tuple[Recipe, ...]:
+    """Those whose metrics the result has: the same for all results with the same metrics."""
+    memo = metrics.memo
+    if memo is None:
+        return recipes
+    known: tuple[tuple[Recipe, ...], tuple[Recipe, ...]] | None = memo.get(id(recipes))
+    if known is None or known[0] is not recipes:
+        there = {name for recipe in recipes for name in recipe.needs if metrics.has(name)}
+        there |= _OWN  # a reader may have what stands for them
+        found = tuple(recipe for recipe in recipes if there.issuperset(recipe.needs))
+        known = memo[id(recipes)] = recipes, found
+    return known[1]
+
+
+@cache
+def _of_rates(recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    return tuple(recipe for recipe in recipes if not _OWN.isdisjoint(recipe.needs))
 
 
 class QuantityReader:
@@ -79,7 +99,7 @@ class QuantityReader:
         self._known: dict[str, float | None] = {DURATION: 1.0} if rates else {}
         if not rates:  # a duration of 0 measures nothing
             self._known[DURATION] = self.get("duration", RECIPES["duration_s"]) or None
-        cycles = read(_SM_CYCLES[:3] if rates else _SM_CYCLES, self)
+        cycles = read(_SM_RATES if rates else _SM_CYCLES, self)
         self._known[SM_CYCLES] = None if cycles is None else cycles.value
         self._cycles = "" if cycles is None else cycles.how
 
@@ -96,7 +116,7 @@ class QuantityReader:
     def read(self, recipes: tuple[Recipe, ...]) -> Reading | None:
         """Apply the first recipe that the report allows."""
         if self._rates:
-            recipes = tuple(recipe for recipe in recipes if not _OWN.isdisjoint(recipe.needs))
+            recipes = _of_rates(recipes)
         found = read(recipes, self)
         if found is None or SM_CYCLES not in found.how:
             return found
@@ -262,4 +282,5 @@ PACKED_FP32 = Sass("f", form="2", lanes=2.0)
 # Field of a measurement -> the ways to it.
 RECIPES = {name: ways(texts) for name, texts in tables()["quantities"].items()}
 _SM_CYCLES, L2_FROM_L1, L2_PEAK = map(ways, tables()["own"].values())
+_SM_RATES = _SM_CYCLES[:3]
 OCCUPANCY_LIMITS: dict[str, str] = tables()["occupancy_limits"]

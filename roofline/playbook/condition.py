@@ -33,7 +33,8 @@ _CHOICES = {"min": min, "max": max}
 
 def holds(text: str, evidence: Evidence) -> bool:
     """Whether a condition is true; one that cannot be told is not."""
-    return bool(amount(text, evidence))
+    meaning, _, needed = _compiled(text)
+    return needed <= evidence.keys() and bool(meaning(evidence))
 
 
 def amount(text: str, evidence: Evidence) -> Value:
@@ -47,14 +48,24 @@ def names(text: str) -> frozenset[str]:
 
 
 @cache
-def _compiled(text: str) -> tuple[_Meaning, frozenset[str]]:
+def _compiled(text: str) -> tuple[_Meaning, frozenset[str], frozenset[str]]:
+    """What an expression means, what it reads, and what of this a true condition needs to know."""
     try:
         tree = ast.parse(" ".join(text.split()), mode="eval").body
         meaning = _meaning(tree)
     except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
         raise ValueError(f"{text!r} is no expression") from error
     said = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return meaning, frozenset(said - _CHOICES.keys() - {"known"})
+    return meaning, frozenset(said - _CHOICES.keys() - {"known"}), _needed(tree)
+
+
+def _needed(node: ast.AST) -> frozenset[str]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return frozenset[str]().union(*map(_needed, node.values))
+    parts = list(ast.walk(node))
+    if any(isinstance(part, ast.BoolOp | ast.IfExp | ast.Call) for part in parts):
+        return frozenset()  # it may be told without some of its names
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _meaning(node: ast.AST) -> _Meaning:

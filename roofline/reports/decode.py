@@ -143,6 +143,7 @@ class _Table:
         self.names = names = renamed(names)
         self.numbers = {name: number for number, name in enumerate(names)}
         self.metric = message("Metric")
+        self.memos: dict[frozenset[int], dict[int, Any]] = {}
         self._groups: dict[frozenset[str], list[int]] = {}
         self.alike: dict[bytes, Mapping[str, float]] = {}  # instances by the bytes of the metric
         self._matching: dict[Pattern[str], tuple[str, ...]] = {}
@@ -186,6 +187,7 @@ class _Metrics(ByName):
         self._numbers = table.numbers
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
         self._metrics = table.by_number(self._result.metrics[:])
+        self.memo = table.memos.setdefault(frozenset(self._metrics), {})
 
     def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int, int]]:
         return _Metrics, (self._table, self._kind, self._entry, self._index, self._process)

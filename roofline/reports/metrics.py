@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from re import Pattern
+from typing import Any
 
 from roofline.foreign import printable
 from roofline.model import Note, RuleResult
@@ -91,6 +92,7 @@ class ByName:
         raise NotImplementedError
 
     def __init__(self) -> None:
+        self.memo: dict[int, Any] | None = None
         self._nan: dict[str, None] = {}
         self._instances: dict[str, dict[str, float]] = {}
 
