@@ -25,7 +25,9 @@ BEFORE, AFTER = SAMPLES / "a100_transpose_before.ncu-rep", SAMPLES / "a100_trans
 
 
 def run(*argv: object) -> Result:
-    return CliRunner().invoke(cli, list(map(str, argv)), catch_exceptions=False)
+    # The tests' own processes have a width of their own.
+    wide = {"COLUMNS": "120"}
+    return CliRunner(env=wide).invoke(cli, list(map(str, argv)), catch_exceptions=False)
 
 
 def change(
