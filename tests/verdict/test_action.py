@@ -94,8 +94,21 @@ def test_a_grid_of_few_blocks_needs_more_blocks_and_no_narrower_type(
     measured = measurement(name, demangled=name, units=units, grid=grid, device=device)
     advised = try_first(result(measured, judge(measured, result(measured).peaks)))
 
-    assert any("so few blocks leave SMs idle" in line for line in advised) is few
+    assert any("so few blocks do not fill the GPU" in line for line in advised) is few
     assert any("narrower" in line or "FP8" in line for line in advised) is not few
+
+
+def test_a_short_wave_of_a_library_s_kernel_that_waits_needs_more_blocks_too() -> None:
+    # 96 blocks of 108 SMs, 0.3 waves: nothing is near its peak.
+    name = "cutlass_80_tensorop_gemm"
+    device = Device(compute_capability="8.0", sm_count=108)
+    few = {"grid": (96, 1, 1), "waves": 0.3, "device": device}
+    for percent, narrower in ((12.0, False), (70.0, True)):
+        units = with_rest(unit("dram", percent))
+        measured = measurement(name, demangled=name, units=units, **few)
+        advised = try_first(result(measured, judge(measured, result(measured).peaks)))
+        assert any("narrower" in line for line in advised) is narrower
+        assert any("do not fill the GPU" in line for line in advised) is not narrower
 
 
 def test_near_a_ceiling_only_less_work_helps() -> None:
