@@ -341,7 +341,9 @@ def test_thousands_are_drawn_on_a_canvas_and_their_rows_as_they_are_seen(opened:
     assert shown.locator("#chart path.mark").count() == 0
     assert shown.locator("#rows tr").count() < 100
     shown.evaluate("document.getElementById('table').scrollTop = 60000")
-    shown.wait_for_function("+document.querySelector('#rows tr[data-k] td').textContent > 1500")
+    shown.wait_for_function(
+        "() => +document.querySelector('#rows tr[data-k] td').textContent > 1500"
+    )
 
 
 def test_pairs_are_coloured_by_outcome_and_noise_gets_no_arrow(opened: Open):
