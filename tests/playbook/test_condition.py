@@ -1,7 +1,10 @@
 """Conditions over evidence: what is not known decides nothing."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from roofline.playbook import builtin
 from roofline.playbook.condition import amount, holds, names
 
 KNOWN = {"conflicts": 90.0, "wavefronts": 100.0, "none": 0.0}
@@ -64,3 +67,14 @@ def test_a_condition_tells_what_it_reads():
 def test_what_is_no_arithmetic_is_refused(text):
     with pytest.raises(ValueError, match=r"is no expression|is not understood"):
         names(text)
+
+
+CONDITIONS = sorted({text for play in builtin().values() for text in play.expressions()})
+READ = sorted(frozenset[str]().union(*map(names, CONDITIONS)))
+
+
+@settings(max_examples=20)
+@given(st.dictionaries(st.sampled_from(READ), st.sampled_from([0.0, 0.5, 1.0, 50.0, 1e6])))
+def test_a_condition_that_lacks_what_it_needs_would_not_have_been_true(evidence):
+    for text in (*CONDITIONS, "(lost and latency) == 0", "not (lost and latency)"):
+        assert holds(text, evidence) is bool(amount(text, evidence))
