@@ -132,12 +132,17 @@ def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
 
     ``None`` where one of them was not timed.
     """
-    by_entry = {stage.entry: stage for stage in stages}
-    stage = next((stage for stage in reversed(stages) if stage.status == "closed"), None)
     times = []
-    while stage is not None:
-        times.append(stage.program)
-        stage = by_entry.get(stage.follows or 0)
+    reached: Stage | None = None
+    for stage in reversed(stages):
+        # Where two records were merged, two entries have one number.
+        met = reached is None or (
+            stage.entry == reached.follows
+            and (stage.after == reached.before or stage.after_digest == (reached.digest or ""))
+        )
+        if stage.status == "closed" and met:
+            times.append(stage.program)
+            reached = stage
     first, last = (times[-1], times[0]) if times else (None, None)
     return (first[0], last[1]) if first and last and None not in times else None
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
-from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, history
+from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, history, program_of
 from roofline.compare.judge import compare
 from roofline.model import Peaks
 from roofline.render import history as render
@@ -69,6 +69,15 @@ def test_the_programs_time_is_that_of_the_changes_that_were_kept() -> None:
     # 380 / 166 = 2.29.
     assert "; the program 2.29x faster (380 -> 166 ms)" in render.head(history(stages))
     assert "program" not in render.head(history(stages[:2]))
+
+
+def test_entries_of_merged_records_may_have_one_number() -> None:
+    first = change(1, "a", "b", 8.0, 4.0, program=(9.0, 6.0))
+    other = change(1, "x", "y", 8.0, 4.0, program=(50.0, 40.0))
+    last = change(1, "b", "c", 4.0, 2.0, program=(6.0, 3.0))
+
+    assert program_of(history([first, last])) == (9.0, 3.0)
+    assert program_of(history([first, other, last])) == (9.0, 3.0)
 
 
 def test_a_file_that_was_captured_again_is_another_one() -> None:
