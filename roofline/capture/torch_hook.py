@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib.machinery import PathFinder
 from typing import Any
 
@@ -45,8 +46,11 @@ class TorchFinder:
 
 
 def _note(state: str) -> None:
-    with open(os.path.join(os.environ[FOLDER], f"{os.getpid()}.state"), "w") as file:
-        file.write(state)
+    # The look may be over, or the program may have emptied its environment.
+    with suppress(OSError, KeyError):
+        place = os.path.join(os.environ[FOLDER], f"{os.getpid()}.state")
+        with open(place, "w") as file:
+            file.write(state)
 
 
 def _start(profiler: Any, config: Any, activities: set[Any]) -> None:

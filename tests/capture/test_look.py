@@ -149,6 +149,14 @@ def test_a_torch_that_cannot_be_recorded_runs_as_ever(
     assert capfd.readouterr() == ("end\n", "")
 
 
+def test_a_program_that_empties_its_environment_runs_as_ever(
+    seen: Seen, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match="PyTorch's profiler saw nothing"):
+        seen("import os; os.environ.clear(); import torch; print('end')")
+    assert capfd.readouterr() == ("end\n", "")
+
+
 def test_a_program_that_fails_is_the_failure(seen: Seen) -> None:
     with pytest.raises(ProgramError, match="ended with exit code 3"):
         seen("import sys; sys.exit(3)")
