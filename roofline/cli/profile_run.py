@@ -170,9 +170,12 @@ def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
     if not selection.requests:
         ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
         why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
-        what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
-        hint = "a word of one of these, or none" if criteria.kernels else "more work in the program"
-        what = what if criteria.kernels else "no kernel is worth profiling"
+        what, hint = "no kernel is worth profiling", "more work in the program"
+        if criteria.kernels and not wanted:
+            what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
+            hint = "a word of one of these, or none"
+        elif criteria.min_share or not criteria.cover:
+            hint = "a lower --min-share, or a higher --cover"
         raise InputError(what, why=why, hint=hint)
     say(render.stands_for(selection, wanted, ", ".join(criteria.kernels)))
     return selection

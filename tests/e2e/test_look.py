@@ -112,6 +112,17 @@ def test_nothing_matches_and_what_ran_instead_is_said(looked: Fake) -> None:
     assert looked.calls() == []
 
 
+@pytest.mark.parametrize("words", [("--min-share", "99"), ("-k", "gemm", "--cover", "0")])
+def test_what_matches_and_is_not_chosen_is_not_called_missing(
+    looked: Fake, words: tuple[str, ...]
+) -> None:
+    done = looked.process("profile", *words, "bench")
+
+    assert done.returncode == 3
+    assert "no kernel is worth profiling: most time takes gemm_a, " in done.stderr
+    assert "try: a lower --min-share, or a higher --cover" in done.stderr
+
+
 @pytest.mark.parametrize("words", [("--first", "3"), ("-c", "3"), ("-c", "0")], ids=" ".join)
 def test_who_says_which_launches_gets_no_look(looked: Fake, words: tuple[str, ...]) -> None:
     assert looked.run("profile", *words, "bench").returncode == 0
