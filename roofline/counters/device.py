@@ -24,23 +24,28 @@ def device_of(metrics: Metrics) -> Device:
     return _shared(
         name=metrics.text(_A + "display_name"),
         compute_capability=None if major is None or minor is None else f"{major:.0f}.{minor:.0f}",
-        sm_count=_first(metrics, int, "multiprocessor_count"),
-        index=None if index is None else int(index),
+        sm_count=_first(metrics, whole, "multiprocessor_count"),
+        index=whole(index),
         # The upper half is the device, the lower the vendor (10de).
         pci_device_id=f"{int(pci) >> 16:04X}" if pci else None,
         sm_clock_max_hz=_first(metrics, _khz, "max_gpu_frequency_khz", "clock_rate"),
         dram_clock_max_hz=_first(metrics, _khz, "max_mem_frequency_khz", "memory_clock_rate"),
-        dram_bus_bits=_first(metrics, int, "global_memory_bus_width", "fb_bus_width"),
-        l2_bytes=_first(metrics, int, "l2_cache_size"),
-        memory_bytes=_first(metrics, int, "total_memory"),
-        max_warps_per_sm=_first(metrics, int, "max_warps_per_multiprocessor"),
+        dram_bus_bits=_first(metrics, whole, "global_memory_bus_width", "fb_bus_width"),
+        l2_bytes=_first(metrics, whole, "l2_cache_size"),
+        memory_bytes=_first(metrics, whole, "total_memory"),
+        max_warps_per_sm=_first(metrics, whole, "max_warps_per_multiprocessor"),
     )
+
+
+def whole(value: float | None) -> int | None:
+    """As a whole number; ``None`` where no counter of 64 bits holds it."""
+    return int(value) if value is not None and abs(value) < 1 << 63 else None
 
 
 def sms_given(metrics: Metrics, device: Device) -> int | None:
     """The SMs that a launch was given, where they are not all (green contexts, MPS)."""
     count = metrics.number("launch__sm_count")
-    return int(count) if count and device.sm_count and count < device.sm_count else None
+    return whole(count) if count and device.sm_count and count < device.sm_count else None
 
 
 def _first(metrics: Metrics, convert: Callable[[float], _T], *names: str) -> _T | None:

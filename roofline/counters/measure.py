@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from roofline.counters import recipes
-from roofline.counters.device import device_of, sms_given
+from roofline.counters.device import device_of, sms_given, whole
 from roofline.counters.evidence import counts_of, ratios_of
 from roofline.counters.operations import integer_operations, operations_of
 from roofline.counters.peaks import report_peaks
@@ -179,8 +179,8 @@ def _rates(
 
 
 def _dim3(metrics: Metrics, what: str) -> Dim3 | None:
-    x, y, z = map(metrics.number, recipes.DIMENSIONS[what])
-    return None if x is None or y is None or z is None else (int(x), int(y), int(z))
+    x, y, z = (whole(metrics.number(name)) for name in recipes.DIMENSIONS[what])
+    return None if x is None or y is None or z is None else (x, y, z)
 
 
 def _grid(launch: Launch) -> Dim3 | None:

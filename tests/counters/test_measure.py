@@ -374,3 +374,12 @@ def test_half_precision_that_ran_uncounted_is_missing_with_its_flag(percent, mis
     flags = {gap.quantity: gap.flag for gap in measure(launch({activity: percent})).missing}
 
     assert flags.get("operations.fp16") == (FLAGS["operations.fp16"] if missing else None)
+
+
+@pytest.mark.parametrize("value", [2.0**64, 1e300, -1e300])
+def test_a_whole_number_beyond_64_bits_is_none(value: float):
+    attributes = ("multiprocessor_count", "device_index", "global_memory_bus_width")
+    names = [f"device__attribute_{name}" for name in attributes]
+    device = measure(launch(dict.fromkeys(names, value))).device
+
+    assert (device.sm_count, device.index, device.dram_bus_bits) == (None, None, None)
