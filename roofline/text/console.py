@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from roofline.kernel_names import printable
-from roofline.model import Bound, Confidence
+from roofline.model import Bound
 
 NARROWEST = 60
 INDENT = 2  # of what stands under a heading
@@ -24,7 +24,6 @@ BOUND_STYLES = {
     Bound.LATENCY: "magenta",
     Bound.UNKNOWN: "dim",
 }
-CONFIDENCE_STYLES = {Confidence.HIGH: "", Confidence.MEDIUM: "", Confidence.LOW: "dim"}
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 KEPT = "\ue000"  # a blank at which rich breaks no line
 _UNIT = re.compile(r"(?<=\d) (?=%|[PTGMkmµn]?(?:s|B|FLOP|OP|Hz)\b)")

@@ -74,11 +74,11 @@ def _ranked(result: Result) -> Callable[[Result], str]:
 def _without_waste(result: Result) -> str:
     """The bound of what can go, with the counts that must fall for it."""
     v = result.verdict
-    if v.waste_floor_s is None:
+    if v.waste_limiter is None or v.gain is None:
         return ""
     gone = " and ".join(wasted(result))
-    factor = _up_to(result, v.waste_floor_s)
-    return f"without {gone}: {factor}, then {unit(v.waste_limiter) or 'its limit'}"
+    factor = up_to(v.gain) if v.waste_floor_s is None else _up_to(result, v.waste_floor_s)
+    return f"without {gone}: {factor}, then {unit(v.waste_limiter)}"
 
 
 def wasted(result: Result) -> Iterator[str]:
@@ -96,13 +96,13 @@ def wasted(result: Result) -> Iterator[str]:
 
 def up_to(gain: float) -> str:
     """A bound: "up to 1.62x"; what is too far away to be promised is "more than 10x"."""
-    return f"up to {ratio(gain)}" if gain <= PROMISED else f"more than {PROMISED:.0f}x"
+    return f"up to {ratio(gain)}" if gain < PROMISED else f"more than {PROMISED:.0f}x"
 
 
 def _up_to(result: Result, floor_s: float) -> str:
     took_s = result.measurement.duration_s
     gain = took_s / floor_s if took_s and floor_s else inf
-    return up_to(gain) + (f" ({fall(took_s, floor_s)})" if gain <= PROMISED else "")
+    return up_to(gain) + (f" ({fall(took_s, floor_s)})" if gain < PROMISED else "")
 
 
 def _promises(result: Result) -> str:
@@ -118,32 +118,31 @@ def _promises(result: Result) -> str:
 def _ceilings(result: Result) -> str:
     """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
-
-    def at(floor_s: float) -> str:
-        return (
-            f"{ratio(took_s / floor_s if took_s and floor_s else None)} ({fall(took_s, floor_s)})"
-        )
-
-    if v.floor_s is None:
-        if took_s or v.limiter is None or v.gain is None or v.gain_by != "headroom":
-            return ""
-        return f"headroom: {up_to(v.gain)} until {full(v.limiter)}"
     nearest = unit(v.nearest) or "its limit"
+    if v.floor_s is None:
+        if v.gain is None or v.gain_by not in ("headroom", "work"):
+            return ""
+        if v.gain_by == "work":
+            less = f"with less work for {the_unit(v.nearest or '')}"
+            return f"{less}: {up_to(v.gain)}, then {unit(v.next_limiter)}"
+        if v.limiter is None:
+            return f"if latency were hidden: {up_to(v.gain)}, then {nearest}"
+        return f"headroom: {up_to(v.gain)} until {full(v.limiter)}"
     if v.bound is Bound.LATENCY:
         if _held_back(v):
             return ""
         if v.gain is None or (took_s and v.floor_s and took_s / v.floor_s > PROMISED):
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
-        return f"if latency were hidden: up to {at(v.floor_s)}, then {nearest}"
+        return f"if latency were hidden: {_up_to(result, v.floor_s)}, then {nearest}"
     limit = full(v.nearest or "its limit")
-    text = f"headroom: up to {at(v.floor_s)} until {limit}"
-    if took_s and v.floor_s > _ALL * took_s:
-        text = f"no headroom: {limit}"
+    none = took_s and v.floor_s > _ALL * took_s
+    factor = _up_to(result, v.floor_s)
+    text = f"no headroom: {limit}" if none else f"headroom: {factor} until {limit}"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
-        following = unit(v.next_limiter) or "the next limit"
-        text += f"; with less work for it: {_up_to(result, v.next_floor_s)}, then {following}"
+        factor = _up_to(result, v.next_floor_s)
+        text += f"; with less work for it: {factor}, then {unit(v.next_limiter)}"
     return text
 
 

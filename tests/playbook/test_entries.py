@@ -527,6 +527,9 @@ def test_a_waste_bound_is_the_next_unit_that_holds():
     )
     assert "32-way, 65,011,712 of 67,108,864" in said.cause(found)
 
+    timeless = judged(units, **values | {"duration_s": None})
+    assert said.gain(timeless) == "without 65,011,712 bank conflicts: up to 1.67x, then DRAM"
+
 
 def test_more_than_ten_times_is_not_promised():
     _, values = PROVEN["slow_fp64"]
@@ -534,6 +537,8 @@ def test_more_than_ten_times_is_not_promised():
 
     assert said.bounds(found).startswith("without the FP64 work: more than 10x, then issue slots")
     assert found.verdict.gain == 10.0
+    timeless = judged((("fp64", 85.0), ("issue", 3.0)), **values | {"duration_s": None})
+    assert said.gain(timeless) == "without the FP64 work: more than 10x, then issue slots"
 
 
 def test_several_wastes_count_together():

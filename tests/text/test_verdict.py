@@ -256,7 +256,16 @@ def test_waves_read_well(value, text):
             },
             "no useful bound: every unit is below 10 %",
         ),
-        ({"floor_s": None}, ""),
+        # Without a duration there is the factor alone.
+        (
+            {"floor_s": None, "gain": 2.0, "gain_by": "work", "next_limiter": "l2"},
+            "with less work for DRAM: up to 2.00x, then L2",
+        ),
+        (
+            {"floor_s": None, "bound": Bound.LATENCY, "limiter": None, "gain": 2.0},
+            "if latency were hidden: up to 2.00x, then DRAM",
+        ),
+        ({"floor_s": None, "gain": None}, ""),
         ({"floor_s": 1e-3, "next_floor_s": None}, "no headroom: DRAM is full"),
     ],
 )
