@@ -64,7 +64,7 @@ def doubts_of(
         (_L, "short_kernel", short, {"under_s": _SHORT_S}),
         (_L, "drains", drains and not short, {"cycles": idle}),
         (_L, "sm_throughput_only", top.metric.startswith(SM_THROUGHPUT), {}),
-        (_L, "counters_unreadable", bool(codes & {"counters_nan", "unknown_unit"}), {}),
+        (_L, "counters_unreadable", "counters_nan" in codes, {}),
         (_L, "shared_gpu", "shared_gpu" in codes, {}),
         (_L, "part_unknown", "part_unknown" in codes, {}),
         (_M, "under_sure", not latent and threshold + _NEAR < top.percent < _SURE, {"sure": _SURE}),
