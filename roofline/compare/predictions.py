@@ -185,6 +185,7 @@ class Expectation:
 
 _TIMES = ("time", "step")
 _BEYOND = 4 / 3
+_SAME = (("x", 1.0),)
 # What can be expected of -> its field and the unit in which an amount is typed.
 EXPECTED = {
     "time": ("duration_s", "s"),
@@ -293,14 +294,14 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         if one is None or other is None or not one:
             return "not_testable", note("amount_not_measured", measure=field)
         return judge_change(item, one, other, SAME, field=field)
-    if item.ends == (("x", 1.0),):
+    if item.ends == _SAME:
         outcomes: dict[str, Judgement] = {"faster": "exceeded", "slower": "short"}
         reason = note("outcome", speedup=speedup, outcome=pair.outcome)
         kept: Judgement = "confirmed" if pair.outcome == "no_change" else "not_testable"
         return outcomes.get(pair.outcome, kept), reason
     before_s = pair.before.measured.duration_s or 0.0
     low, high = item.ratios(before_s)
-    if len(item.ends) == 1 and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise:
+    if _within_noise(item, (low, high), noise):
         return "not_testable", note("within_the_noise", noise=noise, speedup=speedup)
     t = pair.timing
     sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
@@ -319,7 +320,16 @@ def judge_change(
         reason = note("amount_changed", measure=field, before=before, after=after)
     change = before / after if after else inf
     span = change / (1 + noise), change * (1 + noise)
-    return _two_sided(item.ratios(before), (change, change), span, noise, reason)
+    wanted = item.ratios(before)
+    if not field and item.ends != _SAME and _within_noise(item, wanted, noise):
+        return "not_testable", note("within_the_noise", noise=noise, speedup=change)
+    return _two_sided(wanted, (change, change), span, noise, reason)
+
+
+def _within_noise(item: Expectation, ratios: tuple[float, float], noise: float) -> bool:
+    """Whether noise alone can give the least that is expected."""
+    low, high = ratios
+    return len(item.ends) == 1 and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise
 
 
 def _two_sided(

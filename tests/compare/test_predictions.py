@@ -74,6 +74,10 @@ def test_the_step_is_judged_by_the_times_of_the_program() -> None:
     assert ": exceeded (reached 1.18x" in said("step=-10ms", before, after)  # 15 is over 13.3
     assert ": short (" in said("step=-20ms", before, after)
     assert "not testable" in said("step=-20ms", before[:1], after[:1])
+    # Slower, but by less than the noise: not what was expected either.
+    noisy = [0.05, 0.08, 0.10, 0.12, 0.15], [0.06, 0.09, 0.11, 0.13, 0.16]
+    assert "not testable (that is within the noise" in said("step=1.1x", *noisy)
+    assert ": confirmed" in said("step=same", *noisy)
     assert "not testable" in note_text(judge_steps([parse_expect("step=2x")], None)[0])
 
 
