@@ -300,10 +300,11 @@ def find_figures(metric: Metric, text: str) -> list[float]:
     for match in pattern.finditer(text):
         said = match[1] if pattern.groups and match[1] is not None else match[0]
         number = _NUMBER.search(said)
-        if number is None:
+        value = math.inf if number is None else float(re.sub("[,_]", "", number[0]))
+        if math.isinf(value):
             what = f"--metric {pattern.pattern!r} found {said!r}, which is not a number"
             raise UsageError(what, hint="put the number into ( )")
-        values.append(float(number[0].replace(",", "").replace("_", "")))
+        values.append(value)
     if not values:
         what = f"--metric {pattern.pattern!r} matches nothing that the program printed"
         raise UsageError(what, hint="run the program by itself to see what it prints")

@@ -100,6 +100,7 @@ def test_the_programs_own_figure() -> None:
     ("pattern", "text", "figure"),
     [
         ("time=", "time=", None),
+        (r"time=\S+", "time=1e999", None),  # more than a double holds
         (r"time=\S+", "time=1.5e-3s", 1.5e-3),
         (r"loss (\S+)", "loss -2_000", -2000),
         (r"(a)|b\d+", "b7", 7),
