@@ -22,7 +22,7 @@ from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
 from roofline.compare.history import Stage, followed, history
 from roofline.compare.judge import LEAST_SPREAD, judge_program, judge_step, judge_steps
-from roofline.compare.model import Comparison
+from roofline.compare.model import Comparison, ProgramChange
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
     add_record,
@@ -74,13 +74,15 @@ class Comparing:
             if (value := getattr(self, f.name)) not in (None, ())
         }
 
-    def compare(self, before: Analysis, after: Analysis) -> Comparison:
-        """The comparison that they ask for, and which instructions' samples moved."""
+    def compare(
+        self, before: Analysis, after: Analysis, program: ProgramChange | None = None
+    ) -> Comparison:
+        """The comparison that they ask for, with what became of the program's time."""
         for name in self.given():
             if name in _OF_TIMELINES:
                 why = "BEFORE and AFTER are reports"
                 raise UsageError(f"--{name} is for timelines", why=why, hint="leave it out")
-        return compare(
+        found = compare(
             before,
             after,
             maps=self.maps,
@@ -90,6 +92,8 @@ class Comparing:
             timeline=self.timeline,
             allow=self.allow,
         )
+        steps = judge_steps(self.expect, program)
+        return replace(found, program=program, notes=(*found.notes, *steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,13 +325,11 @@ def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
 
 def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
-    comparison = options.comparing.compare(before, after)
+    program = None
     if options.time_after is not None:
         first = None if options.time_before is None else read_times(options.time_before)
         program = judge_program(first, read_times(options.time_after))
-        comparison = replace(comparison, program=program)
-    steps = judge_steps(options.comparing.expect, comparison.program)
-    comparison = replace(comparison, notes=(*comparison.notes, *steps))
+    comparison = options.comparing.compare(before, after, program)
     if options.check is not None:
         outcome, printed = run_check(options.check)
         if not outcome.passed:

@@ -395,6 +395,13 @@ def test_all_or_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "compare.json").read_text() != "mine"
 
 
+def test_what_was_expected_of_the_step_is_told_in_a_report(tmp_path: Path) -> None:
+    argv = ("--no-picture", "--expect", "step=2x", "-o", tmp_path / "pr")
+    run("report", BEFORE, AFTER, *argv)
+
+    assert "--expect step=2x: not testable" in (tmp_path / "pr" / "comment.md").read_text("utf-8")
+
+
 def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
     other = report(tmp_path / "other.ncu-rep", **OTHER_GPU)  # type: ignore[arg-type]
 
