@@ -594,6 +594,11 @@ class Details:
     rules: tuple[RuleResult, ...] = ()
 
 
+def is_address(key: str) -> bool:
+    """Whether instances of that key are of an address: a whole number of 64 bits."""
+    return key.isascii() and key.isdigit() and len(key) <= 20 and int(key) < 1 << 64
+
+
 class Metrics(Protocol):
     """The metrics of a launch by name, numbers in SI units (percentages stay percentages)."""
 

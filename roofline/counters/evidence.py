@@ -99,7 +99,7 @@ def _names(opcode: str) -> tuple[str, ...]:
 def _curve(metrics: Metrics, name: str) -> dict[float, float]:
     """Warps an SM, by registers or by threads a block."""
     rows = metrics.instances(name).items()
-    return {float(key): warps for key, warps in rows if key.replace(".", "", 1).isdigit()}
+    return {float(key): warps for key, warps in rows if key.replace(".", "", 1).isdecimal()}
 
 
 def _repeated_moves(metrics: Metrics, counts: Mapping[str, float]) -> float | None:

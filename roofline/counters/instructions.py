@@ -11,7 +11,7 @@ from itertools import islice
 
 from roofline.counters.opcodes import TABLES
 from roofline.counters.stalls import REASONS, SAME
-from roofline.model import SAMPLES_NEEDED, Details, Instruction, Launch, Metrics
+from roofline.model import SAMPLES_NEEDED, Details, Instruction, Launch, Metrics, is_address
 
 MOST = 5  # instructions that are named
 _LEAST = 0.1  # of the samples: the first of what is less is no culprit
@@ -57,7 +57,7 @@ def details(launch: Launch, *, source: bool = False) -> Details:
     """
     metrics = launch.metrics
     code = _Code(metrics, source)
-    by_address = metrics.instances(_SAMPLES)
+    by_address = _by_address(metrics, _SAMPLES)
     total = sum(by_address.values()) or None
     sampled: list[Instruction] = []
     if total is not None and total >= SAMPLES_NEEDED:
@@ -139,7 +139,7 @@ class _Code:
     @cached_property
     def first(self) -> int:
         """The address of the first instruction that ran."""
-        known = self.metrics.instances("inst_executed") or self.metrics.instances(_SAMPLES)
+        known = _by_address(self.metrics, "inst_executed") or _by_address(self.metrics, _SAMPLES)
         return min(map(int, known))
 
     def producer(self, address: int, reason: str) -> Instruction | None:
@@ -239,6 +239,10 @@ def _reads(opcode: str) -> int:
     return 2 if opcode.startswith(("DADD", "DMUL", "DFMA", "DSETP", "F2F", "F2I")) else 1
 
 
+def _by_address(metrics: Metrics, name: str) -> dict[str, float]:
+    return {at: many for at, many in metrics.instances(name).items() if is_address(at)}
+
+
 def _reasons(metrics: Metrics) -> Mapping[str, Mapping[str, float]]:
     """Samples by reason and address."""
     found: dict[str, dict[str, float]] = {}
@@ -290,7 +294,7 @@ def _free(metrics: Metrics) -> bool:
 
 def _beyond(metrics: Metrics, names: tuple[str, str]) -> tuple[float | None, dict[int, float]]:
     """What all accesses moved, and by address what is beyond the need."""
-    moved, ideal = map(metrics.instances, names)
+    moved, ideal = (_by_address(metrics, name) for name in names)
     excess = {int(at): many - ideal.get(at, many) for at, many in moved.items()}
     return (sum(moved.values()) or None), excess
 

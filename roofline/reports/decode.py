@@ -12,7 +12,7 @@ from re import Pattern
 from typing import Any, Literal, TypeVar
 
 from roofline.errors import InputError
-from roofline.model import Dim3, Kind, Launch, Note, RuleResult
+from roofline.model import Dim3, Kind, Launch, Note, RuleResult, is_address
 from roofline.reports.code import Code, code_of
 from roofline.reports.container import (
     ContainerError,
@@ -275,7 +275,7 @@ class _Metrics(ByName):
         return frozenset(self._table.names[number] for number in self._metrics)
 
     def machine_code(self, address: str) -> bytes | None:
-        if self._kind is not Workload.KERNEL or not address.isdigit():
+        if self._kind is not Workload.KERNEL or not is_address(address):
             return None
         return self._table.code(self._process, self._result.source.id).at(int(address))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from roofline.errors import InputError
 from roofline.foreign import printable
-from roofline.model import Dim3, Note, RuleResult
+from roofline.model import Dim3, Note, RuleResult, is_address
 from roofline.reports.metrics import ByName, Scalar, renamed, rule_result
 
 
@@ -133,13 +133,13 @@ class NvidiaMetrics(ByName):
 
     def sass(self, address: str) -> str | None:
         """See ``Metrics``."""
-        if not address.isdigit() or self._index >= len(self._report):
+        if not is_address(address) or self._index >= len(self._report):
             return None
         return self._action.sass_by_pc(int(address)) or None
 
     def line(self, address: str) -> tuple[str, int] | None:
         """See ``Metrics``."""
-        if not address.isdigit() or self._index >= len(self._report):
+        if not is_address(address) or self._index >= len(self._report):
             return None
         found = self._action.source_info(int(address))
         return (found.file_name(), int(found.line())) if found and found.file_name() else None

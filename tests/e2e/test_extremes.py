@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from roofline.analysis import analyze
+from sample_reports.writer import Metric
 from tests import strange
 from tests.e2e.running import SAMPLE, run
 from tests.e2e.test_hostile_text import nsys
@@ -91,6 +92,18 @@ def test_numbers_of_any_size(words: tuple[Any, ...], folder: Path, monkeypatch: 
 @pytest.mark.parametrize("rank", [1, 40, 80])
 def test_extremes_explained(rank: int, folder: Path):
     done = run("analyze", folder / "a.ncu-rep", "--explain", rank)
+    assert done.exit_code == 0, done.stderr
+
+
+def test_instances_of_what_is_no_address(tmp_path: Path):
+    keys = ("²", "9" * 5000, "main", "-1", 1.5, 2**64 - 1)
+    names = ("smsp__pcsamp_sample_count", "inst_executed", "launch__occupancy_per_block_size")
+    names += ("memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal")
+    odd = Metric(value=1e6, instances=tuple((key, 1e4) for key in keys * 40))
+    path = tmp_path / "a.ncu-rep"
+    path.write_bytes(strange.report(strange.launch(metrics=dict.fromkeys(names, odd))))
+
+    done = run("analyze", path, "--explain", 1)
     assert done.exit_code == 0, done.stderr
 
 
