@@ -75,7 +75,7 @@ def unpacked_limit(packed: int) -> int:
     ``ROOFLINE_MAX_UNPACKED`` ("8GB", or bytes) replaces both; ``UsageError`` where it is no size.
     """
     if not (asked := os.environ.get(UNPACKED)):
-        return max(1 << 24, 100 * packed)
+        return max(16_000_000, 100 * packed)
     size = re.fullmatch(r"(\d{1,15})\s*([kMGT]?)B?", asked.strip())
     if size is None:
         raise UsageError(f"{UNPACKED}={asked!r} is not a size", hint=f"{UNPACKED}=8GB")
