@@ -283,13 +283,24 @@ function roofLabel(texts, line, taken) {
     return;
   }
 }
+// A line from a mark to its name leads through no other mark: it would seem to be of that one.
+function crosses(mark, dx, dy) {
+  return points.some(q => {
+    const x = q.x - mark.x, y = q.y - mark.y, part = Math.min(1, Math.max(0, (x * dx + y * dy) / (dx * dx + dy * dy)));
+    return Math.hypot(x, y) > q.r + mark.r && Math.hypot(part * dx - x, part * dy - y) < q.r + 1;
+  });
+}
 function place(texts, text, spots, px, cls, taken, mark) {
   const w = wide(text, px);
   for (const [x, y, side] of spots) {
     const x0 = side === 'end' ? x - w : side === 'middle' ? x - w / 2 : x, b = [x0, y - px + 1, x0 + w, y + 3];
     if (!inside(b) || taken.hits(b)) continue;
+    if (mark && Math.hypot(x - mark.x, y - mark.y) > mark.r + 22) {
+      const x2 = Math.min(Math.max(mark.x, b[0]), b[2]), y2 = Math.min(Math.max(mark.y, b[1]), b[3]);
+      if (crosses(mark, x2 - mark.x, y2 - mark.y)) continue;
+      texts.append(s('line', { class: 'lead', x1: mark.x, y1: mark.y, x2, y2 }));
+    }
     taken.push(b);
-    if (mark && Math.hypot(x - mark.x, y - mark.y) > mark.r + 22) texts.append(s('line', { class: 'lead', x1: mark.x, y1: mark.y, x2: Math.min(Math.max(mark.x, b[0]), b[2]), y2: Math.min(Math.max(mark.y, b[1]), b[3]) }));
     texts.append(s('text', { class: `label halo ${cls}`, x, y, 'text-anchor': side }, text));
     return true;
   }

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from roofline.analysis import analyze
 from roofline.model import Bound, Stall
 from roofline.plot import Options, page
 from roofline.text import numbers
@@ -29,6 +30,7 @@ pytestmark = [
     ),
 ]
 Open = Callable[..., Any]
+MIX = Path(__file__).parents[2] / "sample_reports" / "h100_mix.ncu-rep"
 # Labels of the chart that overlap; boxes of those along a slope are larger than their letters.
 OVERLAPS = """() => {
   const boxes = [...document.querySelectorAll('#chart text.label')]
@@ -182,6 +184,23 @@ def test_no_two_labels_overlap(opened: Open, made: Any, view: str):
         shown.select_option("#view", view)
 
         assert shown.evaluate(OVERLAPS) == []
+
+
+def test_no_line_to_a_name_leads_through_another_mark(opened: Open):
+    shown = opened(page(analyze(MIX)))
+    led, crossed = shown.evaluate("""() => {
+      const n = (e, a) => +e.getAttribute(a), leads = [...document.querySelectorAll('line.lead')];
+      const ends = e => [[n(e, 'x1'), n(e, 'y1')], [n(e, 'x2'), n(e, 'y2')]];
+      const marks = [...document.querySelectorAll('#chart g[data-k] > path')]
+        .map(m => m.getBBox()).map(b => [b.x + b.width / 2, b.y + b.height / 2, b.width / 2]);
+      const on = ([[x1, y1], [x2, y2]], [x, y, r]) => Math.hypot(x - x1, y - y1) > 2 * r
+        && [...Array(101).keys()].some(i => Math.hypot(
+          x1 + i / 100 * (x2 - x1) - x, y1 + i / 100 * (y2 - y1) - y) < r);
+      return [leads.length, leads.map(ends).filter(e => marks.some(m => on(e, m))).length];
+    }""")  # fmt: skip
+
+    assert led > 0
+    assert crossed == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
