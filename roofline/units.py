@@ -74,7 +74,7 @@ HALVED = {
 # Where L2 has two halves: what connects them carries what DRAM does.
 WITH_FABRIC = frozenset({"8.0", "9.0"})
 # GPUs with two FP64 units an SM, for programs that must run and not for speed.
-FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.3", "11.0", "12.0", "12.1"})
+FEW_FP64 = frozenset({"7.5", "8.6", "8.7", "8.9", "10.1", "10.3", "11.0", "12.0", "12.1"})
 # Units are equally busy to this many points: passes of one kernel differ by 0.2.
 TIE = 0.5
 # What is computed and what is counted of one unit differ by a little more.
