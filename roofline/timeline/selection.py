@@ -270,12 +270,12 @@ def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, Any]:
 def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[int, _Launched]]:
     """Useful work by kind, and of each group the operator that launched it most and its work."""
     sources, events = part.timeline.sources, part.events
-    own = np.flatnonzero(part.counted & (groups.kind[part.group] == COMPUTE))
-    if not sources or not len(own):
+    told = np.array([s.op is not None for s in sources], dtype=np.bool_)
+    if not told.any():
         return (), {}
+    own = np.flatnonzero(part.counted & (groups.kind[part.group] == COMPUTE))
     own = own[np.argsort(part.group[own], kind="stable")]
     source, lasted, group = events.source[own], (events.end - events.start)[own], part.group[own]
-    told = np.array([s.op is not None for s in sources])
     known = np.array([s.operation is not None for s in sources])
     peaks: Mapping[str, float] = {}
     device = part.timeline.devices.get(part.index)
