@@ -115,12 +115,12 @@ class Columns:
         and are 0.
         """
         columns = columns or (np.empty(0, np.int64),)
-        lacking = len(cls.__slots__) - len(columns)
-        columns += (np.zeros(len(columns[0]), np.int64),) * lacking
         if order is None and (columns[0][1:] < columns[0][:-1]).any():
             order = np.argsort(columns[0], kind="stable")
         if order is not None:
             columns = tuple(c[order] for c in columns)
+        lacking = len(cls.__slots__) - len(columns)
+        columns += (np.zeros(len(columns[0]), np.int64),) * lacking
         return cls(**dict(zip(cls.__slots__, columns, strict=True)))
 
 
@@ -173,7 +173,7 @@ class Events(Columns):
         mixed = keys[0] * _ODD + keys[1]
         mixed = (mixed * _ODD + keys[2]) * _ODD >> 48
         order = np.argsort(mixed.astype(np.uint16), kind="stable")  # 16 bits: in linear time
-        same = np.all([c[order[1:]] == c[order[:-1]] for c in keys], axis=0)
+        same = np.all([c[1:] == c[:-1] for c in (key[order] for key in keys)], axis=0)
         first, span = int(self.start[0]), int(self.end.max() - self.start[0])
         begin, end = (c[order] - first for c in (self.start, self.end))
         apart = np.concatenate([[0], np.cumsum(~same)]) * span  # each stream after all others
@@ -219,7 +219,7 @@ class Calls(Columns):
         share one (runtime over driver), the first counts. Ids that are not positive match nothing.
         """
         order = np.argsort(keys, kind="stable")
-        order = order[np.searchsorted(keys[order], 1) :]
+        order = order[np.searchsorted(keys, 1, sorter=order) :]
         if not len(order):
             return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 3
         call = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]

@@ -49,10 +49,10 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
     goes on until the next but for a pause: half of its own length, where steps do not usually
     begin that far apart. A range that overlaps the one before, and is not within it, ends it.
     """
-    processes = set(np.unique(events.process).tolist())
-    own = [r for r in timeline.ranges if r.process in processes] or list(timeline.ranges)
-    if not own:
+    if not timeline.ranges:
         return ()
+    processes = set(np.unique(events.process).tolist())
+    own = [r for r in timeline.ranges if r.process in processes] or timeline.ranges
     launches = Counter(dict(zip(*np.unique(events.thread, return_counts=True), strict=True)))
     ranges_of = Counter(r.thread for r in own)
     thread = max(ranges_of, key=lambda t: (launches[t], ranges_of[t]))
