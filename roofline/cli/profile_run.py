@@ -269,7 +269,7 @@ def _step(showing: Showing) -> list[str]:
 
 
 def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None, *, looked: bool) -> str:
-    """The command lines of ncu and their cost by chip; only ``ncu --version`` is run."""
+    """The command lines of ncu and their cost by chip; ncu only tells its version and options."""
     lines = []
     if looked:
         lines.append("# a real run first looks which kernels take the time, and profiles those;")
