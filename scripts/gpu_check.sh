@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Profiles kernels with a known limiter on the GPU of this machine and compares what is found.
-# Needs nvcc, ncu, a GPU and the right to use its counters; installs nothing; takes at most five
-# minutes after compiling. Not yet run on a GPU: the kernels were compiled for sm_80, sm_90a and
-# sm_100a, and their instructions counted in the machine code.
+# Needs nvcc, ncu, a GPU and the right to use its counters; installs nothing. After compiling,
+# profiling is ended after five minutes, and the ceilings after two more. Not yet run on a GPU: the
+# kernels were compiled for sm_80, sm_90a and sm_100a, and their instructions counted in the machine
+# code.
 #
 #   scripts/gpu_check.sh [OUT]     reports, results.json and achieved.toml go to OUT (./gpu_check)
 #   PYTHON=FILE scripts/gpu_check.sh     an environment with roofline; by default .venv, as make makes it
