@@ -48,7 +48,8 @@ def head(part: Chosen) -> Iterator[str]:
 def next_command(part: Chosen) -> Iterator[str]:
     """What to type where there are two files: with their folders, so for a terminal alone."""
     sources = part.analysis.sources
-    if part.many_files and len(sources) == 2:
+    gpus = {r.measurement.device.name for r in part.analysis.results}
+    if part.many_files and len(sources) == 2 and len(gpus) == 1:
         before, after = (shlex.quote(names.printable(s.file or s.path)) for s in sources)
         yield f"Before and after? roofline compare {before} {after} says what changed."
 

@@ -322,6 +322,12 @@ def test_each_gpu_has_its_sentence_whose_shares_are_those_of_the_table():
     assert re.search(r"^2  b +Other GPU  1.00 ms  100 %", text, re.MULTILINE)
 
 
+def test_captures_of_different_gpus_are_not_told_to_be_compared():
+    both = two_files(TOY_DEVICE, replace(TOY_DEVICE, name="another GPU"))
+
+    assert "roofline compare" not in table.render(both, width=120)
+
+
 def test_of_many_files_those_with_most_time_have_a_sentence():
     results = [
         result(measurement(f"k{i}", source=f"{i}.ncu-rep", duration_s=i * 1e-3))
