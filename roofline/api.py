@@ -169,7 +169,10 @@ def compare(
     from roofline.compare.predictions import parse_claim, parse_expect
 
     first, second = (_side(side, specs, rule) for side in (before, after))
-    expected = (parse_expect(one) if isinstance(one, str) else one for one in _several(expect))
+    expected = [parse_expect(one) if isinstance(one, str) else one for one in _several(expect)]
+    for text in (one.text for one in expected if one.what == "step"):
+        hint = f"roofline compare BEFORE AFTER --expect {text} --time-before FILE --time-after FILE"
+        raise UsageError(f"expect {text!r} is of the program's time, not of a kernel", hint=hint)
     claimed = (parse_claim(one) if isinstance(one, str) else one for one in _several(because))
     comparison = judge.compare(
         first,

@@ -47,6 +47,11 @@ def test_a_timeline_is_no_capture():
         roofline.compare(STEP, AFTER)
 
 
+def test_what_is_expected_of_the_step_needs_the_program_s_times():
+    with pytest.raises(UsageError, match="is of the program's time, not of a kernel"):
+        roofline.compare(BEFORE, AFTER, expect="step=2x")
+
+
 def test_a_selection_is_made_as_by_the_command():
     found = roofline.select(STEP, top=1, min_share=0.0)
 
