@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
 from roofline.errors import InputError, UsageError
 
@@ -46,14 +47,15 @@ def refuse_unreadable(path: Path) -> None:
 
 def unreadable(path: Path, error: OSError) -> InputError:
     """The error for a file or folder that cannot be opened, with what to do about it."""
-    hint = f"ls -ld {path}"
+    hint = f"ls -ld {quote(str(path))}"
     if isinstance(error, PermissionError):
-        hint = f"ls -ld {path} {path.parent}, then chmod or another user"
+        both = f"{quote(str(path))} {quote(str(path.parent))}"
+        hint = f"ls -ld {both}, then chmod or another user"
     elif path.is_symlink():
         gone = " to something that is not there" if isinstance(error, FileNotFoundError) else ""
-        hint = f"ls -l {path}: it is a link{gone}"
+        hint = f"ls -l {quote(str(path))}: it is a link{gone}"
     elif isinstance(error, FileNotFoundError):
-        hint = f"ls {path.parent} to see which files there are"
+        hint = f"ls {quote(str(path.parent))} to see which files there are"
     return InputError(f"cannot read {path}", why=error.strerror or str(error), hint=hint)
 
 
@@ -66,7 +68,7 @@ def read_text(path: Path) -> str:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         why = "it is not text in UTF-8"
-        raise InputError(f"cannot read {path}", why=why, hint=f"file {path}") from error
+        raise InputError(f"cannot read {path}", why=why, hint=f"file {quote(str(path))}") from error
 
 
 def unpacked_limit(packed: int) -> int:
@@ -102,7 +104,9 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     except (FileNotFoundError, NotADirectoryError):
         if not (folder := target.parent).is_dir():
             why = f"the folder {folder} does not exist"
-            raise UsageError(f"cannot write {target}", why=why, hint=f"mkdir -p {folder}") from None
+            raise UsageError(
+                f"cannot write {target}", why=why, hint=f"mkdir -p {quote(str(folder))}"
+            ) from None
     except OSError as error:
         raise _unwritable(path, error) from error
     else:
@@ -192,5 +196,6 @@ def _exists(path: Path) -> UsageError:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    hint = f"another name or folder; df -h {path.parent}, ls -ld {path.parent}"
+    folder = quote(str(path.parent))
+    hint = f"another name or folder; df -h {folder}, ls -ld {folder}"
     return UsageError(f"cannot write {path}", why=error.strerror or str(error), hint=hint)

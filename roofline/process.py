@@ -106,11 +106,11 @@ def run_through(
 ) -> Completed | None:
     """Run ``argv`` (no shell) and let its output through untouched; ``None``: cannot start.
 
-    Its stderr is kept too, but for the middle of a long one, unless it is to stay the terminal that
-    it may be. It gets a process group of its own,
-    and no input from a terminal, which such a group must not read. ``watch`` is asked ten times a
-    second and ends the run by answering a reason: SIGINT (or the signal that we were sent) to the
-    program, after ``grace_s`` SIGTERM to its group, then SIGKILL. A second signal skips a step.
+    Its stderr is kept too, but for the middle of a long one; without ``keep_stderr`` it is ours,
+    which may be a terminal. It gets a process group of its own, and no input from a terminal, which
+    such a group must not read. ``watch`` is asked ten times a second and ends the run by answering
+    a reason: SIGINT (or the signal that we were sent) to the program, after ``grace_s`` SIGTERM to
+    its group, then SIGKILL. A second signal skips a step.
     """
     heard = bytearray() if keep_stderr else None
     streams = {"stdout": 2 if stdout_to_stderr else None, "stderr": PIPE if keep_stderr else None}

@@ -73,7 +73,9 @@ def _system(error: OSError, words: Sequence[str]) -> NoReturn:
     """An error of the system that names a file is about reading it: files.py tells of writing."""
     if error.filename is not None:
         name = os.fsdecode(error.filename)
-        cannot = InputError(f"cannot use {name}", why=error.strerror, hint=f"ls -ld {name}")
+        cannot = InputError(
+            f"cannot use {name}", why=error.strerror, hint=f"ls -ld {shlex.quote(name)}"
+        )
         _end(str(cannot), cannot.exit_code, error)
     if error.errno not in _LOST:
         _fault(error, words)
