@@ -86,7 +86,7 @@ class Comparing:
             before,
             after,
             maps=self.maps,
-            expect=self.expect,
+            expect=[one for one in self.expect if one.what != "step"],
             because=self.because,
             noise=self.noise,
             timeline=self.timeline,

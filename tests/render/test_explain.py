@@ -260,7 +260,15 @@ def test_nothing_known_is_said_shortly():
     bare = analysis(
         result(
             measurement(units=(), operations={}, dram_bytes=None, duration_s=None, peaks=TOY_PEAKS),
-            verdict(bound=Bound.UNKNOWN, limiter=None, nearest=None, floor_s=None, advice=None),
+            verdict(
+                bound=Bound.UNKNOWN,
+                limiter=None,
+                nearest=None,
+                floor_s=None,
+                gain=None,
+                gain_by=None,
+                advice=None,
+            ),
         )
     ).groups[0]
 
