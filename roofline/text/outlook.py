@@ -22,7 +22,7 @@ _ANY = ("kernels", "fusion, a narrower type, fewer calls")
 
 
 def _part(fraction: float) -> str:
-    return "all" if fraction > 0.995 else percent(100 * fraction)
+    return "All" if fraction > 0.995 else percent(100 * fraction)
 
 
 def _near_ceilings(f: Mapping[str, Any]) -> str:
@@ -76,7 +76,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"({short(f['kernel'], _NAME)}), hardly what was meant: choose with --kernel-regex or "
         "--launch-skip, and profile again."
     ),
-    "near_ceilings": lambda f: _capital(_near_ceilings(f)),
+    "near_ceilings": _near_ceilings,
     "longest_limited": lambda f: (
         f"{_longest(f)} is limited by {the_unit(f['unit'])}, {percent(f['percent'])} busy."
     ),
@@ -91,10 +91,6 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "no_saving": "Nothing promises 1 % or more of the time.",
     "saving_not_known": "What hiding latency would save, no counter predicts.",
 }
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def leave(result: Result) -> str:
