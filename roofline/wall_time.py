@@ -154,12 +154,15 @@ def time_program(
 
     """
     programs = [against, program] if against else [program]
+    names = [printable(PurePath(argv[0]).name) for argv in programs]
+    marks = (" (A, --against)", " (B)") if against else ("",)
     runs: list[list[tuple[float, list[list[float]]]]] = [[] for _ in programs]
     total = warmup + repeats
     for number in range(total):
         tell(number, total)
         for place in sorted(range(len(programs)), reverse=number % 2 == 1):
             argv, so_far = programs[place], runs[place]
+            called = names[place] + marks[place]
             began = clock()
             done = run(argv)
             wall_s = clock() - began
@@ -169,18 +172,18 @@ def time_program(
             if done.code != 0:
                 count = number - warmup
                 where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"
-                raise _failure(PurePath(argv[0]).name, done, where, [wall for wall, _ in so_far])
-            found = [find_figures(one, done.stdout + done.stderr) for one in metrics]
+                raise _failure(called, done, where, [wall for wall, _ in so_far])
+            found = [find_figures(one, done.stdout + done.stderr, called) for one in metrics]
             if number >= warmup:
                 so_far.append((wall_s, found))
     tell(total, total)
     timed = []
-    for argv, each in zip(programs, runs, strict=True):
+    for name, each in zip(names, runs, strict=True):
         own = tuple(_figure(m, [run[1][i] for run in each]) for i, m in enumerate(metrics))
         timed.append(
             ProgramTimes(
                 schema=SCHEMA,
-                program=printable(PurePath(argv[0]).name),
+                program=name,
                 repeats=repeats,
                 warmup=warmup,
                 wall_s=summarize([run[0] for run in each]),
@@ -289,8 +292,8 @@ def _failure(program: str, done: Completed, where: str, walls: Sequence[float]) 
     )
 
 
-def find_figures(metric: Metric, text: str) -> list[float]:
-    """A program's own figures in its output: of each match the first group or number.
+def find_figures(metric: Metric, text: str, program: str) -> list[float]:
+    """The own figures of ``program`` in its output: of each match the first group or number.
 
     Raises:
         UsageError: there is none, or one is not a number.
@@ -302,11 +305,11 @@ def find_figures(metric: Metric, text: str) -> list[float]:
         number = _NUMBER.search(said)
         value = math.inf if number is None else float(re.sub("[,_]", "", number[0]))
         if math.isinf(value):
-            what = f"--metric {pattern.pattern!r} found {said!r}, which is not a number"
+            what = f"--metric {pattern.pattern!r}: {program} printed {said!r}, not a number"
             raise UsageError(what, hint="put the number into ( )")
         values.append(value)
     if not values:
-        what = f"--metric {pattern.pattern!r} matches nothing that the program printed"
+        what = f"--metric {pattern.pattern!r} matches nothing that {program} printed"
         raise UsageError(what, hint="run the program by itself to see what it prints")
     return values
 

@@ -109,9 +109,9 @@ def test_the_programs_own_figure() -> None:
 def test_figures(pattern: str, text: str, figure: float | None) -> None:
     if figure is None:
         with pytest.raises(UsageError, match="not a number"):
-            find_figures(parse_metric(f"a={pattern}"), text)
+            find_figures(parse_metric(f"a={pattern}"), text, "app")
     else:
-        assert find_figures(parse_metric(f"a={pattern}"), text) == [figure]
+        assert find_figures(parse_metric(f"a={pattern}"), text, "app") == [figure]
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,35 @@ def test_instrumented_runs_are_recognised(
 
 
 def test_no_figure_is_an_error() -> None:
-    with pytest.raises(UsageError, match="matches nothing"):
-        find_figures(parse_metric("x"), "y")
+    with pytest.raises(UsageError, match="--metric 'x' matches nothing that app printed"):
+        find_figures(parse_metric("x"), "y", "app")
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "message"),
+    [
+        ("rate", 0, r"--metric 'rate\.\*': bench \(A, --against\) printed 'rate', not a number"),
+        ("", 0, r"--metric 'rate\.\*' matches nothing that bench \(A, --against\) printed"),
+        ("rate 1", 3, r"bench \(A, --against\) failed with exit code 3 in run 1 of 1"),
+    ],
+)
+def test_of_two_programs_the_one_that_is_at_fault_is_named(
+    said: str, code: int, message: str
+) -> None:
+    def run(argv: Sequence[str]) -> Completed:
+        old = argv[0] == "/old/bench"
+        text, ended = (said, code) if old else ("rate 2", 0)
+        return Completed(argv=tuple(argv), code=ended, stdout=text, stderr="")
+
+    with pytest.raises((UsageError, ProgramError), match=message):
+        time_program(
+            ["/new/bench"],
+            run,
+            repeats=1,
+            warmup=0,
+            against=["/old/bench"],
+            metrics=[parse_metric("rate>=rate.*")],
+        )
 
 
 def test_a_program_that_fails() -> None:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -65,8 +65,8 @@ def read_record(path: Path) -> tuple[Stage, ...]:
             if head.pop("schema", None) == SCHEMA:
                 stage = msgspec.convert(head, Stage)
                 datetime.fromisoformat(stage.recorded or "")
-                if any(s is not None and s <= 0 for s in (stage.before_s, stage.after_s)):
-                    raise ValueError("a time is not above 0")
+                if any(value is not None and value <= 0 for value in _divisors(stage)):
+                    raise ValueError("a time or a ratio is not above 0")
                 stages.append(stage)
     except (msgspec.MsgspecError, ValueError) as error:
         hint = "undo what was changed by hand between its lines of ---"
@@ -76,6 +76,15 @@ def read_record(path: Path) -> tuple[Stage, ...]:
         hint = "roofline predict BEFORE --record log.md"
         raise InputError(f"{path} is not an experiment record", hint=hint)
     return tuple(stages)
+
+
+def _divisors(stage: Stage) -> Iterator[float | None]:
+    """The times and ratios of a stage that others are divided by."""
+    yield from (stage.before_s, stage.after_s, *(stage.program or ()))
+    if (found := stage.at_ceilings) is not None:
+        yield from (found.total_s, found.floor_s, found.worth_s)
+    for one in stage.figures:
+        yield from (one.ratio, one.low, one.high)
 
 
 def opened(path: Path, digest: str | None) -> Stage | None:

@@ -399,7 +399,10 @@ def test_what_was_expected_of_the_step_is_told_in_a_report(tmp_path: Path) -> No
     argv = ("--no-picture", "--expect", "step=2x", "-o", tmp_path / "pr")
     run("report", BEFORE, AFTER, *argv)
 
-    assert "--expect step=2x: not testable" in (tmp_path / "pr" / "comment.md").read_text("utf-8")
+    said = (tmp_path / "pr" / "comment.md").read_text("utf-8")
+    assert "--expect step=2x: not testable" in said
+    # The options are not of this command.
+    assert "roofline compare takes them: --time-before and --time-after" in said
 
 
 def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:

@@ -81,14 +81,41 @@ def test_an_open_entry_that_is_damaged_is_refused(tmp_path: Path, line: str, sai
     assert (done.exit_code, "the head of entry " in done.stderr) == (3, True)
 
 
-def test_a_time_that_was_edited_below_zero_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("before_s", "-1"),
+        ("after_s", "0"),
+        ("program", "[0, 0.2]"),
+        ("at_ceilings", '{"total_s": 0, "floor_s": 0, "worth_s": 0, "measured": false}'),
+        ("at_ceilings", '{"total_s": 1, "floor_s": -1, "worth_s": 1, "measured": false}'),
+        (
+            "figures",
+            '[{"name": "r", "ratio": 0, "low": 0, "high": 1, "pairs": 6, "outcome": "slower"}]',
+        ),
+    ],
+)
+def test_a_time_that_was_edited_to_zero_or_below_is_refused(
+    tmp_path: Path, line: str, said: str
+) -> None:
     log = tmp_path / "log.md"
     assert run("compare", BEFORE, AFTER, "--record", log).exit_code == 0
-    log.write_text(re.sub(r"^before_s: .*$", "before_s: -1", log.read_text(), flags=re.M))
+    text = log.read_text()
+    log.write_text(text.replace("\ndevices: ", f"\n{line}: {said}\ndevices: "))  # the last counts
+    assert log.read_text() != text
 
     with pytest.raises(InputError, match="the head of entry 1 is damaged") as refused:
         read_record(log)
-    assert refused.value.why == "a time is not above 0"
+    assert refused.value.why == "a time or a ratio is not above 0"
+
+
+def test_ceilings_that_were_edited_to_a_number_are_refused(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    assert run("compare", BEFORE, AFTER, "--record", log).exit_code == 0
+    log.write_text(re.sub(r"^at_ceilings: .*$", "at_ceilings: 0", log.read_text(), flags=re.M))
+
+    done = run("history", log)
+    assert (done.exit_code, "the head of entry 1 is damaged" in done.stderr) == (3, True)
 
 
 def test_words_and_rules_between_the_entries_are_left_alone(tmp_path: Path) -> None:

@@ -134,15 +134,17 @@ def test_a_figure_without_a_direction_is_not_judged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "status"),
+    ("gate", "after_s", "status"),
     [
-        ("program=5%", "failed"),  # 1 / (0.8 x 1.02) - 1 = 22.5 %
-        ("program=25%", "passed"),
-        ("nothere: program=5%", "not_judged"),
+        ("program=5%", 2.5, "failed"),  # 1 / (0.8 x 1.02) - 1 = 22.5 %
+        ("program=25%", 2.5, "passed"),
+        ("program=0%", 2.03, "passed"),  # 1.5 % slower, within the spread of 2 %
+        ("program=0%", 2.06, "failed"),
+        ("nothere: program=5%", 2.5, "not_judged"),
     ],
 )
-def test_the_program_can_be_gated(tmp_path: Path, gate: str, status: str) -> None:
-    program = program_time(timed(tmp_path / "b.json", 2.0), timed(tmp_path / "a.json", 2.5))
+def test_the_program_can_be_gated(tmp_path: Path, gate: str, after_s: float, status: str) -> None:
+    program = program_time(timed(tmp_path / "b.json", 2.0), timed(tmp_path / "a.json", after_s))
     comparison = replace(compared(launch(), launch()), program=program)
 
     (found,) = judge(comparison, [parse_gate(gate)])
