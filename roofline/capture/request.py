@@ -91,6 +91,12 @@ class CaptureRequest:
         return not self.by_range and self.graphs != "graph"
 
     @property
+    def last(self) -> int | None:
+        """Which launch is the last that is wanted; ``None`` where no number says that."""
+        numbered = self.replay is Replay.KERNEL and not self.per_config
+        return self.launch_count if numbered else None
+
+    @property
     def omits_collectives(self) -> bool:
         """Whether kernels that wait for other GPUs are filtered away; ranges have no filter."""
         return not (self.collectives or self.kernels or self.by_range)

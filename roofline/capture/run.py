@@ -17,7 +17,7 @@ from pathlib import Path
 from roofline.capture.command import NAMES_ONLY, command, names_request, wants_collectives_in_vain
 from roofline.capture.failures import Diagnosis, Failure, catalogue, error_of, failed, recognise
 from roofline.capture.machine import Machine
-from roofline.capture.request import CaptureRequest, Ncu, Replay
+from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError
 from roofline.files import refuse_overwrite, temporary_folder
 from roofline.model import Launch
@@ -173,8 +173,7 @@ def _run(
     """
     log, report = folder / "ncu.log", folder / f"report{ending}"
     argv = command(request, setup.ncu, report=report, log=log)
-    counted = request.replay is Replay.KERNEL and not request.per_config
-    count = count or (request.launch_count if counted else None)
+    count = count or request.last
     watch = Watch(
         log,
         stall_s=setup.stall_s,
@@ -302,6 +301,7 @@ class Watch:
         if self.taken is None and len(self.done) >= self.count:
             self.taken = now
         if self.taken is not None and now - self.taken >= self.linger_s:
+            self.tell("enough was profiled; the program is ended")
             return TAKEN
         silent = self.stall_s is not None and now - self.alive >= self.stall_s
         return "stall" if silent and self.current is not None else None

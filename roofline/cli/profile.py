@@ -188,7 +188,7 @@ def command(options: ProfileOptions) -> int:
     runs = profile_run.runs_of(base, selection, options.output.output)
     profile_run.check_commands(runs, setting)
     if selection is None:
-        _tell_choice(replace(base, launch_count=None) if looked else base, setting)
+        _tell_choice(base, setting)
     if options.list_kernels:
         click.echo("\n".join(kernels_seen(base, setting)))
         return 0
@@ -424,6 +424,3 @@ def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
     elif request.omits_collectives:
         left_out = "collectives (NCCL, NVSHMEM, all-reduce ...) are left out"
         setting.tell(f"{left_out}; --collectives takes them")
-    if request.launch_count is not None:
-        what = "launches of each grid and block" if request.per_config else "launches"
-        setting.tell(f"at most {request.launch_count} {what}; --launch-count changes that")

@@ -337,8 +337,8 @@ def capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> l
     ended: list[Run] = []
     for number, run in enumerate(runs, 1):
         title = f"run {number} of {len(runs)} ({run.kernels})"
-        if run.wanted is not None:
-            setting.tell(title)
+        where = f"{title}: " if len(runs) > 1 else ""
+        say(where + render.ending(run.request, setting.linger_s, counted=run.wanted is not None))
         try:
             captured = capture(run.request, setting, run.report, force=force)
         except RooflineError as error:
@@ -397,7 +397,7 @@ def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[s
         absent |= dict.fromkeys(captured.absent)
         logged += captured.passes
         log = f", log: {captured.log}" if captured.log is not None else ""
-        yield f"Report: {captured.report} ({captured.launches} launches){log}"
+        yield f"Report: {captured.report} ({numbers.plural(captured.launches, 'launch')}){log}"
         if run.about is not None:
             yield f"  {run.about}"
         if said := _ENDED if captured.stopped == TAKEN else captured.partial:
@@ -405,7 +405,8 @@ def _afterwards(runs: Sequence[Run], ncu: Ncu, analysis: Analysis) -> Iterator[s
         # A count that was computed is not a limit.
         count = None if run.wanted or request.per_config else request.launch_count
         if count == captured.launches:
-            yield f"The limit of {count} launches was reached; --launch-count raises it."
+            limit = numbers.plural(count, "launch")
+            yield f"The limit of {limit} was reached; --launch-count raises it."
     for run in runs:
         if run.failure is not None:
             code = f" [{run.failure_code}]" if run.failure_code else ""

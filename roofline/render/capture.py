@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from roofline.capture.levels import Cost, cost
@@ -17,6 +18,23 @@ _REPLAYS = {
     "range": "ranges of calls were run again for every pass",
     "app-range": "the whole program was run again for every pass over a range",
 }
+
+
+def ending(request: CaptureRequest, linger_s: float, *, counted: bool) -> str:
+    """How much a run profiles and when that ends the program, for before it starts.
+
+    The number of launches is ``counted`` where somebody may not change it.
+    """
+    noun = "range" if request.by_range else "launch"
+    most = f"every {noun}"
+    if request.launch_count is not None:
+        most = f"at most {plural(request.launch_count, noun)}"
+        most += " of each grid and block" * request.per_config
+        most += "" if counted else " (--launch-count N)"
+    if request.last is None or linger_s == math.inf:
+        return f"Profiling {most}; the program runs to its end"
+    when = f"{linger_s:g} s after the last" if linger_s else "with the last"
+    return f"Profiling {most}; the program is ended {when} (--until program: never)"
 
 
 def costs(request: CaptureRequest, chips: Iterable[str]) -> Iterator[str]:

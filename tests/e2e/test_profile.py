@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from tests.e2e.fake import Fake
+from tests.e2e.fake import PROFILED, Fake
 
 
 def test_works_as_in_the_readme(fake: Fake) -> None:
@@ -23,7 +23,7 @@ def test_works_as_in_the_readme(fake: Fake) -> None:
     assert "args: --its own -o --help" in done.stdout
     assert "gemm" in done.stdout
     assert "DRAM" in done.stdout
-    assert "Report: bench.ncu-rep (1 launches)" in done.stdout
+    assert "Report: bench.ncu-rep (1 launch)" in done.stdout
     assert fake.files() == {"bench.ncu-rep", "bench.ncu-rep.log"}
 
 
@@ -221,3 +221,34 @@ def test_a_time_needs_runs_of_its_own(fake: Fake, other: str) -> None:
     assert done.returncode == 2
     assert "exclude each other" in done.stderr
     assert fake.calls() == []
+
+
+def test_that_the_program_is_ended_is_said_before_it_is(fake: Fake) -> None:
+    fake.program("bench", "echo started >&2")
+    running_on = {"log": [PROFILED], "report": str(fake.report), "gentle": True, "delay": 40}
+    fake.scenario(running_on | {"run": True})
+
+    done = fake.run("profile", "--first", "1", "--until", "launches", "bench")
+
+    assert done.returncode == 0, done.stderr
+    before, program = done.stderr.splitlines()[:2]
+    assert before == (
+        "roofline: Profiling at most 1 launch (--launch-count N); the program is ended with the "
+        "last (--until program: never)"
+    )
+    assert program == "started"
+    assert "The program was ended after the last kernel; --until program lets it" in done.stdout
+    assert "The limit of 1 launch was reached; --launch-count raises it." in done.stdout
+
+
+@pytest.mark.parametrize("options", [("--until", "program"), ("--per-config",), ("-c", "0")])
+def test_a_program_that_is_not_ended_is_said_to_run_to_its_end(
+    fake: Fake, options: tuple[str, ...]
+) -> None:
+    fake.scenario({"log": [PROFILED], "report": str(fake.report), "run": True, "delay": 1})
+
+    done = fake.run("profile", *options, "true")
+
+    assert done.returncode == 0, done.stderr
+    assert "; the program runs to its end" in done.stderr
+    assert "was ended" not in done.stdout

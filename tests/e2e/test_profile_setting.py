@@ -256,7 +256,7 @@ def test_a_compressed_report_is_found_kept_and_read(fake: Fake, given: tuple[str
 
     assert done.returncode == 0, done.stderr
     name = "a.ncu-repz" if given else "true.ncu-repz"
-    assert f"Report: {name} (1 launches)" in done.stdout
+    assert f"Report: {name} (1 launch)" in done.stdout
     assert (fake.folder / name).read_bytes() == packed.read_bytes()
 
 

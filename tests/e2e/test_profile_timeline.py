@@ -75,8 +75,8 @@ def test_each_set_of_kernels_has_a_run_and_the_answer_is_about_all(fake: Fake) -
     assert [option(second, name) for name in counting] == ["relu", "2", "1"]
     assert first[-3:] == second[-3:] == ["bench", "--from", "here"]
     assert done.stdout.count("running") == 2
-    assert "Report: bench-1.ncu-rep (1 launches)" in done.stdout
-    assert "Report: bench-2.ncu-rep (1 launches)" in done.stdout
+    assert "Report: bench-1.ncu-rep (1 launch)" in done.stdout
+    assert "Report: bench-2.ncu-rep (1 launch)" in done.stdout
     assert "relu: 1 kernel, 1 launch; which launch: estimated" in done.stdout
     assert "Note: The launch is an estimate" in done.stdout
     assert "under ncu" in done.stdout
