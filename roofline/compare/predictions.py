@@ -301,11 +301,9 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         return outcomes.get(pair.outcome, kept), reason
     before_s = pair.before.measured.duration_s or 0.0
     low, high = item.ratios(before_s)
-    if _within_noise(item, (low, high), noise):
-        return "not_testable", note("within_the_noise", noise=noise, speedup=speedup)
     t = pair.timing
     sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
-    return _two_sided((low, high), sure, maybe, noise, note("reached", speedup=speedup))
+    return _two_sided(item, (low, high), sure, maybe, noise, note("reached", speedup=speedup))
 
 
 def judge_change(
@@ -320,19 +318,18 @@ def judge_change(
         reason = note("amount_changed", measure=field, before=before, after=after)
     change = before / after if after else inf
     span = change / (1 + noise), change * (1 + noise)
-    wanted = item.ratios(before)
-    if not field and item.ends != _SAME and _within_noise(item, wanted, noise):
-        return "not_testable", note("within_the_noise", noise=noise, speedup=change)
-    return _two_sided(wanted, (change, change), span, noise, reason)
+    return _two_sided(item, item.ratios(before), (change, change), span, noise, reason)
 
 
 def _within_noise(item: Expectation, ratios: tuple[float, float], noise: float) -> bool:
-    """Whether noise alone can give the least that is expected."""
+    """Whether noise alone can give the least that is expected of a time."""
     low, high = ratios
-    return len(item.ends) == 1 and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise
+    one = item.what in _TIMES and len(item.ends) == 1 and item.ends != _SAME
+    return one and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise
 
 
 def _two_sided(
+    item: Expectation,
     expected: tuple[float, float],
     sure: tuple[float, float],
     maybe: tuple[float, float],
@@ -350,6 +347,8 @@ def _two_sided(
         return ("exceeded", beyond) if rises else ("short", reason)
     if maybe[0] * low > 1:
         return ("short", reason) if rises else ("exceeded", beyond)
+    if _within_noise(item, expected, noise):
+        return "not_testable", note("within_the_noise", noise=noise, **reason.facts)
     if sure[0] * high * (1 + noise) >= 1 and sure[1] * low <= 1 + noise:
         return "confirmed", reason
     return "not_testable", note("left_open", what=reason)
