@@ -346,7 +346,7 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
             hint="--replay application, if kernels talk to the host",
         )
     asked = {name: getattr(options, name) for name in _OF_TIMELINE}
-    selection, _ = profile_run.read(showing.timeline, step=showing.step, **asked)
+    selection = profile_run.read(showing.timeline, step=showing.step, **asked)
     _leave_other_ranks(options, len(selection.requests))
     profile_run.tell_selection(selection, loud=sys.stderr.isatty() and not options.quiet)
     if not selection.requests:

@@ -43,12 +43,13 @@ from roofline.model import Analysis, Device
 from roofline.process import run_quietly
 from roofline.render import capture as render
 from roofline.render import selection as text
+from roofline.render.joined import covered
 from roofline.specs import load
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
+from roofline.timeline.join import coverage
 from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
-from roofline.timeline.selection import matching
 from roofline.view import Choice
 from roofline.wall_time import ProgramTimes
 
@@ -115,10 +116,10 @@ def exit_code(runs: Iterable[Run]) -> int:
 # --- before the program starts ----------------------------------------------------------------
 
 
-def read(timeline: Path, *, step: str | None, **asked: Any) -> tuple[Selection, Criteria]:
+def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
     """The kernels of the timeline that are worth profiling; ``None`` is the usual value."""
     criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
-    return select(load_timeline(timeline, step=step), criteria), criteria
+    return select(load_timeline(timeline, step=step), criteria)
 
 
 def look_at(
@@ -165,19 +166,20 @@ def _changed_since(place: Path, program: Sequence[str]) -> bool:
 
 def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
     """The kernels of a look that are profiled; says what they stand for."""
-    selection, criteria = read(trace, step=step, **asked)
-    wanted = [selection.kernels[i] for i in matching(selection.kernels, criteria)]
+    selection = read(trace, step=step, **asked)
+    criteria = selection.asked
     if not selection.requests:
         ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
         why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
         what, hint = "no kernel is worth profiling", "more work in the program"
-        if criteria.kernels and not wanted:
+        if criteria.kernels and not criteria.matching(selection.kernels):
             what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
             hint = "a word of one of these, or none"
         elif criteria.min_share or not criteria.cover:
             hint = "a lower --min-share, or a higher --cover"
         raise InputError(what, why=why, hint=hint)
-    say(render.stands_for(selection, wanted, ", ".join(criteria.kernels)))
+    covers = covered(coverage(selection, selection.chosen), selection)
+    say(f"Chosen: {covers}; {numbers.plural(len(selection.requests), 'run')} under ncu")
     return selection
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from roofline.capture.levels import Cost, cost
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.model import Analysis
 from roofline.text.numbers import duration, plural, share
-from roofline.timeline.model import KernelShare, Selection
 from roofline.wall_time import ProgramTimes
 
 _REPLAYS = {
@@ -107,15 +106,3 @@ def beside(times: ProgramTimes, analysis: Analysis) -> str:
         f"Time without ncu: {duration(wall.median)}, the whole program (median of {how}). Time "
         f"under ncu: {under}. Not to be mixed: ncu locks clocks and runs each launch alone."
     )
-
-
-def stands_for(selection: Selection, wanted: Sequence[KernelShare], what: str) -> str:
-    """What the chosen kernels are of all that match, and of the time that was recorded."""
-    chosen = selection.chosen
-    ours, all_s = sum(k.total_s for k in chosen), sum(k.total_s for k in wanted) or 1.0
-    parts = [f"{len(chosen)} of {plural(len(wanted), f'{what} kernel'.strip())}"]
-    parts.append(f"{share(ours / all_s)} of their time")
-    if all(k.wall_share is not None for k in chosen):
-        parts.append(f"{share(sum(k.wall_share or 0 for k in chosen))} of the time recorded")
-    runs = len(selection.requests)
-    return f"Chosen: {', '.join(parts)}; {plural(runs, 'run')} under ncu"

@@ -13,8 +13,8 @@ from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.numbers import plural
 from roofline.text.verdict import limited_by
-from roofline.timeline.join import Joined
-from roofline.timeline.model import KernelShare
+from roofline.timeline.join import Coverage, Joined
+from roofline.timeline.model import KernelShare, Selection
 
 ROWS = 10
 _FIGURES = 74  # columns that the figures take
@@ -32,13 +32,27 @@ def markdown(joined: Joined, *, limit: int = ROWS) -> str:
     rows = (
         (rank, code(name), *map(escaped, cells)) for rank, name, cells in _rows(joined, limit, NAME)
     )
-    lines = [*(f"{escaped(line)}\n" for line in warning(joined.selection)), *table(_TITLES, rows)]
+    said = (*warning(joined.selection), _profiled(joined))
+    lines = [*(f"{escaped(line)}\n" for line in said), *table(_TITLES, rows)]
     return "\n".join([*lines, *bullets(_remarks(joined))]) + "\n"
+
+
+def covered(coverage: Coverage, selection: Selection) -> str:
+    """What kernels are of all that match, of their time, and of the step or what was recorded."""
+    what = f"{', '.join(coverage.words)} kernel".strip()
+    parts = [f"{coverage.kernels} of {plural(coverage.of_kernels, what)}"]
+    if coverage.time_share is not None:
+        parts.append(f"{numbers.share(coverage.time_share)} of their time")
+    if coverage.wall_share is not None:
+        whole = "the step" if selection.steps == "ranges" else "the time recorded"
+        parts.append(f"{numbers.share(coverage.wall_share)} of {whole}")
+    return ", ".join(parts)
 
 
 def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
     for line in warning(joined.selection):
         yield Text(line, style="bold")
+    yield Text(_profiled(joined))
     yield Text("What the step gains if a kernel reaches its nearest ceiling:", style="bold")
     if joined.kernels:
         made = console.table(*_TITLES)
@@ -51,6 +65,10 @@ def _parts(joined: Joined, width: int, limit: int) -> Iterator[RenderableType]:
         yield Text(f"... and {plural(more, 'more kernel')}", style="dim")
     for line in _remarks(joined):
         yield hanging("- ", line)
+
+
+def _profiled(joined: Joined) -> str:
+    return f"Profiled: {covered(joined.coverage, joined.selection)}"
 
 
 def _rows(joined: Joined, limit: int, room: int) -> Iterator[tuple[str, str, list[str]]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from roofline import __version__
 from roofline.render.documents import Documents, Text, filled, note_documents, text
 from roofline.render.selection import LEFT_OUT, command
-from roofline.timeline.join import Joined, JoinedKernel
+from roofline.timeline.join import Coverage, Joined, JoinedKernel
 from roofline.timeline.model import (
     Format,
     IdleCause,
@@ -51,6 +51,7 @@ TimelineFile = document_of("TimelineFile", path=str, format=Format)
 SelectionDocument = document_of(
     "SelectionDocument", Selection, schema=str, version=str, source=TimelineFile
 )
+document_of("CoverageDocument", Coverage)
 _JoinedShare = document_of(
     "JoinedShareDocument", JoinedKernel, KernelShare, launches=tuple[int, ...]
 )

@@ -6,6 +6,7 @@ ratio of floor to duration is taken from the report, and the share of the step f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roofline.kernel_names import base_name as base_of
@@ -79,6 +80,35 @@ class JoinedKernel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What kernels stand for, of all that match the ``words`` that were asked for, if any were.
+
+    ``time_share`` is of those kernels' time, ``wall_share`` of the wall time.
+    """
+
+    words: tuple[str, ...]
+    kernels: int
+    of_kernels: int
+    time_share: float | None
+    wall_share: float | None
+
+
+def coverage(selection: Selection, kernels: Iterable[KernelShare]) -> Coverage:
+    """What ``kernels`` stand for; those that were not asked for do not count."""
+    of = [selection.kernels[i] for i in selection.asked.matching(selection.kernels)]
+    there = frozenset(kernels)
+    found = [k for k in of if k in there]
+    all_s, walls = sum(k.total_s for k in of), [k.wall_share for k in found]
+    return Coverage(
+        words=selection.asked.kernels,
+        kernels=len(found),
+        of_kernels=len(of),
+        time_share=sum(k.total_s for k in found) / all_s if all_s else None,
+        wall_share=None if None in walls else sum(filter(None, walls)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
     """Profiled kernels ranked by what the step gains, and what could not be joined.
 
@@ -91,6 +121,11 @@ class Joined:
     unprofiled: tuple[KernelShare, ...]
     unmatched: tuple[Group, ...]
     ambiguous: tuple[Group, ...]
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was profiled stands for."""
+        return coverage(self.selection, (k.share for k in self.kernels))
 
 
 def join(analysis: Analysis, selection: Selection) -> Joined:

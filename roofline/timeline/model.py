@@ -7,6 +7,7 @@ and properties are those of the JSON.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from roofline.display import Displayed, short
 from roofline.errors import UsageError
 from roofline.kernel_names import family
 from roofline.model import Device, Dim3, Note
+from roofline.patterns import select as named_by
 
 Bounds = tuple[float | None, float | None]
 Keep = Literal["inner", "all"] | tuple[int, int]
@@ -100,6 +102,14 @@ class Criteria:
     def window(self) -> bool:
         """Whether a stretch of time is asked for instead of steps."""
         return self.start is not None or self.end is not None
+
+    def matching(self, kernels: Sequence[KernelShare]) -> list[int]:
+        """The positions of those that ``self.kernels`` lets be chosen."""
+        if not self.kernels:
+            return list(range(len(kernels)))
+        named = [(k.base_name, k.name) for k in kernels]
+        found = (named_by(text, named, letters=self.letters) for text in self.kernels)
+        return sorted({i for some in found for i in some})
 
 
 def speedup_bound(share: float | None) -> float | None:
@@ -536,7 +546,7 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Selection(Displayed):
-    """The answer about one timeline. ``device`` is the one whose kernels are ranked.
+    """The answer about one timeline and what was ``asked``; ``device``'s kernels are ranked.
 
     ``truncated`` says that the recording lacks events, so that no device has a ``use``. ``job`` is
     set where several devices or files took part in the same collectives.
@@ -552,6 +562,7 @@ class Selection(Displayed):
     what_if: WhatIf | None = None
     job: Job | None = None
     notes: tuple[Note, ...] = ()
+    asked: Criteria = Criteria()
 
     def __repr__(self) -> str:
         told = {"kernels": len(self.kernels), "requests": len(self.requests)}

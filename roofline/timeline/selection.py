@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -18,7 +18,6 @@ from roofline.errors import InputError
 from roofline.kernel_names import family, is_collective, qualified_name
 from roofline.model import Device, Note
 from roofline.patterns import compiled
-from roofline.patterns import select as named
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
 from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless, refusal
@@ -139,6 +138,7 @@ def _select(
         truncated=timeline.truncated,
         requests=profile_requests(part, chosen, criteria.warmup_steps),
         notes=(*timeline.notes, *notes),
+        asked=criteria,
     )
     return selection, [track(part, groups.kind, source) for part in parts.values()]
 
@@ -354,7 +354,7 @@ def _shares(
         )
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
     kernels, left = [s for s in shares if s.apart is None], criteria.top
-    wanted = matching(kernels, criteria)
+    wanted = criteria.matching(kernels)
     uncovered_s = criteria.cover * sum(kernels[i].total_s for i in wanted)
     for i in wanted:
         share = kernels[i]
@@ -363,15 +363,6 @@ def _shares(
             kernels[i] = replace(share, chosen=True)
             left, uncovered_s = left - 1, uncovered_s - share.total_s
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
-
-
-def matching(kernels: Sequence[KernelShare], criteria: Criteria) -> list[int]:
-    """The positions of the kernels that ``criteria`` lets be chosen."""
-    if not criteria.kernels:
-        return list(range(len(kernels)))
-    names = [(k.base_name, k.name) for k in kernels]
-    found = (named(text, names, letters=criteria.letters) for text in criteria.kernels)
-    return sorted({i for some in found for i in some})
 
 
 def _sm_coverage(identity: Identity, sm_count: int | None) -> float | None:

@@ -9,6 +9,7 @@ import pty
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,31 @@ def test_a_family_and_both_limits_narrow_the_choice(looked: Fake) -> None:
     looked.process("profile", "--look", "again", "bench")
     looked.process("profile", "bench", "other words")
     assert len(looks(looked)) == 3
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+def test_the_answer_says_what_it_stands_for(looked: Fake, form: str) -> None:
+    # What ran in place of gemm_b has another name: of 35 us in GEMMs, 20 were profiled.
+    ran = map(launch, ("gemm_a", "softmax", "gemm_x"))
+    made = [replace(each, grid=(64, 2, 3), block=(32, 4, 2)) for each in ran]
+    report = looked.folder.parent / "ran.ncu-rep"
+    write(report, made)
+    looked.scenario({"log": [PROFILED], "report": str(report)})
+    words = ("profile", "-k", "gemm", "--cover", "80", "--format", form, "-o", "kept.ncu-rep")
+
+    done = looked.process(*words, "bench")
+
+    assert done.returncode == 0, done.stderr
+    assert "Chosen: 2 of 3 gemm kernels, 91.4 % of their time, 64.0 % of the time" in done.stderr
+    if form == "json":
+        covers = json.loads(done.stdout)["timeline"]["coverage"]
+        assert covers["words"] == ["gemm"]
+        assert (covers["kernels"], covers["of_kernels"]) == (1, 3)
+        assert covers["time_share"] == pytest.approx(20 / 35)
+        assert covers["wall_share"] == pytest.approx(20 / 50)
+    else:
+        line = "Profiled: 1 of 3 gemm kernels, 57.1 % of their time, 40.0 % of the time recorded\n"
+        assert line in done.stdout
 
 
 def test_a_program_that_changed_is_looked_at_again(looked: Fake) -> None:

@@ -510,8 +510,8 @@ def test_help_names_the_usual_values_of_a_selection() -> None:
 
 def test_what_is_not_given_is_usual(fake: Fake) -> None:
     path = timeline(fake)
-    usual, _ = read(path, step=None, top=None, min_share=None, warmup_steps=None)
+    usual = read(path, step=None, top=None, min_share=None, warmup_steps=None)
 
     assert [k.base_name for one in usual.requests for k in one.kernels] == ["gemm", "relu"]
-    assert len(read(path, step=None, top=1)[0].requests) == 1
-    assert not read(path, step=None, min_share=0.99)[0].requests
+    assert len(read(path, step=None, top=1).requests) == 1
+    assert not read(path, step=None, min_share=0.99).requests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,9 +11,10 @@ import pytest
 from roofline.model import Device
 from roofline.render import joined as render_joined
 from roofline.render.selection_json import joined_document
-from roofline.timeline.join import join
+from roofline.timeline.join import Coverage, join
 from roofline.timeline.model import (
     Apart,
+    Criteria,
     KernelShare,
     Selection,
     TimelineDevice,
@@ -150,6 +152,38 @@ def test_the_table_says_gains_and_what_is_missing():
     assert "asked for and not in the report: wanted 30.0 % (exposed, of the wall time)" in text
     assert "not profiled: other 10.0 %" in text
     assert "profiled, but not in the timeline: stray" in text
+
+
+def test_what_was_profiled_is_held_against_all_that_matches():
+    names = ("gemm_a", "gemm_b", "softmax", "sliver")
+    walls = (0.3, 0.2, 0.4, 0.1)
+    kernels = [share(n, 0.1, w, total_s=10 * w) for n, w in zip(names, walls, strict=True)]
+    profiled_ = analysis(profiled("gemm_a"), profiled("softmax"), profiled("stray"))
+    everything = join(profiled_, selection(*kernels))
+    assert everything.coverage == Coverage(
+        words=(), kernels=2, of_kernels=4, time_share=pytest.approx(0.7), wall_share=0.7
+    )
+    # Of two that are GEMMs one was profiled: 3 of 5 s, 30 % of the step.
+    asked = replace(selection(*kernels), steps="ranges", asked=Criteria(kernels=("gemm",)))
+    gemms = join(profiled_, asked)
+    assert gemms.coverage.kernels == 1
+    for rendered in (render_joined.render(gemms), render_joined.markdown(gemms)):
+        line = "Profiled: 1 of 2 gemm kernels, 60.0 % of their time, 30.0 % of the step\n"
+        assert line in rendered
+    document = msgspec.to_builtins(joined_document(gemms))["coverage"]
+    assert document == {
+        "words": ("gemm",),
+        "kernels": 1,
+        "of_kernels": 2,
+        "time_share": pytest.approx(0.6),
+        "wall_share": pytest.approx(0.3),
+    }
+
+
+def test_without_a_wall_time_only_the_kernels_time_is_said():
+    known = share("k", 0.1, wall_share=None)
+    found = join(analysis(profiled("k")), replace(selection(known), steps="summary"))
+    assert "Profiled: 1 of 1 kernel, 100.0 % of their time\n" in render_joined.render(found)
 
 
 def test_kernels_of_one_name_are_listed_once():
