@@ -387,8 +387,9 @@ class Verdict:
     Codes and numbers: ``roofline.text.verdict`` says them in sentences.
 
     ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
-    busiest unit whatever the bound. ``floor_s`` is the duration at the nearest ceiling,
-    ``next_floor_s`` what the unit that limits next would leave. ``causes`` are those that the
+    busiest unit whatever the bound, ``co_limiter`` the second unit where it is as near.
+    ``floor_s`` is the duration at the nearest ceiling, ``next_floor_s`` with less work for that
+    unit, until the next one limits that is not relieved with it. ``causes`` are those that the
     evidence proves and that matter, what gives most first; ``cause`` is the first one's code.
     ``waste_floor_s`` is what is left without the work that can go (``None`` where none is named),
     ``waste_limiter`` the unit that limits then. ``gain`` is the bound by which kernels are ranked,
@@ -411,7 +412,7 @@ class Verdict:
     limiter: str | None = None
     limiter_percent: float | None = None
     nearest: str | None = None
-    co_limited: bool = False
+    co_limiter: str | None = None
     cause: str | None = None
     causes: tuple[Cause, ...] = ()
     confidence: Confidence = Confidence.LOW
@@ -436,6 +437,11 @@ class Verdict:
     evidence: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[Missing, ...] = ()
     rule: Rule = field(default_factory=Rule)
+
+    @property
+    def co_limited(self) -> bool:
+        """Whether a second unit limits as well."""
+        return self.co_limiter is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

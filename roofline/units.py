@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -44,6 +44,7 @@ def _unit(key: str, row: dict[str, Any]) -> Unit:
 
 
 _ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+SAME, RELIEVES = _ROWS.pop("same"), _ROWS.pop("relieves")
 UNITS = {key: _unit(key, row) for key, row in _ROWS.items()}
 GENERIC = frozenset(unit.key for unit in UNITS.values() if unit.generic)
 # Levels of memory whose bytes are counted, from the outermost in.
@@ -131,7 +132,29 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
 
 def queue_of_fp64(use: UnitUse) -> bool:
     """Whether it is the way of FP64 operands to the pipe, on GPUs with two FP64 units an SM."""
-    return use.metric.startswith("sm__mio_pq_")
+    return _named(use, SAME["few_fp64"])
+
+
+def same_work(top: UnitUse, use: UnitUse, *, few_fp64: bool = False) -> bool:
+    """Whether ``use`` counts the work of ``top`` by another name: no second unit that limits."""
+    return same_pipe(top, use) or _named(use, _of(SAME, top, few_fp64=few_fp64))
+
+
+def relieved_with(top: UnitUse, use: UnitUse) -> bool:
+    """Whether less work for ``top`` relieves ``use`` as well, so that it does not limit next."""
+    return _named(use, _of(RELIEVES, top))
+
+
+def _of(table: Mapping[str, Sequence[str]], top: UnitUse, *, few_fp64: bool = False) -> list[str]:
+    kinds = (top.unit, top.part or "", "few_fp64" if few_fp64 and top.unit == "fp64" else "")
+    return [name for kind in kinds for name in table.get(kind, ())]
+
+
+def _named(use: UnitUse, names: Iterable[str]) -> bool:
+    return any(
+        use.metric.startswith(name) if "__" in name else name in (use.unit, use.part)
+        for name in names
+    )
 
 
 def same_pipe(use: UnitUse, other: UnitUse) -> bool:

@@ -10,6 +10,9 @@ from roofline.units import (
     ELAPSED,
     GENERIC,
     LEVELS,
+    PARTS,
+    RELIEVES,
+    SAME,
     UNITS,
     members,
     ranked,
@@ -123,3 +126,12 @@ def test_no_list_of_units_stands_anywhere_else():
 
     assert not strays
     assert set(UNITS) > GENERIC
+
+
+@pytest.mark.parametrize("table", [SAME, RELIEVES])
+def test_what_goes_with_a_unit_is_known(table):
+    keys = {*UNITS, *PARTS, "few_fp64"}
+
+    assert set(table) <= keys
+    named = [name for names in table.values() for name in names]
+    assert all(name in keys or unit_of_metric(name) for name in named)

@@ -15,7 +15,7 @@ from roofline.model import Bound, Family, Note
 from roofline.patterns import select
 from roofline.playbook import entry_of, play
 from roofline.text import numbers
-from roofline.units import UNITS, unit_of_precision
+from roofline.units import UNITS, relieved_with, unit_of_precision
 
 # A unit's work within this is unchanged, so that its floor still stands.
 UNCHANGED = 0.05
@@ -84,14 +84,23 @@ def _floors(
     held = "next_work_fell_and_another_is_nearest" if fell else "another_is_nearest"
     if now == verdict.next_limiter:
         held = "bound_reached" if pair.after.verdict.limiter else "nearest_but_not_near"
-    elif now == (verdict.nearest or verdict.limiter):
+    elif now == (nearest := verdict.nearest or verdict.limiter):
         held = "still_nearest"
+    elif _relieved_with(pair, nearest, now):
+        held = "relieved_is_nearest"
     codes = ("next_work_fell_too" if fell else "bound_exceeded", held, held)
     if work is None or next_work is None:
         codes = ("units_not_measured",) * 3
     elif work > 1 - UNCHANGED:
         codes = ("work_did_not_fall",) * 3
     yield "bound_relieved", took_s / verdict.next_floor_s, codes, {}
+
+
+def _relieved_with(pair: KernelPair, nearest: str | None, now: str | None) -> bool:
+    """Whether less work for the unit that was nearest was to relieve the one that is so now."""
+    one, other = ({use.unit: use for use in s.measured.units} for s in (pair.before, pair.after))
+    top, use = one.get(nearest or ""), other.get(now or "")
+    return top is not None and use is not None and relieved_with(top, use)
 
 
 def _wastes(pair: KernelPair, took_s: float) -> Iterator[_Bound]:

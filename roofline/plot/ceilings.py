@@ -43,7 +43,7 @@ def own_ceilings(result: Result) -> tuple[OwnCeiling, ...]:
         return ()
     # The verdict may know better than the counter: it takes what it computed where that is more.
     first = own_ceiling(m, v.nearest, v.limiter_percent, v.bound)
-    following = (use for use in m.units if v.co_limited and use.unit == v.next_limiter)
+    following = (use for use in m.units if use.unit == v.co_limiter)
     return first, *(own_ceiling(m, u.unit, u.percent, Bound(u.family.value)) for u in following)
 
 

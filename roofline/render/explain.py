@@ -274,7 +274,8 @@ def _rule(v: Verdict, m: Measurement) -> str:
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     others = [use for use in m.units if use.unit != nearest.unit]
-    rival = next((use for use in others if use.unit == v.next_limiter), next(iter(others), None))
+    second = v.co_limiter or v.next_limiter
+    rival = next((use for use in others if use.unit == second), next(iter(others), None))
     text = f"{busiest}, not under {least:g} % ({by}), is {nearest.family}"
     if rival is None:
         return f"{text}; no other unit was measured."

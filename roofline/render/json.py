@@ -96,6 +96,7 @@ _MADE: dict[str, tuple[Any, Callable[[Result], Any]]] = {
         ),
     ),
     "notes": (list[NoteDocument], lambda r: note_documents(r.measurement.notes)),
+    "co_limited": (bool, attrgetter("verdict.co_limited")),
     "cause_text": (Text, said.cause),
     "confidence_reasons": (tuple[str, ...], said.confidence_reasons),
     "causes": (list[_CAUSE], lambda r: [_cause(r, one) for one in r.verdict.causes]),

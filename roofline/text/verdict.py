@@ -142,7 +142,9 @@ def _ceilings(result: Result) -> str:
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         factor = _up_to(result, v.next_floor_s)
-        text += f"; with less work for it: {factor}, then {unit(v.next_limiter)}"
+        too = v.co_limiter if v.co_limiter != v.next_limiter else None
+        less = "it" if too is None else f"it and {the_unit(too)}"
+        text += f"; with less work for {less}: {factor}, then {unit(v.next_limiter)}"
     return text
 
 
@@ -217,9 +219,10 @@ def _why(result: Result) -> str:
 
 
 def _next(result: Result) -> str:
-    """The unit that would limit next."""
+    """The second unit that limits, or else the one that would limit next."""
     v = result.verdict
-    uses = (use for use in result.measurement.units if use.unit == v.next_limiter)
+    second = v.co_limiter or v.next_limiter
+    uses = (use for use in result.measurement.units if use.unit == second)
     said = "as near" if v.co_limited else "next"
     return next((f"; {said}: {unit(use.unit)} {percent(use.percent)}" for use in uses), "")
 

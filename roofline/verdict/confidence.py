@@ -38,8 +38,8 @@ def doubts_of(
 ) -> tuple[Confidence, tuple[Note, ...]]:
     """The confidence, and the reasons not to be sure.
 
-    ``idle_units`` are those that cannot be busy by the grid alone, ``following`` is the unit that
-    limits next, and the points within which it limits as well.
+    ``idle_units`` are those that cannot be busy by the grid alone, ``following`` is the second
+    unit, and the points within which it limits as well.
     """
     top, codes = uses[0], {note.code for note in m.notes}
     latent, (next_unit, balance) = bound is Bound.LATENCY, following

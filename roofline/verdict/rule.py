@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import FEW_FP64, ROUNDING, UNITS, queue_of_fp64, same_pipe
+from roofline.units import FEW_FP64, ROUNDING, UNITS, relieved_with, same_work
 from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import all_uses, computed, disagreement, idle_below, lacking, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
@@ -79,33 +78,22 @@ def judge(
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0
     waste = waste_floor(causes, uses, evidence)
-    # Never the pipe that the first one is, by another name.
-    following = next(
-        (
-            u
-            for u in uses
-            if u.unit != top.unit
-            and not same_pipe(u, top)
-            and not (few and queue_of_fp64(u))
-            # What connects the halves of L2 carries what DRAM does: nothing else to relieve.
-            and not (top.unit == "dram" and u.part == "l2_fabric")
-        ),
-        None,
-    )
+    others = [u for u in uses if u.unit != top.unit and not same_work(top, u, few_fp64=few)]
+    second = next(iter(others), None)
+    following = next((use for use in others if not relieved_with(top, use)), None)
     nearest_two = busiest, None if following is None else following.percent
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
-    apart = math.inf if following is None else abs(top.percent - following.percent)
-    co_limited = bound is not Bound.LATENCY and apart <= rule.balance
+    near = second if second and abs(top.percent - second.percent) <= rule.balance else None
     inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
     action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
     confidence, doubts = doubts_of(
-        measurement, uses, idle, bound, threshold, evidence, causes, (following, rule.balance)
+        measurement, uses, idle, bound, threshold, evidence, causes, (second, rule.balance)
     )
     return replace(
         verdict,
         bound=bound,
         limiter=None if bound is Bound.LATENCY else top.unit,
-        co_limited=co_limited,
+        co_limiter=None if near is None or bound is Bound.LATENCY else near.unit,
         cause=causes[0].code if causes else None,
         causes=causes,
         confidence=confidence,

@@ -331,6 +331,29 @@ def test_another_unit_limits_than_was_foretold() -> None:
     assert floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"] == "refuted"
 
 
+def test_a_unit_that_was_to_be_relieved_too_and_is_nearest_refutes_nothing() -> None:
+    # Half of the wavefronts went, no memory instruction did.
+    pair = one(
+        launch(us=1000, use={"l1": 90, "lsu": 85, "dram": 40, "issue": 20}),
+        launch(us=900, use={"l1": 50, "lsu": 94, "dram": 44, "issue": 22}),
+    )
+    found = next(p for p in pair.predictions if p.claim.code == "bound_relieved")
+
+    assert note_text(found.claim) == "at most 2.50x with L1/shared relieved, then limited by DRAM"
+    assert found.judgement == "not_testable"
+    said = "the LSU path, which less work for L1/shared was to relieve, too"
+    assert note_text(found.reason) == f"the nearest ceiling now is {said}"
+
+
+def test_without_a_next_limit_only_the_nearest_one_is_claimed() -> None:
+    l1: dict[str, Any] = {"dram_bytes": None, "operations": {}}
+    pair = one(
+        launch(us=1000, use={"l1": 90, "lsu": 85}, **l1), launch(us=900, use={"l1": 95}, **l1)
+    )
+
+    assert [p.claim.code for p in pair.predictions] == ["bound_at_same_work"]
+
+
 def test_a_bound_that_was_passed_by_less_than_the_noise_says_so() -> None:
     # 90 % of 1000 us is 900 us, so at most 1.11x; 1.12x is beyond it by less than 3 %.
     pair = one(

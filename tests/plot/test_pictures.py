@@ -121,7 +121,7 @@ def both(confidence: Confidence = Confidence.HIGH, following: str = "issue") -> 
     units = (unit("dram", 80.0), unit("l2", 40.0), unit("issue", 75.0), unit("fma", 30.0))
     made = kernel("both", units=units)
     judged = replace(
-        made.verdict, co_limited=True, limiter_percent=80.0, next_limiter=following,
+        made.verdict, co_limiter=following, limiter_percent=80.0, next_limiter=following,
         confidence=confidence,
     )  # fmt: skip
     return replace(made, verdict=judged)

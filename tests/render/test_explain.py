@@ -145,7 +145,7 @@ def test_everything_has_all_numbers_with_their_metrics():
             {"bound": Bound.LATENCY, "limiter": None},
             "latency: no unit is near its peak, the busiest is DRAM at 90 % (confidence medium)",
         ),
-        ({"co_limited": True}, "DRAM limits it, 90 % busy, co-limited (confidence medium)"),
+        ({"co_limiter": "issue"}, "DRAM limits it, 90 % busy, co-limited (confidence medium)"),
         (
             {"bound": Bound.UNKNOWN, "limiter": None, "nearest": None},
             "unknown: not enough was measured to say what limits it",
@@ -224,7 +224,7 @@ def test_the_rule_is_told_with_its_thresholds():
     ("values", "said"),
     [
         ({"bound": Bound.LATENCY, "limiter": None}, "is under 60 % (--latency-threshold): latency"),
-        ({"co_limited": True}, "is within 10 points of it"),
+        ({"co_limiter": "issue"}, "is within 10 points of it"),
         ({"bound": Bound.UNKNOWN, "limiter": None, "nearest": None}, "nothing is claimed"),
     ],
 )

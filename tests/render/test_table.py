@@ -209,7 +209,7 @@ def test_gaps_and_notes_are_said_once_with_one_command():
 
 
 def test_co_limited_names_the_other_unit():
-    near = replace(gemm(), verdict=replace(gemm().verdict, co_limited=True))
+    near = replace(gemm(), verdict=replace(gemm().verdict, co_limiter="issue"))
 
     assert "as near: issue slots 78 %" in table.render(analysis(near), width=120)
 

@@ -11,6 +11,8 @@ from roofline.counters.measure import measure
 from roofline.model import Bound, Result
 from roofline.specs import load
 from roofline.text import verdict as said
+from roofline.units import the_unit
+from tests.makers import measurement, unit
 from tests.metrics import Value, launch
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
@@ -78,6 +80,59 @@ def test_the_larger_of_two_causes_comes_first() -> None:
         "few warps: occupancy is 27 % of 50 % possible, as 64 blocks are 0.8 waves; the grid is "
         "too small: 64 blocks on 40 SMs, 0.8 waves; top stall long scoreboard (90 % of stalls)"
     )
+
+
+WAVEFRONTS, REQUESTS = "l1tex__data_pipe_lsu_wavefronts", "l1tex__lsuin_requests"
+PATH = "l1tex__m_l1tex2xbar_req_cycles_active"
+HOST, READ = "lts__d_sectors_fill_sysmem", "pcie__read_bytes.sum.pct_of_peak_sustained_elapsed"
+
+
+@pytest.mark.parametrize(
+    ("device", "busy", "values", "top", "near"),
+    [
+        (A100, {WAVEFRONTS: 90.0, REQUESTS: 85.0}, {}, "l1", "lsu"),
+        (A100, {WAVEFRONTS: 85.0, REQUESTS: 90.0}, {}, "lsu", "l1"),
+        # L1's path to L2 reaches half of its counter's peak: 43 % are 86.
+        (T4, {PATH: 43.0, "lts__t_sectors": 80.0}, {"l1tex__throughput" + PCT: 86.0}, "l1", "l2"),
+        (T4, {PATH: 43.0, "lts__t_sectors": 90.0}, {"l1tex__throughput" + PCT: 86.0}, "l2", "l1"),
+        (A100, {HOST: 90.0}, {READ: 85.0}, "sysmem", "pcie"),
+        (A100, {HOST: 85.0}, {READ: 90.0}, "pcie", "sysmem"),
+        # No second units at all: they count the same work.
+        (A100, {"dram__cycles_active": 90.0}, {"lts__throughput" + PCT: 85.0}, "dram", None),
+        (T4, {"sm__pipe_fp64_cycles_active": 85.0, "sm__mio_pq_read_cycles_active": 80.0}, {},
+         "fp64", None),
+    ],
+)  # fmt: skip
+def test_what_the_same_fix_relieves_does_not_limit_next(
+    device: Mapping[str, Value],
+    busy: Mapping[str, float],
+    values: Mapping[str, float],
+    top: str,
+    near: str | None,
+) -> None:
+    found = judged(device, {"sm__issue_active": 40.0, **busy}, **values)
+    verdict = found.verdict
+
+    assert (verdict.limiter, verdict.co_limiter, verdict.next_limiter) == (top, near, "issue")
+    assert verdict.next_floor_s == pytest.approx(0.4e-3)
+    if near is not None:
+        both = f"with less work for it and {the_unit(near)}: up to 2.50x"
+        assert f"{both} (1.00 ms -> 400 µs), then issue slots" in said.bounds(found)
+
+
+def test_an_fp64_queue_limits_of_its_own_where_fp64_does_not_pass_it() -> None:
+    busy = {"sm__pipe_fp64_cycles_active": 85.0, "sm__mio_pq_read_cycles_active": 80.0}
+
+    assert judged(A100, busy).verdict.next_limiter == "lsu"
+
+
+def test_nothing_limits_next_where_all_else_is_relieved_too() -> None:
+    uses = (unit("l1", 90.0), unit("lsu", 85.0))
+    measured = measurement(units=uses, operations={}, dram_bytes=None)
+    found = Judge(registry=load())(measured)
+
+    assert (found.verdict.next_limiter, found.verdict.next_floor_s) == (None, None)
+    assert said.bounds(found).endswith("until L1/shared is full")
 
 
 def test_local_memory_is_not_told_to_coalesce() -> None:
