@@ -134,6 +134,8 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
             if value is None:
                 positive = numbers.read(told[key].removeprefix("-"), unit)
                 why = "it is below 0" if positive else "it cannot be read as an amount"
+                if numbers.read(f"{told[key]}{unit}", unit) is not None:
+                    why = "it has no unit"
                 hint = f"as {_EXAMPLES[key]}"
                 raise UsageError(f"{where}{key} is {told[key]!r}", why=why, hint=hint)
             found[key] = value
@@ -157,6 +159,13 @@ def read_points(path: Path, common: Mapping[str, str | None]) -> tuple[Point, ..
     rows = csv.DictReader(io.StringIO(read_text(path)), skipinitialspace=True, restval="")
     columns = {name.strip().lower() for name in rows.fieldnames or ()}
     hint = f"a first line with some of {', '.join(COLUMNS)}"
+    if others := [sign for sign in ";\t" if any(sign in name for name in columns)]:
+        sign = {";": "semicolons", "\t": "tabs"}[others[0]]
+        raise InputError(
+            f"{path}: its cells are separated by {sign}",
+            why="those of a CSV are by commas",
+            hint="save it with commas, and with points in numbers: gemm,2.1e12,3.1ms",
+        )
     if unknown := sorted(columns - {*COLUMNS}):
         raise InputError(f"{path}: no column {unknown[0]!r} is known", hint=hint)
     points = []

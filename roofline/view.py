@@ -84,20 +84,24 @@ class Chosen:
     def rows(self, *, launches: bool) -> Iterator[Row]:
         """The launches in the order asked for, or the kernels."""
         if launches:
-            for position in self.order:
-                yield Row(result=self.analysis.results[position], share=self.shares[position])
+            ranks = {p: i for i, g in enumerate(self.analysis.groups, 1) for p in g.launches}
+            for at in self.order:
+                yield Row(
+                    result=self.analysis.results[at], share=self.shares[at], rank=ranks.get(at, 0)
+                )
         else:
-            for group in self.analysis.groups:
-                yield Row(result=group.result, share=group.share, group=group)
+            for rank, group in enumerate(self.analysis.groups, 1):
+                yield Row(result=group.result, share=group.share, group=group, rank=rank)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A launch, or a kernel with its ``group``."""
+    """A launch, or a kernel with its ``group``; ``rank`` is the kernel's, by which it is named."""
 
     result: Result
     share: float | None
     group: Group | None = None
+    rank: int = 0
 
     @property
     def name(self) -> str:

@@ -75,7 +75,9 @@ def test_a_gemm_of_mnk() -> None:
         ("3.1ms", "s", 3.1e-3),
         ("40 us", "s", 4e-5),
         ("5 µs", "s", 5e-6),
-        ("2", "s", 2.0),
+        ("2s", "s", 2.0),
+        ("2", "s", None),  # of which unit?
+        ("3m", "s", None),
         ("3 ki", "s", None),
         ("-3ms", "s", None),
         ("3 parsecs", "s", None),
@@ -93,7 +95,7 @@ def test_amounts_as_people_type_them(text: str, unit: str, value: float | None) 
         ({"time": "1ms", "flops": "1"}, "gpu is missing"),
         ({"gpu": "h100", "flops": "1"}, "time is missing"),
         ({"gpu": "h100", "time": "1ms"}, "does nothing"),
-        ({"gpu": "h100", "time": "0", "flops": "1"}, "takes no time"),
+        ({"gpu": "h100", "time": "0s", "flops": "1"}, "takes no time"),
         ({"gpu": "h100", "time": "soon", "flops": "1"}, "time is 'soon'"),
         ({"gpu": "h100", "time": "1ms", "mnk": "4x4"}, "mnk is '4x4'"),
         ({"gpu": "h100", "time": "1ms", "mnk": f"4x4x{'9' * 400}"}, "mnk is '4x4x9"),
@@ -122,6 +124,8 @@ def test_rows_of_a_file(tmp_path) -> None:
     ]
     for text, said in (
         ("name,size\na,1\n", "no column 'size'"),
+        ("name;bytes;time\na;1e9;3ms\n", "its cells are separated by semicolons"),
+        ("name,bytes,time\na,1e9,3\n", "line 2: time is '3': it has no unit"),
         ("name,flops,time\na,1,x\n", "line 2: time is 'x'"),
         ("flops,time\n", "holds no rows"),
         ("flops,time\n1,2,3\n", "line 2 has more cells"),

@@ -201,12 +201,11 @@ def _compare_steps(options: CompareOptions) -> int:
     if options.plot is not None:
         raise UsageError("--plot is for reports", why=why, hint=hint)
     at = 50.0 if comparing.step_at is None else comparing.step_at
-    change = step_change(
-        *(
-            select(path, step=comparing.step, device=comparing.device, step_at=at, lanes=False)
-            for path in options.reports
-        )
-    )
+    sides = []
+    for path in options.reports:
+        side = select(path, step=comparing.step, device=comparing.device, step_at=at, lanes=False)
+        sides.append(replace(side, file=f"{path.name}/{side.file}") if path.is_dir() else side)
+    change = step_change(*sides)
     noise = max(change.spread or 0.0, LEAST_SPREAD)
     judged = judge_step(comparing.expect, (change.before_s, change.after_s, noise))
     change = replace(change, notes=judged)

@@ -255,6 +255,12 @@ class Command(click.Command):
             for new in RENAMED.get(error.option_name, ()):
                 if new in has:
                     raise UsageError(f"{error.option_name} is now {new}", hint=new) from error
+            form = error.option_name.removeprefix("--")
+            if form in FORMATS and "--format" in has:
+                hint = f"--format {form}"
+                if any(f".{form}" in param.make_metavar(ctx) for param in self.params):
+                    hint += f" to write one; to read one: {ctx.command_path} FILE.{form}"
+                raise UsageError(f"No such option {error.option_name!r}", hint=hint) from error
             raise
         _refuse_old_f(typed, ctx)
         return rest

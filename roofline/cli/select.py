@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from fractions import Fraction
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,6 +15,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
+from roofline.text import numbers
 from roofline.timeline.model import Keep, Move
 
 if TYPE_CHECKING:
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "markdown")
 # What an option of the same name says to ``select``.
 _ASKED = signature(select).parameters.keys() - {"timelines", "lanes", "on_error"}
-_UNITS_NS = {"": 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-_TIME = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(s|ms|us|µs|ns)?")
 _PERCENTILE = re.compile(r"p?(\d{1,3}(?:\.\d{1,9})?)")
 _STEPS = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def parse_time(text: str) -> int:
-    """Nanoseconds of 1.2s, 350ms, 90us; a bare number is seconds."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        why = "it is below 0" if _TIME.fullmatch(text.removeprefix("-")) else None
+    """Nanoseconds of 1.2s, 350ms, 90us."""
+    value = numbers.read(text, "s")
+    if value is None:
+        why = None
+        if numbers.read(f"{text}s", "s") is not None:
+            why = "it has no unit"
+        elif numbers.read(text.removeprefix("-"), "s") is not None:
+            why = "it is below 0"
         raise UsageError(f"{text!r} is not a time", why=why, hint="1.2s, 350ms or 90us")
-    return min(round(Fraction(match[1]) * _UNITS_NS[match[2] or ""]), 1 << 62)
+    return min(round(value * 1e9), 1 << 62)
 
 
 def parse_steps(text: str) -> Keep:

@@ -102,6 +102,11 @@ class Stage:
     total: float | None = None
     follows: int | None = None
 
+    @property
+    def failed(self) -> bool:
+        """Whether the check of its results failed, so that its time counts for nothing."""
+        return self.correctness is not None and not self.correctness.passed
+
 
 def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     """The changes of a record, or of captures in a row, each with its gain and that in total.
@@ -127,6 +132,11 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(found)
 
 
+def counted(stages: Iterable[Stage]) -> list[Stage]:
+    """The changes that were made and whose check did not fail."""
+    return [stage for stage in stages if stage.status == "closed" and not stage.failed]
+
+
 def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
     """The program's time before the first and after the last of the changes that led to the last.
 
@@ -140,7 +150,7 @@ def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
             stage.entry == reached.follows
             and (stage.after == reached.before or stage.after_digest == (reached.digest or ""))
         )
-        if stage.status == "closed" and met:
+        if stage.status == "closed" and met and (reached or not stage.failed):
             times.append(stage.program)
             reached = stage
     first, last = (times[-1], times[0]) if times else (None, None)

@@ -241,7 +241,7 @@ def totals(comparison: Comparison) -> str:
     text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
     before, after = comparison.before_paired_s, comparison.after_paired_s
     if before and after:
-        text += f"; {duration(before)} to {duration(after)} in all ({times(before / after)})"
+        text += f"; {duration(before)} to {duration(after)} in all ({change(before / after)})"
     return text
 
 
@@ -278,7 +278,7 @@ def limit(side: Side) -> str:
     return f"{names.unit(verdict.limiter)} {percent(verdict.limiter_percent)}"
 
 
-def _limits(before: Side, after: Side) -> str:
+def limits(before: Side, after: Side) -> str:
     """Both limiters in a cell: "DRAM 90 -> 82 %", "L1/shared 92 % -> DRAM 89 %"."""
     one, other = limit(before), limit(after)
     if one != other and before.verdict.limiter and before.verdict.limiter == after.verdict.limiter:
@@ -468,6 +468,6 @@ def _table(pairs: Sequence[KernelPair], width: int) -> Table:
             took(pair, other),
             Text(cell(pair), style=_STYLES.get(pair.outcome, "")),
             *(amounts if wide else ()),
-            _limits(one, other),
+            limits(one, other),
         )
     return table

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Annotated
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.compare.history import LITTLE, Bottleneck, Stage, program_of
+from roofline.compare.history import LITTLE, Bottleneck, Stage, counted, program_of
 from roofline.compare.record import NOT_STATED
 from roofline.render.documents import Number, about
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import bullets, escaped
 from roofline.render.markdown import table as pipes
-from roofline.text import console, names, numbers
+from roofline.render.table import Cells, laid_out
+from roofline.text import names, numbers
 from roofline.text.comparison import change, figure
-from roofline.text.console import hanging, to_text
+from roofline.text.console import NARROWEST, hanging, prose, to_text
 from roofline.text.numbers import duration, times
 
 SCHEMA = "roofline.history/1"
 DESCRIPTION = "What `roofline history` and `roofline compare` of more than two captures write."
 _MOST = 10.0  # more times than that are no promise
-_WIDE = 110  # columns
+_GAP = 2
+_CHANGE, _LEAST = 24, 12  # columns for what was changed: beside its bottleneck, and at least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +37,17 @@ class HistoryDocument:
     schema: str
     version: Annotated[str, about("of roofline")]
     stages: list[Stage]
-    total: Annotated[Number, about("how many times faster the last change and those before it are")]
+    total: Annotated[
+        Number,
+        about("how many times faster the last change and those before it; no failed check"),
+    ]
     left: Annotated[Number, about("how many times faster at the ceilings, at the same work")]
     stop: Annotated[bool | None, about("whether that is little; null: no ceiling is known")]
 
 
 def json(stages: Sequence[Stage]) -> str:
     """``stages`` as JSON text."""
-    done = [stage for stage in stages if stage.status == "closed"][-1:]
+    done = counted(stages)[-1:]
     found = next((stage.at_ceilings for stage in done), None)
     document = HistoryDocument(
         schema=SCHEMA,
@@ -56,29 +62,46 @@ def json(stages: Sequence[Stage]) -> str:
 
 def render(stages: Sequence[Stage], *, width: int, color: bool) -> str:
     """``stages`` as text."""
-    return to_text(_parts(stages, 30 if width >= _WIDE else 18), width=width, color=color)
+    width = max(width, NARROWEST)
+    return to_text(_parts(stages, width), width=width, color=color)
 
 
-def _parts(stages: Sequence[Stage], letters: int) -> Iterator[RenderableType]:
+def _parts(stages: Sequence[Stage], width: int) -> Iterator[RenderableType]:
     yield Text(head(stages), style="bold")
     yield Text()
-    titles, *rows = _table(stages, letters)
-    made = console.table(*titles)
-    for row in rows:
-        made.add_row(*row)
-    yield made
+    titles, *rows = _table(stages)
+    columns = {
+        title: Cells(title.removeprefix("-"), itemgetter(i), right=title.startswith("-"))
+        for i, title in enumerate(titles)
+    }
+
+    def room() -> int:
+        return width - sum(c.letters(rows) + _GAP for t, c in columns.items() if t != "change")
+
+    below = None
+    if room() < _CHANGE:
+        del columns[titles[-1]]
+        below = lambda row: row[-1] and f"bottleneck: {row[-1]}"  # noqa: E731
+        if "recorded" in columns:
+            columns["recorded"] = Cells("recorded", lambda row: row[1][:10])  # the day
+            if room() < _LEAST:
+                del columns["recorded"]
+    widest = min(columns["change"].letters(rows), max(room(), _LEAST))
+    columns["change"] = replace(columns["change"], width=widest)
+    yield from laid_out([*columns.values()], rows, _GAP, width, below)
     yield Text()
     for stage in stages:
-        for i, line in enumerate(_told(stage)):
-            yield hanging(" " * len(f"{stage.entry}. ") if i else f"{stage.entry}. ", Text(line))
+        cut = [_name(stage)] if len(_name(stage)) > widest else []
+        for i, line in enumerate((*cut, *_told(stage))):
+            yield hanging(" " * len(f"{stage.entry}. ") if i else f"{stage.entry}. ", line)
     yield Text()
-    yield Text(outlook(stages), style="bold")
+    yield prose(outlook(stages), style="bold")
     yield Text("Times measured under ncu.", style="dim")
 
 
 def markdown(stages: Sequence[Stage]) -> str:
     """``stages`` for GitHub."""
-    titles, *rows = _table(stages, 30)
+    titles, *rows = _table(stages)
     cells = ([escaped(cell) for cell in row] for row in rows)
     lines = [f"**{escaped(head(stages))}**", "", *pipes(titles, cells)]
     lines += bullets(f"{s.entry}: {line}" for s in stages for line in _told(s))
@@ -88,12 +111,12 @@ def markdown(stages: Sequence[Stage]) -> str:
 
 def head(stages: Sequence[Stage]) -> str:
     """How many changes there are, and what they gave in total."""
-    done = [stage for stage in stages if stage.status == "closed"]
+    done = counted(stages)
     text = numbers.plural(len(done), "change")
-    if waiting := len(stages) - len(done):
+    if wrong := sum(stage.failed for stage in stages):
+        text += f", {wrong} not counted (check FAILED)"
+    if waiting := sum(stage.status == "open" for stage in stages):
         text += f", {numbers.plural(waiting, 'prediction')} open"
-    if wrong := sum(one.correctness is not None and not one.correctness.passed for one in done):
-        text += f", {numbers.plural(wrong, 'check')} FAILED"
     if done and done[-1].total:
         text += f"; {change(done[-1].total)} in total"
     if (program := program_of(stages)) and all(program):
@@ -101,28 +124,32 @@ def head(stages: Sequence[Stage]) -> str:
     return text
 
 
-def _table(stages: Sequence[Stage], letters: int) -> list[list[str]]:
+def _table(stages: Sequence[Stage]) -> list[list[str]]:
     """The titles, and a row a change below the capture that it started from."""
     rows = [["-entry", "recorded", "change", "-time", "gain", "in total", "first bottleneck"]]
     for stage in stages:
-        before, after = (_bottleneck(b, letters) for b in (stage.first_before, stage.first_after))
+        before, after = map(_bottleneck, (stage.first_before, stage.first_after))
         if stage.status == "closed" and stage.follows is None:
             number, files = str(stage.entry - 1), ", ".join(stage.before)
             rows.append([number, "", files, duration(stage.before_s), "", "", before])
         gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
             gain = "no change" if "no_change" in stage.counts else "not judged"
-        stated = stage.intervention if stage.intervention != NOT_STATED else None
-        name = stated or ", ".join(stage.after) or "the next one"
+        total = "check FAILED" if stage.failed else total
         took = "open" if stage.status == "open" else duration(stage.after_s)
         when = (stage.recorded or "").replace("T", " ")[:16]
-        rows.append([str(stage.entry), when, name, took, gain, total, after])
+        rows.append([str(stage.entry), when, _name(stage), took, gain, total, after])
     if any(stage.recorded for stage in stages):
         return [[row[0] if row[1] else "", *row[1:]] for row in rows]
     return [["-#", *rows[0][2:]], *([row[0], *row[2:]] for row in rows[1:])]
 
 
-def _bottleneck(one: Bottleneck | None, letters: int) -> str:
+def _name(stage: Stage) -> str:
+    stated = stage.intervention if stage.intervention != NOT_STATED else None
+    return names.printable(stated or ", ".join(stage.after) or "the next one")
+
+
+def _bottleneck(one: Bottleneck | None, letters: int = 30) -> str:
     if one is None:
         return ""
     limiter = names.unit(one.limiter)
@@ -149,7 +176,7 @@ def _told(stage: Stage) -> Iterator[str]:
 
 def outlook(stages: Sequence[Stage]) -> str:
     """What is left at the ceilings after the last change, and so whether to stop."""
-    last = next((stage for stage in reversed(stages) if stage.status == "closed"), None)
+    last = next(reversed(counted(stages)), None)
     found = None if last is None else last.at_ceilings
     if last is None:
         before = " ".join(stages[-1].before)

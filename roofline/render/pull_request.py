@@ -22,7 +22,7 @@ _CUT = "\n\n... cut to fit GitHub's limit; the JSON beside this file has all of 
 # The first line of every comment: by it a later run finds the comment that it replaces.
 MARK = "<!-- roofline -->"
 _BAR = 24  # letters of the longest bar
-_TITLES = ("-#", "kernel", "-before", "-after", "change", "-bytes", "limited by before", "after")
+_TITLES = ("-#", "kernel", "-before", "-after", "change", "-bytes", "limited by")
 
 
 def render(comparison: Comparison, *, limit: int | None = ROWS) -> str:
@@ -155,8 +155,7 @@ def _rows(pairs: Sequence[KernelPair]) -> Iterator[tuple[str, ...]]:
             words.took(pair, other),
             f"**{words.cell(pair)}**",
             words.ratio(one.measured.dram_bytes, other.measured.dram_bytes),
-            escaped(words.limit(one)),
-            escaped(words.limit(other)),
+            escaped(words.limits(one, other)),
         )
 
 

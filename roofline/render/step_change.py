@@ -86,10 +86,25 @@ def head(change: StepChange) -> Iterator[str]:
     if change.spread is not None:
         known = f"steps of a side differ by ±{numbers.share(change.spread)}"
     yield f"{files}; {known}"
+    yield from _ranks(change)
     firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]
     if len(firsts) == 2:
         yield f"Before: {firsts[0].lower()}. After: {firsts[1].lower()}."
     yield from (names.printable(note_text(n)) for n in change.notes)
+
+
+def _ranks(change: StepChange) -> Iterator[str]:
+    """Of two jobs, whose step that is, and the mean step of each rank."""
+    jobs = change.before.job, change.after.job
+    if not jobs[0] or not jobs[1]:
+        return
+    judged = dict.fromkeys(f"rank {job.latest.number}" for job in jobs if job)
+    yield f"The step is that of the rank that the others wait for most: {' -> '.join(judged)}."
+    before, after = ({rank.number: rank.step_s for rank in job.ranks} for job in jobs if job)
+    both = [number for number in before if number in after]
+    said = (f"{number}: {numbers.fall(before[number], after[number])}" for number in both)
+    if both:
+        yield f"Mean step of rank {names.few([*said], 8)}"
 
 
 def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from rich.console import RenderableType
@@ -32,12 +32,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row with its rank and its name, short enough for its column and longer for a sentence."""
+    """A row with its name, short enough for its column and longer for a sentence."""
 
-    rank: int
     name: str
     full: str
     row: Row
+
+    @property
+    def rank(self) -> int:
+        """The number of its kernel, which --explain takes."""
+        return self.row.rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +98,15 @@ def _parts(
     told = tried(lines)
     if told:
         yield Text("\nTry", style="bold")
-        lead = len(str(len(shown)))
+        lead = max(len(str(line.rank)) for line in lines)
         for same in told:
             yield from _try(same, lead, min(width, _READ))
     yield Text()
-    if not launches:
-        rank = told[0][0].rank if told else 1
-        yield Text(f"Evidence: --explain {rank}   picture: --plot roofline.png", style="dim")
+    rank = told[0][0].rank if told else lines[0].rank
+    yield Text(f"Evidence: --explain {rank}   picture: --plot roofline.png", style="dim")
+    if launches:
+        what = "#: the kernel's number, for --explain; launch: its place in the file"
+        yield Text(what, style="dim")
     if any(reached(line.row).endswith("?") for line in lines):
         yield Text("? after the per cent: confidence low, --explain says why", style="dim")
     yield Text(overview.under_profiler(part), style="dim")
@@ -109,10 +115,10 @@ def _parts(
 
 
 def lines_of(shown: Sequence[Row], letters: int) -> list[Ranked]:
-    """Rows with their ranks and names; those that would look alike show where they differ."""
+    """Rows with their names; those that would look alike show where they differ."""
     called = [row.name for row in shown]
     forms = (names.short_all(called, width) for width in (letters, _SENTENCE))
-    return [Ranked(i, *named) for i, named in enumerate(zip(*forms, shown, strict=True), 1)]
+    return [Ranked(*named) for named in zip(*forms, shown, strict=True)]
 
 
 # --- the table --------------------------------------------------------------------------------
@@ -134,15 +140,16 @@ def _table(
     beside = room >= _BESIDE
     share = room * 2 // 5 if beside else room
     share = max(share, 12 if width >= 78 else 8)
-    called = names.short_all((line.row.name for line in lines), min(share, _NAME))
+    all_ = [line.row.name for line in lines]
+    called = names.short_all(all_, min(share, _NAME))
     counts = [_times(line.row) for line in lines]
     letters = max(map(len, map("".join, zip(called, counts, strict=True))))
     letters = max(min(letters, share), len("kernel"))
-    shorter = [
-        names.short_all((line.row.name for line in lines), max(letters - len(count), 8))[i] + count
-        for i, count in enumerate(counts)
+    lines = [
+        replace(line, name=names.short_all(all_, max(letters - len(count), 8))[i] + count)
+        for i, (line, count) in enumerate(zip(lines, counts, strict=True))
     ]
-    before.append(Cells("kernel", lambda line: shorter[line.rank - 1], width=letters))
+    before.append(Cells("kernel", lambda line: line.name, width=letters))
     if beside:
         rest = room - letters - gap
         after.append(Cells("why", lambda line: said.why(line.row.result), width=rest))
@@ -279,8 +286,9 @@ def tried(lines: Sequence[Ranked]) -> list[list[Ranked]]:
 
 def ranks(same: Sequence[Ranked]) -> str:
     """The ranks of rows that are told of together: "1, 4", or "1, 4 and 16 more"."""
-    more = f" and {len(same) - 4} more" if len(same) > 4 else ""
-    return ", ".join(str(line.rank) for line in same[:4]) + more
+    own = [*dict.fromkeys(str(line.rank) for line in same)]  # launches of a kernel share one
+    more = f" and {len(own) - 4} more" if len(own) > 4 else ""
+    return ", ".join(own[:4]) + more
 
 
 def advice(row: Row) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from shlex import quote
 
 from roofline.errors import InputError
 from roofline.files import TEMPORARY, unreadable
@@ -55,7 +56,7 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
         for error in refused:
             report_or_raise(unreadable(Path(error.filename), error), on_error)
         if not found and not refused:
-            hint = "a folder that holds .ncu-rep files"
+            hint = f"a folder of .ncu-rep files; of timelines: roofline select {quote(str(given))}"
             raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
         return found
     if not any(letter in str(path) for letter in "*?[") or given.exists():

@@ -92,6 +92,11 @@ def _metric_sets(facts: Mapping[str, Any]) -> str:
     return f"different metric sets: {'; '.join(told)}; only what both have is compared"
 
 
+def _limit(value: float, unit: str) -> str:
+    """A limit with the digits that were typed: "0.5 %"."""
+    return f"{value:g} %" if unit == "%" else amount(value, unit)
+
+
 # Those that no template of the data file can say.
 SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     **tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")),
@@ -111,7 +116,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"{names.quantity(f['measure'])} {from_to(f['measure'], f['before'], f['after'])}"
     ),
     "gate_figure": lambda f: (
-        f"{amount(f['value'], f['unit'])} (limit {amount(f['limit'], f['unit'])})"
+        f"{amount(f['value'], f['unit'])} (limit {_limit(f['limit'], f['unit'])})"
     ),
     "gate_within_spread": lambda f: (
         f"{amount(f['value'], f['unit'])}, within the spread of its launches"

@@ -52,7 +52,14 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_timeline(path: Path) -> bool:
-    """Whether a file is meant as a timeline: by its ending, and JSON by not being one of ours."""
+    """Whether a file is meant as a timeline: by its ending, and JSON by not being one of ours.
+
+    A folder is, of the ranks of a job, if it holds some and no report.
+    """
+    if path.is_dir():
+        return not any(path.rglob("*.ncu-rep")) and any(
+            is_timeline(file) for file in path.rglob("*") if not file.is_dir()
+        )
     name = path.name.lower()
     ours = name.endswith(".json") and path.is_file() and b'"roofline.' in _head(path)
     return name.endswith(ENDINGS) and not ours

@@ -196,6 +196,8 @@ def test_kernels_by_expression_name_and_device() -> None:
         ("profile --devices 0,1 app", "--devices is now --device"),
         ("profile --from-start app", "--from-start is now --capture-range"),
         ("time --limit 5 app", "--limit is now --timeout"),
+        ("analyze a.ncu-rep --csv", "No such option '--csv'\n  try: --format csv\n"),
+        ("verdict --csv a.csv", "to write one; to read one: cli verdict FILE.csv"),
         (
             "analyze r.ncu-rep -f json",
             "-f json: -f is --force now: as in ncu\n  try: --format json",

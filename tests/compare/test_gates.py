@@ -45,6 +45,12 @@ def test_conditions(gate: str, expected: str) -> None:
     assert status(SLOWER, gate) == [expected]
 
 
+def test_a_limit_keeps_the_digits_that_were_typed() -> None:
+    (found,) = judge(SLOWER, [parse_gate("dram<95.25%")])
+
+    assert note_text(found.text).endswith(" % (limit 95.25 %)")
+
+
 def test_what_is_not_judged_does_not_pass() -> None:
     results = judge(SLOWER, [parse_gate("softmax: time>1us"), parse_gate("time>2ms")])
 

@@ -189,8 +189,28 @@ def test_a_change_that_broke_the_results_is_told(tmp_path: Path) -> None:
     assert run("compare", BEFORE, AFTER, "--record", log, "--check", "false").exit_code == 1
 
     text = run("history", log).stdout
-    assert text.startswith("1 change, 1 check FAILED; 2.28x faster in total")
+    assert text.startswith("0 changes, 1 not counted (check FAILED)\n")
+    assert re.search(r"^ +1 .* 2.28x faster  check FAILED", text, re.MULTILINE)
     assert "the check FAILED: false" in text
+    assert run("compare", BEFORE, BEFORE, "--record", log, "--check", "true").exit_code == 0
+    assert run("compare", BEFORE, AFTER, "--record", log, "--check", "false").exit_code == 1
+    document = json.loads(run("history", log, "--json").stdout)
+    assert (document["total"], document["stop"]) == (1.0, True)
+    assert run("history", log).stdout.startswith("1 change, 2 not counted (check FAILED); 1.00x")
+
+
+@pytest.mark.parametrize(("columns", "day"), [(60, ""), (80, "2026-01-02"), (130, "2026-01-02 ")])
+def test_a_row_of_the_history_fits_its_line(columns: int, day: str) -> None:
+    told = "a change that is told of in more words than its column has"
+    stages = [change(1, "a", "b", 2.0, 1.0, intervention=told)]
+    text = render.render(history(stages), width=columns, color=False)
+
+    table = text.split("\n\n")[1].splitlines()
+    assert len(table) == 3  # the titles, the capture, the change
+    assert max(map(len, table)) <= columns
+    assert day in text
+    assert ("03:04" in text) is (columns > 100)
+    assert " ".join(told.split()) in " ".join(text.split())
 
 
 def test_what_is_no_record(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_a_hostile_name_steers_nothing() -> None:
     ):
         assert "\x1b" not in text
     rows = [line for line in pull_request.render(comparison).splitlines() if line.startswith("| 1")]
-    assert rows[0].count("|") - rows[0].count("\\|") == 9
+    assert rows[0].count("|") - rows[0].count("\\|") == 8
     ET.fromstring(junit(replace(comparison, gates=judge(comparison, [parse_gate("gone")]))))
 
 

@@ -149,6 +149,27 @@ def test_what_is_for_reports_is_refused(sides: tuple[Path, Path], option: str, v
     assert f"{option} is for reports" in found.stderr
 
 
+def test_folders_are_the_ranks_of_a_job(tmp_path: Path):
+    for name, periods in (("before", (1000, 1000)), ("after", (1000, 500))):
+        (tmp_path / name).mkdir()
+        for rank, period in enumerate(periods):
+            late = 100 * rank  # rank 1 is waited for
+            spent = ("ncclDevKernel_AllReduce_Sum_f32", 100 + late, 300 - late)
+            recorded(tmp_path / name, f"rank{rank}.json", period, ("gemm", 10, 50), spent)
+
+    found = run(tmp_path / "before", tmp_path / "after")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines()[:4] == [
+        "Step 1.00 ms -> 500 µs: 2.00x faster",
+        "before/rank1.json -> after/rank1.json; steps of a side differ by ±0.0 %",
+        "The step is that of the rank that the others wait for most: rank 1.",
+        "Mean step of rank 0: 1.00 -> 1.00 ms, 1: 1.00 ms -> 500 µs",
+    ]
+    assert "--device is of one file" in run(*[tmp_path / "before"] * 2, "--device", "0").stderr
+    write(tmp_path / "after", b"", "a.ncu-rep")
+    assert "the sides do not compare" in run(tmp_path / "before", tmp_path / "after").stderr
+
+
 def test_a_timeline_and_a_report(sides: tuple[Path, Path], tmp_path: Path):
     found = run(sides[0], write(tmp_path, b"", "a.ncu-rep"))
     assert found.exit_code == 2
