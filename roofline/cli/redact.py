@@ -39,7 +39,7 @@ def command(options: RedactOptions) -> None:
     )
     left_out = sorted(what for what, count in done.left_out.items() if count)
     if done.paths:
-        left_out.append(f"paths in {done.paths} texts, down to their last part")
+        left_out.append(f"paths in {done.paths} texts, down to the names of files")
     said = f"{one_line(str(target.path))}: {plural(done.results, 'result')} with all metrics"
     say(f"{said}\nLeft out:", prefix="")
     for what in left_out or ["nothing: no personal data was found"]:

@@ -11,10 +11,11 @@ import re
 import struct
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite
@@ -31,20 +32,23 @@ _NOBODY = encoded(2, BYTES, b"host") + encoded(3, BYTES, b"app")  # of a process
 _TABLES = tomllib.loads(Path(__file__).with_name("redact.toml").read_text("utf-8"))
 
 
-def _any_of(patterns: Iterable[str]) -> re.Pattern[bytes]:
-    text = "|".join(patterns)
-    return re.compile(
-        text.replace("SPACED", _TABLES["paths"]["spaced"])
-        .replace("END", _TABLES["paths"]["end"])
-        .encode()
-    )
+def _any_of(table: Mapping[str, Any]) -> re.Pattern[bytes]:
+    text = "|".join(table["patterns"])
+    for word, pattern in _TABLES["words"].items():
+        text = text.replace(word.upper(), pattern)
+    # Read as Latin-1, "\\x80" is that byte.
+    return re.compile(text.encode("latin-1"))
 
 
-PATHS = _any_of(_TABLES["paths"]["patterns"])
-_TOLD = _any_of(_TABLES["told"]["patterns"])
-_FREE = _any_of(f"(?P<{kind}>{'|'.join(one['patterns'])})" for kind, one in _TABLES["free"].items())
+PATHS = _any_of(_TABLES["paths"])
+_TOLD = _any_of(_TABLES["told"])
+_FREE = {kind: _any_of(table) for kind, table in _TABLES["free"].items()}
+_FILE = re.compile(rb".\.%b" % _TABLES["words"]["file"].encode())
 _NOBODYS = frozenset(_TABLES["told"]["nobody"].encode().split())
 _RUN = re.compile(rb"[\t -~\x80-\xff]{5,}")  # of bytes, what could be text
+_PERSONAL = re.compile(rb"[/\\@]|[\w~]{2}")  # what nothing personal is without
+_ESCAPE = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")  # of a terminal: its last letter ends no word
+_PRINTED = re.compile(rb"[\t-\r -~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -102,17 +106,15 @@ class _Work:
         self.left_out: Counter[str] = Counter()
         self.paths = 0
         self.people, self.kernels = _words(people), _words(kernels or set())
-        wanted = [p.pattern for p in (_FREE, self.people, self.kernels) if p]
         part, each = self.part, dict.fromkeys
         plain = self.cut(without_paths)
-        deep: Keep = partial(scrubbed, self.free, re.compile(b"|".join(wanted)))
-        strings: Keep = self.cut(partial(scrubbed, without_paths, PATHS))
+        deep: Keep = partial(scrubbed, self.free)
         process = part("process and host names", {})
-        system = part("host names and addresses", each((1, 3, 4), plain))
+        system = part("host names and addresses", each((1, 3, 4), deep))
         said: dict[int, Keep] = dict.fromkeys(_SYSTEMS, system)
         said |= each((_SESSION[name] for name in ("devices", "versions", "settings")), deep)
         session = part("comments, command lines and environments", said)
-        known = {"session": session, "strings": strings, "process": lambda x: process(x) + _NOBODY}
+        known = {"session": session, "strings": deep, "process": lambda x: process(x) + _NOBODY}
         fields = {_HEADER[name]: keep for name, keep in known.items()}
         self.header = part(
             "unknown parts of headers", fields, without=(_HEADER["payload"], _HEADER["views"])
@@ -126,7 +128,7 @@ class _Work:
             stay: dict[int, Keep] = each(states, deep)
             stay |= each(_TABLES["names"][kind], plain) | {has["rules"]: rules}
             if kernels is not None:
-                stay |= each((has[name] for name in _NAMED if name in has), hashed)
+                stay |= each((has[name] for name in _NAMED if name in has), self.hashed)
             if "source" in has:
                 stay[has["source"]] = self.source
             self.result[kind] = part("call stacks, notes and unknown parts of results", stay)
@@ -172,19 +174,23 @@ class _Work:
 
     def free(self, text: bytes) -> bytes:
         """Free text without what is personal, which is counted by its kind."""
-        done = without_paths(text)
-        self.paths += done != text
+        done = _ESCAPE.sub(b"", text)
 
-        def taken(found: re.Match[bytes]) -> bytes:
-            kind = found.lastgroup or ""
-            self.left_out[_TABLES["free"][kind]["what"]] += 1
-            return _last_part(found[0], 2) if kind == "paths" else b"(%b)" % kind.encode()
-
-        done = _FREE.sub(taken, done)
+        for kind, pattern in _FREE.items():
+            if kind == "paths":
+                done = self.cut(partial(without_paths, also=pattern))(done)
+                continue
+            done, count = pattern.subn(b"(%b)" % kind.encode(), done)
+            self.left_out[_TABLES["free"][kind]["what"]] += count
         if self.people:
             done, count = self.people.subn(b"(name)", done)
             self.left_out["names of users and hosts in kept texts"] += count
-        return self.kernels.sub(lambda name: hashed(name[0]), done) if self.kernels else done
+        return self.kernels.sub(lambda name: self.hashed(name[0]), done) if self.kernels else done
+
+    def hashed(self, name: bytes) -> bytes:
+        """A name that is the same for the same kernel in all files, and says nothing of it."""
+        self.left_out["names of kernels, for which hashes stand"] += bool(name)
+        return b"kernel_" + hashlib.sha256(name).hexdigest()[:12].encode() if name else name
 
     def cut(self, how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
         """The same, counted where it cuts a path."""
@@ -237,21 +243,14 @@ def _words(words: set[bytes]) -> re.Pattern[bytes] | None:
     return re.compile(rb"(?<![A-Za-z0-9_])(?:%b)(?![A-Za-z0-9_])" % listed) if listed else None
 
 
-def hashed(name: bytes) -> bytes:
-    """A name that is the same for the same kernel in all files, and says nothing of it."""
-    return b"kernel_" + hashlib.sha256(name).hexdigest()[:12].encode() if name else name
+def without_paths(data: bytes, also: re.Pattern[bytes] = PATHS) -> bytes:
+    """The text with ``/home/ann/src/a.cu`` cut down to ``a.cu``, to ``~`` where no file ends it."""
+    return also.sub(_last_part, PATHS.sub(_last_part, data))
 
 
-def without_paths(data: bytes) -> bytes:
-    """The text with ``/home/ann/src/a.cu`` cut down to ``a.cu``, a person's own folder to ``~``."""
-    # C:\Users\ann, /home/ann
-    return PATHS.sub(lambda path: _last_part(path[0], 3 if path[0][1:2] == b":" else 2), data)
-
-
-def _last_part(path: bytes, people: int) -> bytes:
-    """Of a path with more parts than those that name people the last; else a tilde."""
-    parts = [part for part in re.split(rb"[\\/]+", path) if part]
-    return parts[-1] if len(parts) > people else b"~"
+def _last_part(path: re.Match[bytes]) -> bytes:
+    last = re.split(rb"[\\/]", path[0])[-1]
+    return last if _FILE.search(last) else b"~"
 
 
 def blank(data: bytes) -> bytes:
@@ -259,25 +258,26 @@ def blank(data: bytes) -> bytes:
     return PATHS.sub(lambda match: b"x" * len(match.group()), data)
 
 
-def scrubbed(clean: Callable[[bytes], bytes], wanted: re.Pattern[bytes], data: bytes) -> bytes:
-    """A message with ``clean`` done to every text that has what is ``wanted``, at whatever depth.
+def scrubbed(clean: Callable[[bytes], bytes], data: bytes) -> bytes:
+    """A message with ``clean`` done to every text in it, at whatever depth.
 
     What a field is, its bytes tell: a message if they are one to the last byte and hold a control
-    character or nothing but texts, else text if nothing in them is a control character, else
-    binary data, in which nothing moves.
+    character or nothing but texts, else text if nothing in them is a control character or three
+    of four are letters of text, else binary data, in which nothing moves.
     """
-    if wanted.search(b"\n".join(_RUN.findall(data))) is None:
+    if _PERSONAL.search(data) is None:
         return data
     fields = fields_of(data)
     if fields and (not _looks_like_text(data) or all(wire == BYTES for _, wire, _ in fields)):
-        inner = partial(scrubbed, clean, wanted)
+        inner = partial(scrubbed, clean)
         done = b"".join(
             encoded(number, wire, inner(value) if isinstance(value, bytes) else value)
             for number, wire, value in fields
         )
         if PATHS.search(done) is None:
             return done
-    return clean(data) if _looks_like_text(data.lstrip(b"\n")) else blank(data)
+    textual = len(_PRINTED.findall(data)) * 4 > len(data) * 3
+    return clean(data) if textual or _looks_like_text(data.lstrip(b"\n")) else blank(data)
 
 
 def _looks_like_text(data: bytes) -> bool:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.reports.fields import fields_of
-from roofline.reports.redact import PATHS, machine_code, without_paths
+from roofline.reports.redact import machine_code, without_paths
 from roofline.reports.redact import scrubbed as scrubbed_by
 from tests import wire
 
 
 def scrubbed(data: bytes) -> bytes:
-    return scrubbed_by(without_paths, PATHS, data)
+    return scrubbed_by(without_paths, data)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_in_binary_data_nothing_moves():
 
 @given(st.binary(max_size=200))
 def test_what_holds_no_path_stays_as_it_is(data: bytes):
-    if PATHS.search(data) is None:
-        assert scrubbed(data) is data
+    if b"/" not in data and b":" not in data:
+        assert scrubbed(data) == data
 
 
 def test_a_text_that_could_be_read_as_a_message_is_cut_as_text():
     # "eeee/" would be field 12 with four bytes, "home..." numbers.
-    assert scrubbed(b"eeee/home/ann/src/aaaaaaa") == b"eeeeaaaaaaa"
+    assert scrubbed(b"eeee/home/ann/src/aaaaaaa") == b"eeee~"
 
 
 @given(st.text("ab/.", max_size=20), st.text("xyz /home", max_size=20))
