@@ -388,9 +388,10 @@ class Verdict:
 
     ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
     busiest unit whatever the bound, ``co_limiter`` the second unit where it is as near.
-    ``floor_s`` is the duration at the nearest ceiling, ``next_floor_s`` with less work for that
-    unit, until the next one limits that is not relieved with it. ``causes`` are those that the
-    evidence proves and that matter, what gives most first; ``cause`` is the first one's code.
+    ``floor_s`` is the duration at the nearest ceiling, that of ``floor_limiter``; ``next_floor_s``
+    with less work for the nearest unit, until the next one limits that is not relieved with it.
+    ``causes`` are those that the evidence proves and that matter, what gives most first; ``cause``
+    is the first one's code.
     ``waste_floor_s`` is what is left without the work that can go (``None`` where none is named),
     ``waste_limiter`` the unit that limits then. ``gain`` is the bound by which kernels are ranked,
     ten times at most, ``gain_by`` what it rests on: "waste", "work" inside of the busiest unit,
@@ -418,6 +419,7 @@ class Verdict:
     confidence: Confidence = Confidence.LOW
     doubts: tuple[Note, ...] = ()
     floor_s: float | None = None
+    floor_limiter: str | None = None
     next_limiter: str | None = None
     next_floor_s: float | None = None
     waste_floor_s: float | None = None

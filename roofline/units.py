@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -44,7 +44,7 @@ def _unit(key: str, row: dict[str, Any]) -> Unit:
 
 
 _ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-SAME, RELIEVES = _ROWS.pop("same"), _ROWS.pop("relieves")
+SAME, RELIEVES, FULL = (_ROWS.pop(table) for table in ("same", "relieves", "full"))
 UNITS = {key: _unit(key, row) for key, row in _ROWS.items()}
 GENERIC = frozenset(unit.key for unit in UNITS.values() if unit.generic)
 # Levels of memory whose bytes are counted, from the outermost in.
@@ -135,19 +135,29 @@ def queue_of_fp64(use: UnitUse) -> bool:
     return _named(use, SAME["few_fp64"])
 
 
-def same_work(top: UnitUse, use: UnitUse, *, few_fp64: bool = False) -> bool:
+def of_full(uses: Iterable[UnitUse], *, few_fp64: bool) -> tuple[UnitUse, ...]:
+    """Uses in % of what the units reach, the fullest first; ``few_fp64`` is of the GPU."""
+    full = ((use, next(_of(FULL, use, few_fp64), None)) for use in uses)
+    return ranked(
+        use if most is None else replace(use, percent=100 * use.percent / most)
+        for use, most in full
+    )
+
+
+def same_work(top: UnitUse, use: UnitUse, *, few_fp64: bool) -> bool:
     """Whether ``use`` counts the work of ``top`` by another name: no second unit that limits."""
-    return same_pipe(top, use) or _named(use, _of(SAME, top, few_fp64=few_fp64))
+    return same_pipe(top, use) or any(_named(use, names) for names in _of(SAME, top, few_fp64))
 
 
 def relieved_with(top: UnitUse, use: UnitUse) -> bool:
     """Whether less work for ``top`` relieves ``use`` as well, so that it does not limit next."""
-    return _named(use, _of(RELIEVES, top))
+    return any(_named(use, names) for names in _of(RELIEVES, top))
 
 
-def _of(table: Mapping[str, Sequence[str]], top: UnitUse, *, few_fp64: bool = False) -> list[str]:
-    kinds = (top.unit, top.part or "", "few_fp64" if few_fp64 and top.unit == "fp64" else "")
-    return [name for kind in kinds for name in table.get(kind, ())]
+def _of(table: Mapping[str, Any], use: UnitUse, few_fp64: bool = False) -> Iterator[Any]:
+    """What a table says of a unit, of its part, and of FP64 where there is almost none."""
+    few = "few_fp64" if few_fp64 and use.unit == "fp64" else ""
+    return (table[key] for key in (use.unit, use.part or "", few) if key in table)
 
 
 def _named(use: UnitUse, names: Iterable[str]) -> bool:

@@ -28,7 +28,8 @@ def gain(mark: Mark, share: float) -> tuple[str, str]:
         return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
     saved = numbers.share(share * (1 - judged.floor_s / took_s))
     factor = numbers.times(took_s / judged.floor_s)
-    long = f"saves up to {saved} of all: {factor} until {said.full(judged.nearest)}"
+    full = said.full(judged.floor_limiter or judged.nearest)
+    long = f"saves up to {saved} of all: {factor} until {full}"
     return long, f"up to {factor}, {saved} of all"
 
 

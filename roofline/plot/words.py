@@ -81,7 +81,7 @@ def below(mark: Mark) -> list[str]:
     if not floor_s or not took_s:
         return [""]
     factor = f"up to {numbers.times(took_s / floor_s)}"
-    return [f"{factor} until {said.full(judged.nearest or '')}", factor]
+    return [f"{factor} until {said.full(judged.floor_limiter or judged.nearest or '')}", factor]
 
 
 def verdict(judged: Verdict) -> str:

@@ -118,7 +118,7 @@ def _promises(result: Result) -> str:
 def _ceilings(result: Result) -> str:
     """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
-    nearest = unit(v.nearest) or "its limit"
+    nearest = unit(v.floor_limiter or v.nearest) or "its limit"
     if v.floor_s is None:
         if v.gain is None or v.gain_by not in ("headroom", "work"):
             return ""
@@ -135,7 +135,7 @@ def _ceilings(result: Result) -> str:
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"
         return f"if latency were hidden: {_up_to(result, v.floor_s)}, then {nearest}"
-    limit = full(v.nearest or "its limit")
+    limit = full(v.floor_limiter or v.nearest or "its limit")
     none = took_s and v.floor_s > _ALL * took_s
     factor = _up_to(result, v.floor_s)
     text = f"no headroom: {limit}" if none else f"headroom: {factor} until {limit}"

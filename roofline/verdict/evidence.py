@@ -41,7 +41,6 @@ def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str
 
 def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, float | None]:
     found: dict[str, float | None] = {"busiest": busiest, "latency": float(busiest < rule.latency)}
-    found["most"] = 100.0 / busiest if busiest else None
     for use in uses:
         found[use.unit] = use.percent
         if use.percent >= busiest - rule.balance:

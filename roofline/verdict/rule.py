@@ -19,7 +19,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import FEW_FP64, ROUNDING, UNITS, relieved_with, same_work
+from roofline.units import FEW_FP64, ROUNDING, UNITS, of_full, relieved_with, same_work
 from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import all_uses, computed, disagreement, idle_below, lacking, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
@@ -68,20 +68,23 @@ def judge(
         why = (_why_unknown(measurement, top),)
         return replace(verdict, cause="not_measured", doubts=why)
     # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
-    few = top.unit == "fp64" and measurement.device.compute_capability in FEW_FP64
-    threshold = min(_FEW_FP64_BUSY, rule.latency) if few else rule.latency
+    few = measurement.device.compute_capability in FEW_FP64
+    scarce = few and top.unit == "fp64"
+    threshold = min(_FEW_FP64_BUSY, rule.latency) if scarce else rule.latency
     latent = busiest < threshold
     bound = Bound.LATENCY if latent else Bound(top.family.value)
     evidence = evidence_of(measurement, uses, rule)
-    evidence |= {"latency": float(latent), "threshold": threshold}
-    causes = causes_of(measurement, bound, uses, evidence)
+    full = of_full(uses, few_fp64=few)
+    evidence |= {"latency": float(latent), "threshold": threshold, "most": 100 / full[0].percent}
+    causes = causes_of(measurement, bound, full, evidence)
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0
-    waste = waste_floor(causes, uses, evidence)
+    waste = waste_floor(causes, full, evidence)
     others = [u for u in uses if u.unit != top.unit and not same_work(top, u, few_fp64=few)]
     second = next(iter(others), None)
-    following = next((use for use in others if not relieved_with(top, use)), None)
-    nearest_two = busiest, None if following is None else following.percent
+    left = of_full((use for use in others if not relieved_with(top, use)), few_fp64=few)
+    following = next(iter(left), None)
+    nearest_two = full[0].percent, None if following is None else following.percent
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
     near = second if second and abs(top.percent - second.percent) <= rule.balance else None
     inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
@@ -98,7 +101,8 @@ def judge(
         causes=causes,
         confidence=confidence,
         doubts=doubts,
-        floor_s=_floor_s(measurement, top),
+        floor_s=_floor_s(measurement, full[0]),
+        floor_limiter=full[0].unit,
         next_limiter=None if following is None else following.unit,
         next_floor_s=None if following is None else _floor_s(measurement, following),
         waste_floor_s=None if waste is None else _part_of(measurement, waste[0]),

@@ -135,6 +135,36 @@ def test_nothing_limits_next_where_all_else_is_relieved_too() -> None:
     assert said.bounds(found).endswith("until L1/shared is full")
 
 
+@pytest.mark.parametrize(
+    ("device", "fp64", "told"),
+    [
+        # 43 of the 86 % that two FP64 units an SM reach
+        (T4, 43.0, "headroom: up to 2.00x (1.00 ms -> 500 µs) until the FP64 pipe is full"),
+        (T4, 86.0, "no headroom: the FP64 pipe is full"),
+        (T4, 86.1, "no headroom: the FP64 pipe is full"),
+        (A100, 80.0, "headroom: up to 1.25x (1.00 ms -> 800 µs) until the FP64 pipe is full"),
+    ],
+)
+def test_fp64_where_there_is_almost_none_has_no_headroom_that_it_cannot_reach(
+    device: Mapping[str, Value], fp64: float, told: str
+) -> None:
+    assert told in said.bounds(judged(device, {"sm__pipe_fp64_cycles_active": fp64}))
+
+
+def test_another_unit_has_headroom_until_fp64_is_full() -> None:
+    # 77.4 of 86 % are 90 %: full before the ALU pipe, which is busier.
+    found = judged(T4, {"sm__pipe_fp64_cycles_active": 77.4, "sm__pipe_alu_cycles_active": 80.0})
+    verdict = found.verdict
+
+    assert (verdict.limiter, verdict.floor_limiter) == ("alu", "fp64")
+    assert verdict.floor_s == verdict.next_floor_s == pytest.approx(0.9e-3)
+    assert verdict.waste_floor_s == pytest.approx(0.8e-3)
+    assert verdict.evidence["most"] == pytest.approx(1 / 0.9)
+    assert said.bounds(found).endswith(
+        "up to 1.11x (1.00 ms -> 900 µs) until the FP64 pipe is full"
+    )
+
+
 def test_local_memory_is_not_told_to_coalesce() -> None:
     sectors = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
     found = judged(
