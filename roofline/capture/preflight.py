@@ -94,18 +94,26 @@ def parse_version(text: str) -> Version | None:
     return Version(year=year, minor=minor, text=f"{year}.{minor}.{patch}")
 
 
-def check_program(program: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Raise ``ProgramError`` for a program that is neither on PATH nor, as ncu looks, here."""
+def check_program(
+    program: Sequence[str], environment: Mapping[str, str], *, elsewhere: bool = False
+) -> str | None:
+    """Raise ``ProgramError`` for a program that is neither on PATH nor, as ncu looks, here.
+
+    One that may be ``elsewhere`` is only told, unless its words can be no program anywhere.
+    """
     word, path = program[0], Path(program[0])
     here = path.is_file() and os.access(path, os.X_OK)
-    if not here and not shutil.which(word, path=environment.get("PATH")):
-        if path.exists():
-            why = "a folder" if path.is_dir() else "not executable"
-        else:
-            why = "no such file" if os.sep in word else "not on PATH and not in this folder"
-        if meant := _meant(program):
-            why += f"; did you mean: {meant}"
-        raise failed("program_missing", evidence=f"{word}: {why}")
+    if here or shutil.which(word, path=environment.get("PATH")):
+        return None
+    if path.exists():
+        why = "a folder" if path.is_dir() else "not executable"
+    else:
+        why = "no such file" if os.sep in word else "not on PATH and not in this folder"
+    meant = _meant(program)
+    if meant is None and elsewhere:
+        return f"{word}: {why}"
+    why += f"; did you mean: {meant}" if meant else ""
+    raise failed("program_missing", evidence=f"{word}: {why}")
 
 
 def _meant(program: Sequence[str]) -> str | None:

@@ -6,11 +6,13 @@ import math
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from roofline.capture.command import check_regex, chosen, region_range, wants_collectives_in_vain
 from roofline.capture.failures import failed
@@ -56,7 +58,17 @@ _EXCLUSIVE = (
     *(("time", other) for other in ("rank", "dry_run", "list_kernels")),
     *(("time_file", other) for other in ("rank", "dry_run", "list_kernels")),
     ("dry_run", "list_kernels"),
+    ("first", "per_config"),
+    *(
+        ("list_kernels", other)
+        for other in (
+            "kernel kernel_name first launch_skip launch_count per_config nvtx region "
+            "capture_range output explain plot page chart asked_format as_json"
+        ).split()
+    ),
 )
+# Fields that say nothing without one of others.
+_NEEDS = {"exact_regex": ("kernel",), "name_base": ("kernel", "kernel_name")}
 # Fields that a request has under the same name.
 _SAME = (
     "program collectives per_config sections section_set clock_control cache_control rules graphs "
@@ -169,7 +181,7 @@ class ProfileOptions:
 @opt.typed_command(ProfileOptions, "profile", allow_interspersed_args=False)
 def command(options: ProfileOptions) -> int:
     """Run PROGRAM under ncu for the chosen kernels, and name what limits each."""
-    from roofline.capture.run import check_output, kernels_seen
+    from roofline.capture.run import kernels_seen
     from roofline.cli import profile_run
 
     _check(options)
@@ -177,13 +189,14 @@ def command(options: ProfileOptions) -> int:
     selection = None if looked else _selection(options, base)
     times = None if options.time_file is None else read_times(options.time_file)
     runs = profile_run.runs_of(base, selection, options.output.output)
-    if options.dry_run:
-        click.echo(shown(profile_run.plan(runs, options.ncu, options.chip, looked=looked)))
-        return 0
     force = options.output.force
     if not options.list_kernels:
-        for run in runs:
-            check_output(run.report, force=force)
+        profile_run.check_files(runs, force=force, looked=looked)
+    absent = _check_program(options)
+    if options.dry_run:
+        lines = profile_run.plan(runs, options.ncu, options.chip, looked=looked, absent=absent)
+        click.echo(shown(lines))
+        return 0
     base, setting = _look_up(base, options)
     runs = profile_run.runs_of(base, selection, options.output.output)
     profile_run.check_commands(runs, setting)
@@ -197,8 +210,7 @@ def command(options: ProfileOptions) -> int:
     if looked:
         options, selection = _look(options, base, setting, runs[0].report)
         runs = profile_run.runs_of(base, selection, options.output.output)
-        for run in runs:
-            check_output(run.report, force=force)
+        profile_run.check_files(runs, force=force, looked=True)
         profile_run.check_commands(runs, setting)
     runs = profile_run.capture_all(runs, setting, force=force)
     if any(run.captured for run in runs):
@@ -212,56 +224,92 @@ def _check(options: ProfileOptions) -> None:
     """Refuse at once what does not go together."""
     if not options.program[0]:
         raise UsageError("the program's name is empty", hint="roofline profile python bench.py")
-    given = _given(options)
-    for one, other in _EXCLUSIVE:
-        if given.issuperset((one, other)):
-            what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
-            raise UsageError(what, hint="one of them")
+    _check_pairs(options, _given())
+    if not _looks(options):
+        _check_unlooked(options, _given())
     if options.chip is not None and not options.dry_run:
         why = "a run takes the GPU of this machine"
         raise UsageError("--chip needs --dry-run", why=why, hint="add --dry-run, or leave it out")
     if options.time and reads_a_pipe():
         why = "its runs would find the pipe that the program reads empty"
         raise UsageError("--time needs several runs", why=why, hint="--time-file FILE")
-    timeline_chooses = options.showing.timeline is not None
-    for field in _BY_HAND if timeline_chooses else () if _looks(options) else _OF_TIMELINE:
-        if field in given and not timeline_chooses:
-            others = [o for o in _BY_HAND if o in given and o not in _OF_LOOK]
-            others += ["look none"] if options.look == "none" else []
-            hint = ", ".join(map(_spelling, others))
-            raise UsageError(
-                f"{_spelling(field)} needs a timeline or a look",
-                hint=f"{f'leave out {hint}, or ' if hint else ''}--timeline FILE",
-            )
-        if field in given:
-            raise UsageError(
-                f"--timeline and {_spelling(field)} exclude each other",
-                why="the timeline says which launches to profile",
-                hint="one of them; 'roofline select' prints commands that you can change",
-            )
     # The source goes into the report, explained or not.
     check(replace(options.showing, source=False), options.answer)
 
 
-def _given(options: ProfileOptions) -> set[str]:
-    """The fields whose options were typed; 0 is a value."""
-    values = {name: getattr(options, name) for name in options.__slots__}
-    return {k for k, v in values.items() if not (v is None or v is False or v == ())}
+def _check_pairs(options: ProfileOptions, given: set[str]) -> None:
+    """Refuse what excludes each other, and what would do nothing alone."""
+    pairs = [pair for pair in _EXCLUSIVE if given.issuperset(pair)]
+    if "look" in given and options.look != "none":
+        pairs += [("look", other) for other in _otherwise(options)]
+    if "until" in given and options.until != "program" and (uncounted := _uncounted(options)):
+        pairs.append(("until", uncounted))
+    for one, other in pairs:
+        what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
+        raise UsageError(what, hint="one of them")
+    for field in (f for f in _BY_HAND if "timeline" in given and f in given):
+        raise UsageError(
+            f"--timeline and {_spelling(field)} exclude each other",
+            why="the timeline says which launches to profile",
+            hint="one of them; 'roofline select' prints commands that you can change",
+        )
+    for field, others in _NEEDS.items():
+        if field in given and given.isdisjoint(others):
+            needed = " or ".join(map(_spelling, others))
+            raise UsageError(f"{_spelling(field)} needs {needed}", hint=f"{needed} NAME")
+
+
+def _check_unlooked(options: ProfileOptions, given: set[str]) -> None:
+    """Refuse what is for a look alone, or for a timeline."""
+    for field in sorted(given.intersection((*_OF_TIMELINE, "look_seconds"))):
+        others = [*_otherwise(options), *(["look none"] if options.look == "none" else [])]
+        left = ", ".join(map(_spelling, others))
+        ways = [f"leave out {left}"] if left else ["--look ncu"]
+        if field == "look_seconds":
+            raise UsageError("--look-seconds needs a look", hint=ways[0])
+        if "timeline" not in given:
+            what = f"{_spelling(field)} needs a timeline or a look"
+            raise UsageError(what, hint=f"{ways[0]}, or --timeline FILE")
+
+
+def _given() -> set[str]:
+    """The fields whose options were typed."""
+    typed, source = ParameterSource.COMMANDLINE, click.get_current_context().get_parameter_source
+    return {name for name in click.get_current_context().params if source(name) is typed}
+
+
+def _otherwise(options: ProfileOptions) -> Iterator[str]:
+    """What says, without a look, which launches are profiled."""
+    given = _given()
+    yield from (field for field in _BY_HAND if field in given and field not in _OF_LOOK)
+    yield from (name for name in ("timeline", "rank") if name in given)
+    if options.replay != Replay.KERNEL:
+        yield f"replay {options.replay}"
+    if options.graphs == "graph":
+        yield "graphs graph"
+
+
+def _uncounted(options: ProfileOptions) -> str | None:
+    """What leaves open which launch is the last."""
+    if options.replay != Replay.KERNEL:
+        return f"replay {options.replay}"
+    fields = ("per_config", "list_kernels")
+    all_of_them = "launch_count 0" if options.launch_count == 0 else None
+    return next((field for field in fields if getattr(options, field)), all_of_them)
 
 
 def _spelling(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
+    """The option of a field; a value may follow."""
+    name, *value = field.split()
+    (option,) = (p for p in click.get_current_context().command.params if p.name == name)
+    return " ".join([next(word for word in option.opts if word[:2] == "--"), *value])
 
 
 def _looks(options: ProfileOptions) -> bool:
     """Whether the program is looked at first: nothing else says which launches are wanted."""
     return not (
         options.look == "none"
-        or not _given(options).isdisjoint(set(_BY_HAND) - set(_OF_LOOK))
-        or options.showing.timeline is not None
-        or options.rank is not None
-        or options.replay != Replay.KERNEL
-        or options.graphs == "graph"
+        or any(_otherwise(options))
         or (options.look == "auto" and reads_a_pipe())
     )
 
@@ -367,8 +415,10 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
             hint=f"{select_command(options.showing)}, and one parallel job for each command; or a "
             "smaller --top",
         )
-    if options.dry_run or not runs or is_chosen(options.rank, options.program, os.environ):
+    if not runs or is_chosen(options.rank, options.program, os.environ):
         return
+    if options.dry_run:  # of one rank alone
+        raise click.exceptions.Exit(0)
     try:
         become(options.program)
     except OSError as error:
@@ -376,17 +426,21 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
         raise failed("program_missing", evidence=evidence) from error
 
 
+def _check_program(options: ProfileOptions) -> str | None:
+    """Refuse what cannot be run under ncu; what a plan should say of a program that is not here."""
+    ours = ["roofline", *sys.argv[1 : -len(options.program)]]
+    ours = ours[:-1] if ours[-1] == "--" else ours
+    if options.rank is None and (line := advice_on_launcher(options.program, ours)):
+        say(line)
+    return check_program(options.program, os.environ, elsewhere=options.dry_run)
+
+
 def _look_up(
     request: CaptureRequest, options: ProfileOptions
 ) -> tuple[CaptureRequest, CaptureSetup]:
-    """Find program and ncu, look at the machine, fit the request to it; nothing is profiled."""
+    """Find ncu, look at the machine, fit the request to it; nothing is profiled."""
     from roofline.capture.run import CaptureSetup
 
-    check_program(request.program, os.environ)
-    ours = ["roofline", *sys.argv[1 : -len(options.program)]]
-    ours = ours[:-1] if ours[-1] == "--" else ours
-    if options.rank is None and (line := advice_on_launcher(request.program, ours)):
-        say(line)
     ncu = find_ncu(options.ncu)
     machine = look()
     request, notes = fit(request, ncu, machine, ask)

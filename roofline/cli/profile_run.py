@@ -28,6 +28,7 @@ from roofline.capture.run import (
     Captured,
     CaptureSetup,
     capture,
+    check_output,
     free_names,
     log_path,
     numbered,
@@ -141,14 +142,12 @@ def look_at(
     from roofline.capture import look
     from roofline.timeline.trace import SEEN, packed, program_of
 
-    place = report.with_name(re.sub(r"-\d+$", "", report.stem) + ".look.json.gz")
+    place = _look_of(report)
     digest = hashlib.sha256("\0".join(base.program).encode("utf-8", "surrogateescape")).hexdigest()
     before = program_of(place)
     if how == "auto" and before == digest and not _changed_since(place, base.program):
         say(f"Kernels as seen before ({place}); --look again looks again")
         return place
-    if place.exists() and before is None:
-        raise UsageError(f"{place} is not of roofline", hint="another name: -o REPORT")
     try:
         seen = look.look_at(base, setting, how, seconds, until_end=until_end, say=say)
     except look.LookInterrupted as stop:
@@ -156,6 +155,21 @@ def look_at(
     with whole_file(place, force=True) as made:
         made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
     return place
+
+
+def check_files(runs: Sequence[Run], *, force: bool, looked: bool) -> None:
+    """Raise ``UsageError`` where a report or what is seen would replace somebody's file."""
+    from roofline.timeline.trace import program_of
+
+    for run in runs:
+        check_output(run.report, force=force)
+    place = _look_of(runs[0].report)
+    if looked and place.exists() and program_of(place) is None:
+        raise UsageError(f"{place} is not of roofline", hint="another name: -o REPORT")
+
+
+def _look_of(report: Path) -> Path:
+    return report.with_name(re.sub(r"-\d+$", "", report.stem) + ".look.json.gz")
 
 
 def _changed_since(place: Path, program: Sequence[str]) -> bool:
@@ -270,9 +284,19 @@ def _step(showing: Showing) -> list[str]:
 # --- the plan of --dry-run --------------------------------------------------------------------
 
 
-def plan(runs: Sequence[Run], ncu_path: str | None, chip: str | None, *, looked: bool) -> str:
-    """The command lines of ncu and their cost by chip; ncu only tells its version and options."""
-    lines = []
+def plan(
+    runs: Sequence[Run],
+    ncu_path: str | None,
+    chip: str | None,
+    *,
+    looked: bool,
+    absent: str | None,
+) -> str:
+    """The command lines of ncu and their cost by chip; ncu only tells its version and options.
+
+    ``absent`` says why the program cannot be run here.
+    """
+    lines = [] if absent is None else [f"# {absent}; a real run needs it"]
     if looked:
         lines.append("# a real run first looks which kernels take the time, and profiles those;")
         lines.append("# the command is that of --look none")

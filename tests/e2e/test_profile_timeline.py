@@ -344,6 +344,7 @@ def test_printed_commands_ask_ncu_for_the_same(fake: Fake, kind: str) -> None:
     printed = [shlex.split(r["command"]) for r in json.loads(selected.stdout)["requests"]]
     assert printed
 
+    fake.program("PROGRAM", "exit 9")
     dry = ("--dry-run", "--chip", "gh100", "-o", "x.ncu-rep")
     by_hand = []
     for words in printed:
