@@ -30,7 +30,7 @@ class PlotOptions:
     theme: str | None = opt.written("--theme light|dark|paper")
     title: str | None = opt.written("--title TEXT")
     size: tuple[int, int | None] = opt.written(
-        "--size WIDTH[xHEIGHT]", type=Size(), default=(900, None), show_default="900"
+        "--size WIDTH[xHEIGHT]", type=Size(), default=(900, None), show_default=False
     )
     dpi: float = opt.written("--dpi N", type=Number(min=36, max=600), default=72.0)
     instructions: int = opt.written("--instructions N", type=opt.Whole(0, 100), default=0)

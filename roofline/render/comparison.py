@@ -29,6 +29,8 @@ ROWS = 10
 NAME = 40  # letters of a kernel's name in a line of text
 # Points of occupancy that are worth a word.
 _POINTS = 5.0
+# Ways of pairing by which the two may be called differently.
+_RENAMED = ("by_map", "by_similar_name", "by_similar_name_and_launch", "by_being_alone")
 # Bounds beyond this are not promised.
 _MOST = 10.0
 _STYLES = {"faster": "green", "slower": "red", "unknown": "dim"}
@@ -265,6 +267,15 @@ def cell(pair: KernelPair) -> str:
     return change(pair.timing.speedup)
 
 
+def named(pairs: Sequence[KernelPair], letters: int) -> Iterator[list[str]]:
+    """The kernel of each pair, after the one before where that is another one by name."""
+    olds = names.short_all((p.before.measured.demangled for p in pairs), letters - len(" ->"))
+    news = names.short_all((p.after.measured.demangled for p in pairs), letters)
+    for pair, *both in zip(pairs, olds, news, strict=True):
+        renamed = pair.kind == "one_to_one" and pair.how.code in _RENAMED
+        yield [*dict.fromkeys(both)] if renamed else both[1:]
+
+
 def took(pair: KernelPair, side: Side) -> str:
     """The time in a cell, of a launch or of a sum."""
     return duration(side.measured.duration_s) + (" (sum)" if pair.per == "total" else "")
@@ -444,18 +455,17 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
 
 def _table(pairs: Sequence[KernelPair], width: int) -> Table:
     wide = width >= 100
-    room = max(width - (_WIDE if wide else _NARROW) - 4, 12)
+    called = list(named(pairs, max(width - (_WIDE if wide else _NARROW) - 4, 12)))
     table = console.table(
         "-#",
-        Column("kernel", width=room),
+        Column("kernel", no_wrap=True),
         Column("before", justify="right", no_wrap=True),
         Column("after", justify="right", no_wrap=True),
         Column("change", no_wrap=True),
         *(("-bytes", "-ops") if wide else ()),
         "+limited by",
     )
-    shorts = names.short_all((p.after.measured.demangled for p in pairs), room)
-    for rank, (pair, name) in enumerate(zip(pairs, shorts, strict=True), 1):
+    for rank, (pair, both) in enumerate(zip(pairs, called, strict=True), 1):
         one, other = pair.before, pair.after
         amounts = (
             ratio(one.measured.dram_bytes, other.measured.dram_bytes),
@@ -463,7 +473,7 @@ def _table(pairs: Sequence[KernelPair], width: int) -> Table:
         )
         table.add_row(
             str(rank),
-            Text(name),
+            Text(" ->\n".join(both)),
             took(pair, one),
             took(pair, other),
             Text(cell(pair), style=_STYLES.get(pair.outcome, "")),

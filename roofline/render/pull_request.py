@@ -145,12 +145,11 @@ def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
 
 
 def _rows(pairs: Sequence[KernelPair]) -> Iterator[tuple[str, ...]]:
-    shorts = names.short_all((p.after.measured.demangled for p in pairs), NAME)
-    for rank, (pair, name) in enumerate(zip(pairs, shorts, strict=True), 1):
+    for rank, (pair, both) in enumerate(zip(pairs, words.named(pairs, NAME), strict=True), 1):
         one, other = pair.before, pair.after
         yield (
             str(rank),
-            code(name),
+            " -\\> ".join(map(code, both)),
             words.took(pair, one),
             words.took(pair, other),
             f"**{words.cell(pair)}**",

@@ -208,7 +208,7 @@ def where(part: Chosen, letters: int = 24) -> Iterator[tuple[str, Callable[[Row]
 def _figures(lines: list[Ranked], width: int, *, launches: bool) -> Iterator[Cells[Ranked]]:
     if launches:
         yield Cells("launch", lambda line: f"#{line.row.result.measurement.index}", right=True)
-    if width >= BROAD:
+    if width >= BROAD and any(line.row.result.measurement.grid for line in lines):
         yield Cells("grid / block", lambda line: names.geometry(line.row.result.measurement))
     yield Cells("time", lambda line: numbers.duration(line.row.time_s), right=True)
     yield Cells("share", lambda line: share(line.row), right=True)

@@ -111,6 +111,17 @@ def test_the_table_has_a_line_and_a_sentence_a_kernel() -> None:
     assert "\x1b[" not in text
 
 
+def test_a_kernel_of_another_name_stands_below_the_one_before() -> None:
+    renamed = compared(launch("tile_naive"), launch("tile_padded", us=500))
+    text = table.render(renamed, width=100)
+
+    assert "\n1  tile_naive ->  1.00 ms  500 µs  2.00x faster" in text
+    assert "\n   tile_padded\n" in text
+    assert "| `tile_naive` -\\> `tile_padded` | 1.00 ms |" in pull_request.render(renamed)
+    mapped = compared(launch("gemm"), launch("gemm", us=500))
+    assert "->  1.00 ms" not in table.render(mapped, width=100)
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_the_table_fits_its_width(width: int) -> None:
     text = table.render(everything(), width=width)
