@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 import warnings
 from collections.abc import Iterable
 
 from roofline.errors import UsageError
 from roofline.kernel_names import family, family_words
 
+_RUNS = (
+    *range(4, 33),
+    40,
+    48,
+    56,
+    64,
+    80,
+    96,
+    112,
+    128,
+    160,
+    192,
+    224,
+    256,
+)  # how often what an expression could repeat is tried
+_LIMIT_S = 0.1  # of processor time for one of them; usual expressions take below a millisecond
 _SHELL = ";&|<>"  # what a shell does not give to the program
 
 
@@ -19,21 +36,45 @@ def compiled(
     """Compile an expression that somebody typed; ``option`` says where, for the message.
 
     Raises:
-        UsageError: it is not a regular expression.
+        UsageError: it is not a regular expression, or one that can take forever.
 
     """
+    text = str(pattern)
     try:
         # Repeats of more than 2**32 are an OverflowError, brackets too deep a RecursionError.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what other versions of Python make of it
-            return re.compile(pattern, flags)
+            found = re.compile(pattern, flags)
     except (re.error, OverflowError, RecursionError) as error:
-        text = str(pattern)
         raise UsageError(
             f"{option} {text!r}".strip() + " is not a regular expression",
             why=str(error),
             hint=_way_out(text, option),
         ) from error
+    if _endless(found):
+        raise UsageError(
+            f"{option} {text!r}".strip() + " can take forever",
+            why="a repeat within a repeat, or several in a row, can fit a name in too many ways",
+            hint="a+ instead of (a+)+, and fewer .*",
+        )
+    return found
+
+
+def _endless(found: re.Pattern[str]) -> bool:
+    """Whether runs of what the expression names take so long that its time grows without end.
+
+    They grow step by step, so that none of them takes much longer than the limit.
+    """
+    if sum(map(found.pattern.count, "*+{|")) < 2:
+        return False
+    words = re.findall(r"[^\W_]+|[^\w*+?()\[\]{}|^$.\\]", found.pattern)[:16]
+    for run in dict.fromkeys(("a", "0", "_", ":", " ", *words, *"".join(words)[:16])):
+        for count in _RUNS:
+            begin = time.process_time()
+            found.search(run * (count // len(run)) + "\0")
+            if time.process_time() - begin > _LIMIT_S:
+                return True
+    return False
 
 
 def _way_out(text: str, option: str) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from roofline.errors import UsageError
@@ -24,6 +26,31 @@ def test_a_bad_expression_says_how_to_mend_it():
 def test_what_is_no_expression_is_refused_where_it_was_typed(text: str):
     with pytest.raises(UsageError, match=r"--step .* is not a regular expression"):
         compiled(text, option="--step")
+
+
+ENDLESS = (
+    r"(a+)+$ (\w+)+x ([a-z_:]+)*\( (x+x+)+y (gemm|gemmgemm)+_ .*.*.*.*.*q (.*,)+; (q|q|q)+z{1}"
+)
+USUAL = (
+    r".*gemm.*_tn.* (\w+::)*gemm gemm.*gemm.*tn ^void.(at::)?\w+<.*>\(.*\)$ a{2,5}b+c* "
+    r"ampere_\w+_(\d+)x(\d+)_.*(nn|tn) (fwd|bwd)_kernel.*<.*128.*64.*>"
+)
+
+
+@pytest.mark.parametrize("text", ENDLESS.split())
+def test_what_can_take_forever_is_refused_soon(text: str):
+    begin = time.process_time()
+    with pytest.raises(UsageError, match=r"--kernel .* can take forever") as refused:
+        compiled(text, option="--kernel")
+    assert "(a+)+" in str(refused.value)
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("text", USUAL.split())
+def test_usual_expressions_are_taken_within_moments(text: str):
+    begin = time.process_time()
+    assert compiled(text).pattern == text
+    assert time.process_time() - begin < 1
 
 
 @pytest.mark.parametrize("glob", ["*gemm", "*gemm*", "?gemm"])

@@ -80,7 +80,7 @@ def _watched(gpu: bool) -> Iterator[list[dict[str, float]]]:
     def watch() -> None:
         from roofline.specs.measure import QUERY, parse_smi
 
-        argv = ("nvidia-smi", f"--query-gpu={','.join(QUERY)}", "--format=csv,noheader,nounits")
+        argv = ("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
         wait_s = _FIRST_S
         while not ended.wait(wait_s):
             wait_s = _EACH_S

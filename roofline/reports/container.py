@@ -81,12 +81,12 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 def _recognized(begin: bytes) -> tuple[str, str]:
     """What a file is that begins with these bytes and is no report, and what to do with it."""
+    others = tomllib.loads(Path(__file__).with_name("others.toml").read_text("utf-8"))
     if begin.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
             inside = zlib.decompressobj(31).decompress(begin, len(begin))
             if inside.lstrip()[:1] in (b"{", b"["):
-                hint = "roofline select FILE, with --plot STEP.svg for its picture"
-                return "it is JSON in gzip, as a timeline is", hint
+                return "it is JSON in gzip, as a timeline is", others["{"][1]
             if inside.startswith(MAGIC):
                 return "it is a report compressed with gzip", "gunzip it first"
     if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -95,7 +95,6 @@ def _recognized(begin: bytes) -> tuple[str, str]:
     if _PRINTED.match(begin):
         return "it is ncu's text, not its report", "export the report with ncu -o NAME"
     text = begin.decode("latin-1")
-    others = tomllib.loads(Path(__file__).with_name("others.toml").read_text("utf-8"))
     return next((is_, to_do) for known, (is_, to_do) in others.items() if text.startswith(known))
 
 

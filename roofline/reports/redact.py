@@ -80,11 +80,14 @@ def redact(
 
     Raises:
         InputError: ``source`` is not a whole report.
-        UsageError: ``target`` exists, cannot be written or is no name for a report.
+        UsageError: ``target`` exists, cannot be written or is no name for a report; or code is kept
+            and names are not.
 
     """
     if target.suffix not in SUFFIXES:
         raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
+    if keep_sass and not keep_names:
+        raise UsageError("machine code holds the names of kernels", hint="one of the two options")
     refuse_overwrite(target, force=force)
     with opened(source) as file:
         try:

@@ -19,9 +19,12 @@ L2 = ("l2_copy", "l2_write")
 KEPT = "achieved"  # the folder of settings in which roofline specs measure keeps its files
 QUANTITIES = (*DRAM, *L2, *PRECISIONS)
 _LEVELS = dict.fromkeys(DRAM, "dram") | dict.fromkeys(L2, "l2")
-
-
-_SAMPLED = ("sm_clock_hz", "dram_clock_hz", "power_w")
+# What a ceiling says of the device meanwhile -> how nvidia-smi calls it, and its unit in SI.
+SAMPLED = {
+    "sm_clock_hz": ("clocks.sm", 1e6),
+    "dram_clock_hz": ("clocks.mem", 1e6),
+    "power_w": ("power.draw", 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ _FILE = {
 _CEILING = {
     "quantity": TEXT,
     "repeats": WHOLE,
-    **dict.fromkeys(("per_s", "median_per_s", *_SAMPLED), POSITIVE),
+    **dict.fromkeys(("per_s", "median_per_s", *SAMPLED), POSITIVE),
 }
 
 
@@ -127,7 +130,7 @@ def _lines(achieved: Achieved) -> Iterator[str]:
     yield "# clocks and power while the runs were queued."
     for one in achieved.ceilings:
         yield from ("[[ceiling]]", f"quantity = {_text(one.quantity)}")
-        for name in ("per_s", "median_per_s", "repeats", *_SAMPLED):
+        for name in ("per_s", "median_per_s", "repeats", *SAMPLED):
             if (value := getattr(one, name)) is not None:
                 yield f"{name} = {value!r}"
         yield ""

@@ -11,7 +11,7 @@ from typing import Any
 from roofline.errors import UsageError
 from roofline.model import Device
 from roofline.process import run_quietly
-from roofline.specs.ceilings import Ceiling, ceiling
+from roofline.specs.ceilings import SAMPLED, Ceiling, ceiling
 from roofline.specs.spec import Spec
 
 # Torch's name of the type -> operation key, and the capability from which cuBLAS has it.
@@ -33,12 +33,7 @@ WARM_UP = 3
 REPEATS = 15
 WATCH_S = 1.5  # of work is queued while nvidia-smi looks: it takes some 0.1 s to answer
 MOST_QUEUED = 1000
-# What nvidia-smi is asked -> field of a ceiling, and its unit in SI.
-QUERY = {
-    "clocks.sm": ("sm_clock_hz", 1e6),
-    "clocks.mem": ("dram_clock_hz", 1e6),
-    "power.draw": ("power_w", 1.0),
-}
+QUERY = f"--query-gpu={','.join(asked for asked, _ in SAMPLED.values())}"
 
 Run = Callable[[], object]
 
@@ -293,8 +288,7 @@ def _watch(torch: Any, run: Run, duration_s: float, handle: str) -> dict[str, fl
     """Clocks and power while runs are queued on the device."""
     for _ in range(min(MOST_QUEUED, 1 + int(WATCH_S / duration_s))):
         run()
-    query = f"--query-gpu={','.join(QUERY)}"
-    argv = ["nvidia-smi", f"--id={handle}", query, "--format=csv,noheader,nounits"]
+    argv = ["nvidia-smi", f"--id={handle}", QUERY, "--format=csv,noheader,nounits"]
     done = run_quietly(argv, timeout_s=20)
     torch.cuda.synchronize()
     return {} if done is None or done.code != 0 else parse_smi(done.stdout)
@@ -304,7 +298,7 @@ def parse_smi(text: str) -> dict[str, float]:
     """Clocks and power from a line of nvidia-smi; "[N/A]" and the like are not known."""
     found = {}
     words = text.strip().partition("\n")[0].split(",")
-    for (name, si), word in zip(QUERY.values(), words, strict=False):
+    for (name, (_, si)), word in zip(SAMPLED.items(), words, strict=False):
         with suppress(ValueError):
             found[name] = float(word) * si
     return found

@@ -490,6 +490,11 @@ def test_what_is_not_personal_stays(text: str, tmp_path: Path):
     assert out.read_bytes().count(text.encode()) == data.count(text.encode())
 
 
+def test_names_are_not_replaced_where_machine_code_would_tell_them(tmp_path: Path):
+    with pytest.raises(UsageError, match="machine code holds the names"):
+        redact(SAMPLES[0], tmp_path / "out.ncu-rep", keep_sass=True, keep_names=False)
+
+
 def test_names_of_kernels_become_the_same_hash_everywhere(tmp_path: Path):
     names = []
     for number in (1, 2):
