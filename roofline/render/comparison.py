@@ -34,6 +34,7 @@ _RENAMED = ("by_map", "by_similar_name", "by_similar_name_and_launch", "by_being
 # Bounds beyond this are not promised.
 _MOST = 10.0
 _STYLES = {"faster": "green", "slower": "red", "unknown": "dim"}
+_COUNTED = {"no_change": "unchanged", "unknown": "not judged"}
 _SEVERITIES = {"refusal": "bold yellow", "warning": "yellow", "info": "dim"}
 # Columns besides the name, with their gaps; narrow terminals do without bytes and operations.
 _WIDE, _NARROW = 74, 58
@@ -236,7 +237,7 @@ def totals(comparison: Comparison) -> str:
         "unknown",
     )
     said = [
-        f"{count} {names.words(o).replace('unknown', 'not judged')}"
+        f"{count} {_COUNTED.get(o, o)}"
         for o in order
         if (count := comparison.counts.get(o, 0))
     ]

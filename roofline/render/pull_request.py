@@ -82,11 +82,10 @@ def _bars(view: Analysis | Chosen, comparison: Comparison | None, limit: int) ->
             rows.append((name, row.time_s, said.limited_by(row.result.verdict) or ""))
     else:
         pairs = words.told_apart(comparison.pairs)[:limit]
-        called = names.short_all((p.after.measured.demangled for p in pairs), _BAR)
-        for pair, name in zip(pairs, called, strict=True):
+        for pair, (name, *new) in zip(pairs, words.named(pairs, _BAR), strict=True):
             one, other = pair.before.measured.duration_s, pair.after.measured.duration_s
             rows += [(name, one, words.limit(pair.before))]
-            rows += [("", other, f"{words.limit(pair.after)}, {words.cell(pair)}")]
+            rows += [("".join(new), other, f"{words.limit(pair.after)}, {words.cell(pair)}")]
     most = max((time for _, time, _ in rows if time), default=None)
     if most is None:
         return

@@ -234,7 +234,7 @@ def test_where_nothing_changed_there_is_no_table() -> None:
     kept = [launch(n, demangled=n) for n in ("a", "b")]
     text = pull_request.render(compare(capture(*kept), capture(*kept)))
 
-    assert "2 no change" in text
+    assert "2 unchanged" in text
     assert "| # |" not in text
     assert "(2 kernels): a, b" in text
 
