@@ -23,7 +23,7 @@ def gain(mark: Mark, share: float) -> tuple[str, str]:
     """What a kernel with a ``share`` of the time could save: "saves up to 7.1 % of all: ..."."""
     judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
     if judged.floor_s is None or not took_s or judged.nearest is None:
-        return ("no ceiling known",) * 2
+        return (said.bounds(mark.result) or "no ceiling known",) * 2
     if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
         return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
     saved = numbers.share(share * (1 - judged.floor_s / took_s))

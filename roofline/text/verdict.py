@@ -118,6 +118,8 @@ def _promises(result: Result) -> str:
 def _ceilings(result: Result) -> str:
     """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
+    if _held_back(v):
+        return f"not known: first {play(entry_of(v.causes[0])).hint}"
     nearest = unit(v.floor_limiter or v.nearest) or "its limit"
     if v.floor_s is None:
         if v.gain is None or v.gain_by not in ("headroom", "work"):
@@ -129,8 +131,6 @@ def _ceilings(result: Result) -> str:
             return f"if latency were hidden: {up_to(v.gain)}, then {nearest}"
         return f"headroom: {up_to(v.gain)} until {full(v.limiter)}"
     if v.bound is Bound.LATENCY:
-        if _held_back(v):
-            return ""
         if v.gain is None or (took_s and v.floor_s and took_s / v.floor_s > PROMISED):
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
             return "" if v.gain else f"no useful bound: every unit is below {least} %"

@@ -87,7 +87,8 @@ def judge(
     nearest_two = full[0].percent, None if following is None else following.percent
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
     near = second if second and abs(top.percent - second.percent) <= rule.balance else None
-    inside = gain_by in ("waste", "work") or any(one.promise == "first" for one in causes)
+    first = any(one.promise == "first" for one in causes)
+    inside = gain_by in ("waste", "work") or first
     action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
     confidence, doubts = doubts_of(
         measurement, uses, idle, bound, threshold, evidence, causes, (second, rule.balance)
@@ -101,10 +102,11 @@ def judge(
         causes=causes,
         confidence=confidence,
         doubts=doubts,
-        floor_s=_floor_s(measurement, full[0]),
+        # Other code runs once that is mended.
+        floor_s=None if first else _floor_s(measurement, full[0]),
         floor_limiter=full[0].unit,
         next_limiter=None if following is None else following.unit,
-        next_floor_s=None if following is None else _floor_s(measurement, following),
+        next_floor_s=None if first or following is None else _floor_s(measurement, following),
         waste_floor_s=None if waste is None else _part_of(measurement, waste[0]),
         waste_limiter=None if waste is None else waste[1],
         gain=gain,

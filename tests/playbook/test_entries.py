@@ -370,8 +370,17 @@ def test_a_debug_build_holds_back_all_other_advice():
 
     assert [cause.code for cause in found.verdict.causes] == ["debug_build"]
     assert said.try_first(found) == tuple(line.say for line in play("cause.debug_build").try_first)
-    assert said.bounds(found) == ""
-    assert found.verdict.gain is None
+
+
+@pytest.mark.parametrize("busy", [30.0, 65.0, 95.0])
+def test_no_headroom_is_promised_of_a_debug_build(busy):
+    _, values = PROVEN["debug_build"]
+    found = judged((("issue", busy), ("l2", busy - 5)), **values)
+
+    v = found.verdict
+    assert (v.floor_s, v.next_floor_s, v.waste_floor_s, v.gain) == (None,) * 4
+    told = "not known: first compile with optimisation and profile again"
+    assert (said.bounds(found), said.gain(found)) == (told, told)
 
 
 def test_a_debug_build_in_one_block_is_told_of_its_grid_too():
@@ -380,7 +389,6 @@ def test_a_debug_build_in_one_block_is_told_of_its_grid_too():
 
     assert [cause.code for cause in found.verdict.causes] == ["debug_build", "grid_too_small"]
     assert said.try_first(found)[1].startswith("split the work further")
-    assert said.bounds(found) == ""
     assert found.verdict.gain is None
 
 
