@@ -156,10 +156,11 @@ def busy_ratio(before: Side, after: Side, unit: str | None) -> float | None:
     if unit is None or not before.measured.duration_s or not after.measured.duration_s:
         return None
     one, other = before.utilization.get(unit), after.utilization.get(unit)
-    if not one or other is None or (unit in before.computed) != (unit in after.computed):
+    if one is None or other is None or (unit in before.computed) != (unit in after.computed):
         return None
     clock = clock_ratios(before, after).get(_clock_of(unit) or "", 1.0)
-    return other * after.measured.duration_s / (one * before.measured.duration_s) * clock
+    busy = one * before.measured.duration_s  # the least that a double holds times that is 0
+    return other * after.measured.duration_s / busy * clock if busy else None
 
 
 def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkChange:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from roofline.compare.judge import compare
@@ -70,6 +70,7 @@ def test_swapping_the_sides_inverts_every_ratio(before: Measurement, after: Meas
 
 @settings(max_examples=80, deadline=None)
 @given(before=LAUNCH, after=LAUNCH)
+@example(before=launch(us=1, use={"l2": 0.0}), after=launch(us=2, use={"l2": 5e-324}))
 def test_a_sentence_never_fails_and_never_lies_about_the_direction(
     before: Measurement, after: Measurement
 ) -> None:
