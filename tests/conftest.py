@@ -74,7 +74,11 @@ def environment() -> Callable[[Path], Path]:
     """
 
     def make(venv: Path) -> Path:
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        # pip is there, too: to unpack it once more would take seconds.
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        pip = venv / "bin" / "pip"
+        pip.write_text(f'#!/bin/sh\nexec {venv}/bin/python -m pip "$@"\n')
+        pip.chmod(0o755)
         needed = venv / "needed"
         needed.mkdir()
         for there in Path(sysconfig.get_path("purelib")).iterdir():

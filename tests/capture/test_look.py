@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import sys
 import time
@@ -236,13 +236,13 @@ def test_a_script_is_what_its_first_line_says(seen: Seen, tmp_path: Path) -> Non
 def nsys(seen: Seen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Look]:
     """Looks at a Python program given as text, with a fake nsys that has a ``fault``."""
     assert seen
-    monkeypatch.setenv("FAKE_NSYS", str(tmp_path / "nsys.json"))
+    monkeypatch.setenv("FAKE_NSYS", str(tmp_path / "scenario"))
     program = tmp_path / "nsys"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I {FAKE_NSYS} "$@"\n')
     program.chmod(0o755)
 
     def run(text: str, fault: str, seconds: float = 30, *, until_end: bool = False) -> Look:
-        (tmp_path / "nsys.json").write_text(json.dumps({"fault": fault}))
+        (tmp_path / "scenario").write_bytes(marshal.dumps({"fault": fault}))
         found = look.find_nsys({"ROOFLINE_NSYS": str(program)})
         assert found is not None
         request = CaptureRequest(program=(sys.executable, "-c", text))

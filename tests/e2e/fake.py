@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import stat
 import subprocess
 import sys
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class Fake:
         self.folder.mkdir()
         self.bin = folder / "bin"
         self.bin.mkdir()
-        self.scenario_file = folder / "scenario.json"
+        self.scenario_file = folder / "scenario"
         self.environment = {
             "PATH": f"{self.bin}{os.pathsep}/usr/bin{os.pathsep}/bin",
             "PYTHONPATH": str(ROOT),
@@ -75,7 +76,7 @@ class Fake:
 
     def scenario(self, *captures: dict[str, Any], **rest: Any) -> None:
         steps = captures or ({"log": [PROFILED], "report": str(self.report), "run": True},)
-        self.scenario_file.write_text(json.dumps({"captures": steps} | rest))
+        self.scenario_file.write_bytes(marshal.dumps({"captures": list(steps)} | rest))
 
     def argv(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "roofline", *words]
@@ -98,8 +99,8 @@ class Fake:
 
     def calls(self) -> list[dict[str, Any]]:
         """The profiling runs so far: ``argv`` and ``env``."""
-        file = self.scenario_file.with_name("calls.jsonl")
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        file = self.scenario_file.with_name("calls")
+        return [literal_eval(row) for row in file.read_text().splitlines()] if file.exists() else []
 
     def signals(self) -> list[str]:
         """What ncu noted: that it is ready, and then each signal."""

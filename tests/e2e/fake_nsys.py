@@ -1,27 +1,28 @@
 """A stand-in for nsys: runs the program in a session of its own, and says what the real ones say.
 
-The scenario (JSON, named by FAKE_NSYS) has ``table`` (what an export is), ``lacks`` (options that
---help does not list) and ``fault``: "no importer", "no report", "empty export", "hangs".
+It is started often, so it imports little. The scenario (marshalled, named by FAKE_NSYS) has
+``table`` (what an export is), ``lacks`` (options that --help does not list) and ``fault``: "no
+importer", "no report", "empty export", "hangs".
 """
+
+# ruff: noqa: PTH108, PTH110, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
-import shutil
-import signal
-import subprocess
 import sys
-from itertools import pairwise
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OPTIONS = {
     "--cpuctxsw": "", "--cuda-graph-trace": "", "--cuda-memory-usage": "", "--force-overwrite": "f",
     "--kill": "", "--output": "o", "--sample": "s", "--session-new": "", "--show-output": "w",
     "--stats": "", "--stop-on-exit": "x", "--trace": "t", "--wait": "",
 }  # fmt: skip
-PLACE = Path(os.environ["FAKE_NSYS"])
+PLACE = os.environ["FAKE_NSYS"]
 
 
 def say(text: str) -> None:
@@ -30,7 +31,7 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    scenario = json.loads(PLACE.read_text())
+    scenario = marshal.loads(read(PLACE))
     word, *rest = sys.argv[1:]
     if word == "--version":
         say("NVIDIA Nsight Systems version 2023.4.4.54-234433681190v0")
@@ -42,19 +43,33 @@ def main() -> int:
     elif word == "profile":
         return profile(scenario, rest)
     elif word == "stop":
-        state = state_of(rest[0].partition("=")[2])
-        report(scenario, json.loads(state.read_text())["output"])
-        state.unlink()
+        state = beside(f"{rest[0].partition('=')[2]}.session")
+        report(scenario, os.fsdecode(read(state)))
+        os.unlink(state)
     elif word == "export":
         export(scenario, rest)
     return 0
 
 
-def state_of(session: str) -> Path:
-    return PLACE.with_name(f"{session}.session")
+def beside(name: str) -> str:
+    """A file in the folder of the scenario."""
+    return os.path.join(os.path.dirname(PLACE), name)
+
+
+def read(place: str) -> bytes:
+    with open(place, "rb") as file:
+        return file.read()
+
+
+def write(place: str, data: bytes, how: str = "wb") -> None:
+    with open(place, how) as file:
+        file.write(data)
 
 
 def profile(scenario: dict[str, Any], words: list[str]) -> int:
+    import signal
+    import subprocess
+
     given: dict[str, str] = {}
     while words[0].startswith("-"):
         name, _, value = words.pop(0).partition("=")
@@ -62,10 +77,9 @@ def profile(scenario: dict[str, Any], words: list[str]) -> int:
             say(f"unrecognised option '{name}'")
             return 1
         given[name] = value
-    with PLACE.with_name("nsys.jsonl").open("a") as file:
-        file.write(json.dumps({"options": given, "program": words}) + "\n")
-    state = state_of(given["--session-new"])
-    state.write_text(json.dumps({"output": given["--output"]}))
+    write(beside("looks"), repr({"options": given, "program": words}).encode() + b"\n", "ab")
+    state = beside(f"{given['--session-new']}.session")
+    write(state, os.fsencode(given["--output"]))
     environment = os.environ | {"CUDA_INJECTION64_PATH": "/nsys", "NVTX_INJECTION64_PATH": "/nsys"}
     program = subprocess.Popen(words, env=environment, start_new_session=True, close_fds=False)
     for number in (signal.SIGINT, signal.SIGTERM):  # as nsys does: to the program
@@ -74,32 +88,30 @@ def profile(scenario: dict[str, Any], words: list[str]) -> int:
     code = program.wait()
     while scenario.get("fault") == "hangs":
         signal.pause()
-    if state.exists():
+    if os.path.exists(state):
         report(scenario, given["--output"])
-        state.unlink()
+        os.unlink(state)
     return code if code >= 0 else 128 - code
 
 
 def report(scenario: dict[str, Any], output: str) -> None:
     fault = scenario.get("fault")
-    place = Path(output).with_suffix(".qdstrm" if fault == "no importer" else ".nsys-rep")
+    place = output.removesuffix(".nsys-rep")
+    place += ".qdstrm" if fault == "no importer" else ".nsys-rep"
     say("Generating '/tmp/nsys-report-7056.qdstrm'")
     say("\r[1/1] [0%    ] look.nsys-rep\r[1/1] [====100%] look.nsys-rep")
     if fault == "no importer":
         say("Importer error status: The importer binary and its dependencies were not found.")
     say("Generated:")
     if fault != "no report":
-        place.write_bytes(b"HF_TOKEN=secret")
+        write(place, b"HF_TOKEN=secret")
         say(f"    {place}")
     sys.stdout.flush()
 
 
 def export(scenario: dict[str, Any], words: list[str]) -> None:
-    output = next(after for word, after in pairwise(words) if word == "--output")
-    if scenario.get("fault") == "empty export":
-        Path(output).touch()
-    else:
-        shutil.copy(scenario["table"], output)
+    output = words[words.index("--output") + 1]
+    write(output, b"" if scenario.get("fault") == "empty export" else read(scenario["table"]))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import marshal
 import os
 import pty
 import subprocess
 import sys
 import time
+from ast import literal_eval
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,7 @@ def table(path: Path) -> Path:
 
 @pytest.fixture
 def looked(fake: Fake, tmp_path: Path) -> Fake:
-    fake.environment |= {"ROOFLINE_LOOK": "auto", "FAKE_NSYS": str(tmp_path / "nsys.json")}
+    fake.environment |= {"ROOFLINE_LOOK": "auto", "FAKE_NSYS": str(tmp_path / "nsys")}
     fake.program("nsys", f'exec {sys.executable} -S -I {FAKE} "$@"')
     nsys(fake, table=str(table(tmp_path / "seen.sqlite")))
     fake.program("bench", 'echo "ran: $*"; echo error >&2')
@@ -47,13 +49,13 @@ def looked(fake: Fake, tmp_path: Path) -> Fake:
 
 def nsys(fake: Fake, **scenario: Any) -> None:
     place = Path(fake.environment["FAKE_NSYS"])
-    before = json.loads(place.read_text()) if place.exists() else {}
-    place.write_text(json.dumps(before | scenario))
+    before = marshal.loads(place.read_bytes()) if place.exists() else {}
+    place.write_bytes(marshal.dumps(before | scenario))
 
 
 def looks(fake: Fake) -> list[dict[str, Any]]:
-    file = Path(fake.environment["FAKE_NSYS"]).with_name("nsys.jsonl")
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    file = Path(fake.environment["FAKE_NSYS"]).with_name("looks")
+    return [literal_eval(row) for row in file.read_text().splitlines()] if file.exists() else []
 
 
 def value(argv: list[str], option: str) -> str:
@@ -80,16 +82,16 @@ def test_the_kernels_that_take_the_time_are_profiled(looked: Fake) -> None:
 
 
 def test_a_family_and_both_limits_narrow_the_choice(looked: Fake) -> None:
-    done = looked.process("profile", "-k", "gemm", "--cover", "80", "bench")
+    done = looked.run("profile", "-k", "gemm", "--cover", "80", "bench")
     assert "Chosen: 2 of 3 gemm kernels, 91.4 % of their time, 64.0 % of the time" in done.stderr
 
-    done = looked.process("profile", "-k", "gemm", "--top", "1", "bench")
+    done = looked.run("profile", "-k", "gemm", "--top", "1", "bench")
     assert "Kernels as seen before (bench.look.json.gz)" in done.stderr
     assert "Chosen: 1 of 3 gemm kernels, 57.1 % of their time" in done.stderr
     assert len(looks(looked)) == 1
 
-    looked.process("profile", "--look", "again", "bench")
-    looked.process("profile", "bench", "other words")
+    looked.run("profile", "--look", "again", "bench")
+    looked.run("profile", "bench", "other words")
     assert len(looks(looked)) == 3
 
 
@@ -121,17 +123,17 @@ def test_the_answer_says_what_it_stands_for(looked: Fake, form: str) -> None:
 def test_a_program_that_changed_is_looked_at_again(looked: Fake) -> None:
     script = looked.folder / "bench.sh"
     script.write_text("true")
-    looked.process("profile", "sh", "bench.sh")
+    looked.run("profile", "sh", "bench.sh")
     later = time.time() + 10
     os.utime(script, (later, later))
 
-    looked.process("profile", "sh", "bench.sh")
+    looked.run("profile", "sh", "bench.sh")
 
     assert len(looks(looked)) == 2
 
 
 def test_nothing_matches_and_what_ran_instead_is_said(looked: Fake) -> None:
-    done = looked.process("profile", "-k", "nothing", "bench")
+    done = looked.run("profile", "-k", "nothing", "bench")
 
     assert done.returncode == 3
     assert "no kernel that ran matches --kernel nothing: most time takes gemm_a, " in done.stderr
@@ -142,7 +144,7 @@ def test_nothing_matches_and_what_ran_instead_is_said(looked: Fake) -> None:
 def test_what_matches_and_is_not_chosen_is_not_called_missing(
     looked: Fake, words: tuple[str, ...]
 ) -> None:
-    done = looked.process("profile", *words, "bench")
+    done = looked.run("profile", *words, "bench")
 
     assert done.returncode == 3
     assert "no kernel is worth profiling: most time takes gemm_a, " in done.stderr
@@ -161,7 +163,7 @@ def test_who_says_which_launches_gets_no_look(looked: Fake, words: tuple[str, ..
 
 def test_what_stays_holds_nothing_personal(looked: Fake) -> None:
     looked.environment["HF_TOKEN"] = "secret"
-    looked.process("profile", "bench", "--password", "hunter2")
+    looked.run("profile", "bench", "--password", "hunter2")
 
     trace = json.loads(gzip.decompress((looked.folder / "bench.look.json.gz").read_bytes()))
     assert {e["cat"] for e in trace["traceEvents"]} == {"kernel", "cuda_runtime"}
@@ -223,7 +225,7 @@ def test_where_nsys_fails_ncu_looks(looked: Fake, fault: str, why: str) -> None:
     one_pass = {"log": [PROFILED], "report": str(report)}
     looked.scenario(one_pass, {"log": [PROFILED], "report": str(looked.report)})
 
-    done = looked.process("profile", "bench")
+    done = looked.run("profile", "bench")
 
     assert done.returncode == 0, done.stderr
     assert why in done.stderr
@@ -246,7 +248,7 @@ def test_a_program_that_fails_in_the_look_ends_it(looked: Fake) -> None:
     nsys(looked, fault="no report")
     looked.program("bench", "echo no such file >&2; exit 7")
 
-    done = looked.process("profile", "bench")
+    done = looked.run("profile", "bench")
 
     assert done.returncode == 5
     assert "exit code 7" in done.stderr

@@ -86,7 +86,7 @@ def test_program_killed(fake: Fake) -> None:
 
 
 def test_a_crash_of_ncu_is_not_the_programs(fake: Fake) -> None:
-    fake.scenario({"signal": signal.SIGSEGV})
+    fake.scenario({"signal": int(signal.SIGSEGV)})
 
     done = fake.run("profile", "true")
 
