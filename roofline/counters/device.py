@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeVar
 
 from roofline.model import Device, Metrics
 
 _A = "device__attribute_"
-_T = TypeVar("_T")
-_shared = lru_cache(maxsize=64)(Device)
+_NUMBERS = (
+    "launch__device_id",
+    *(
+        _A + name
+        for name in (
+            "device_index", "compute_capability_major", "compute_capability_minor",
+            "gpu_pci_device_id", "multiprocessor_count", "max_gpu_frequency_khz", "clock_rate",
+            "max_mem_frequency_khz", "memory_clock_rate", "global_memory_bus_width",
+            "fb_bus_width", "l2_cache_size", "total_memory", "max_warps_per_multiprocessor",
+        )
+    ),
+)  # fmt: skip
 
 
 def device_of(metrics: Metrics) -> Device:
     """The device as the report describes it; equal devices are one object."""
-    major = metrics.number(_A + "compute_capability_major")
-    minor = metrics.number(_A + "compute_capability_minor")
-    pci = metrics.number(_A + "gpu_pci_device_id")
-    index = metrics.number("launch__device_id")
-    if index is None:
-        index = metrics.number(_A + "device_index")
-    return _shared(
-        name=metrics.text(_A + "display_name"),
+    return _device(metrics.text(_A + "display_name"), *map(metrics.number, _NUMBERS))
+
+
+@lru_cache(maxsize=64)
+def _device(name: str | None, given: float | None, *attributes: float | None) -> Device:
+    index, major, minor, pci, sms, *rest = attributes
+    gpu_khz, clock_khz, memory_khz, dram_khz, bus, fb_bus, l2, memory, warps = rest
+    return Device(
+        name=name,
         compute_capability=None if major is None or minor is None else f"{major:.0f}.{minor:.0f}",
-        sm_count=_first(metrics, whole, "multiprocessor_count"),
-        index=whole(index),
+        # Of attributes reports write 0 for "not known".
+        sm_count=whole(sms or None),
+        index=whole(index if given is None else given),
         # The upper half is the device, the lower the vendor (10de).
         pci_device_id=f"{int(pci) >> 16:04X}" if pci else None,
-        sm_clock_max_hz=_first(metrics, _khz, "max_gpu_frequency_khz", "clock_rate"),
-        dram_clock_max_hz=_first(metrics, _khz, "max_mem_frequency_khz", "memory_clock_rate"),
-        dram_bus_bits=_first(metrics, whole, "global_memory_bus_width", "fb_bus_width"),
-        l2_bytes=_first(metrics, whole, "l2_cache_size"),
-        memory_bytes=_first(metrics, whole, "total_memory"),
-        max_warps_per_sm=_first(metrics, whole, "max_warps_per_multiprocessor"),
+        sm_clock_max_hz=_hz(gpu_khz or clock_khz),
+        dram_clock_max_hz=_hz(memory_khz or dram_khz),
+        dram_bus_bits=whole(bus or fb_bus or None),
+        l2_bytes=whole(l2 or None),
+        memory_bytes=whole(memory or None),
+        max_warps_per_sm=whole(warps or None),
     )
 
 
@@ -48,14 +58,5 @@ def sms_given(metrics: Metrics, device: Device) -> int | None:
     return whole(count) if count and device.sm_count and count < device.sm_count else None
 
 
-def _first(metrics: Metrics, convert: Callable[[float], _T], *names: str) -> _T | None:
-    """The first attribute that is there and not 0, which reports write for "not known"."""
-    for name in names:
-        value = metrics.number(_A + name)
-        if value:
-            return convert(value)
-    return None
-
-
-def _khz(value: float) -> float:
-    return value * 1e3
+def _hz(khz: float | None) -> float | None:
+    return khz * 1e3 if khz else None

@@ -8,7 +8,7 @@ from functools import cache
 from math import fsum, inf
 from typing import Any
 
-from roofline.counters.recipes import read, read_table, ways
+from roofline.counters.recipes import all_possible, first, planned, read_table, ways
 from roofline.model import Metrics
 
 _OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -61,10 +61,9 @@ def ratios_of(
     )
     filled = (numbers.get("waves") or 0.0) >= _FEW_WAVES
     if registers is not None and occupancy is not None and occupancy < _FULL and filled:
-        fewer = _curve(metrics, CURVES[0])
+        fewer, sizes = (planned(metrics, metrics.instances(name), _curve) for name in CURVES)
         fewer = {r: warps for r, warps in fewer.items() if _FEWER * registers <= r < registers}
         # Whole warps, and not tiny ones; the nearest to today's size would do.
-        sizes = _curve(metrics, CURVES[1])
         sizes = {b: warps for b, warps in sizes.items() if b % 32 == 0 and 64 <= b <= 512}
         size = metrics.number("launch__block_size") or 0.0
         for name, curve, at in (
@@ -83,8 +82,9 @@ def ratios_of(
 
 
 def _read(table: str, metrics: Metrics) -> dict[str, float]:
-    found = {name: read(ways, metrics) for name, ways in tables()[table].items()}
-    return {name: one.value for name, one in found.items() if one is not None and one.value >= 0}
+    ways = planned(metrics, tables()[table], all_possible)
+    found = ((name, first(recipes, metrics.number)) for name, recipes in ways)
+    return {name: one.value for name, one in found if one is not None and one.value >= 0}
 
 
 @cache  # reports repeat a few hundred opcodes by the launch
@@ -96,10 +96,10 @@ def _names(opcode: str) -> tuple[str, ...]:
     )
 
 
-def _curve(metrics: Metrics, name: str) -> dict[float, float]:
+def _curve(_: Metrics, rows: Mapping[str, float]) -> dict[float, float]:
     """Warps an SM, by registers or by threads a block."""
-    rows = metrics.instances(name).items()
-    return {float(key): warps for key, warps in rows if key.replace(".", "", 1).isdecimal()}
+    found = rows.items()
+    return {float(key): warps for key, warps in found if key.replace(".", "", 1).isdecimal()}
 
 
 def _repeated_moves(metrics: Metrics, counts: Mapping[str, float]) -> float | None:

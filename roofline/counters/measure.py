@@ -135,11 +135,10 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
 
 def _numbers(reader: recipes.QuantityReader) -> dict[str, Any]:
     """All that has recipes, by field of a measurement."""
-    numbers = {
-        name: reader.get(QUANTITIES[name].origin, ways)
-        for name, ways in recipes.RECIPES.items()
-        if name != "duration_s"
-    }
+    numbers: dict[str, Any] = dict.fromkeys(recipes.RECIPES)
+    for name, ways in recipes.planned(reader.metrics, recipes.RECIPES, recipes.all_possible):
+        if name != "duration_s":
+            numbers[name] = reader.get(QUANTITIES[name].origin, ways)
     numbers["duration_s"] = reader.duration_s
     numbers["integer_operations"] = reader.keep("integer_operations", integer_operations(reader))
     sides = numbers["dram_read_bytes"], numbers["dram_write_bytes"]

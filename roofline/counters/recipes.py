@@ -6,15 +6,17 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from roofline.model import Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
+_T = TypeVar("_T")
+Number = Callable[[str], float | None]
 # The reader's own names: what follows from others under several names.
 SM_CYCLES = "SM cycles elapsed"
 _OWN = frozenset({DURATION, SM_CYCLES})
@@ -47,11 +49,35 @@ class Reading(NamedTuple):
     how: str
 
 
-def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Reading | None:
+def planned(metrics: Metrics, source: Any, plan: Callable[[Metrics, Any], _T]) -> _T:
+    """The plan for ``source``, made once for all results with the same metrics."""
+    memo = metrics.memo
+    if memo is None:
+        return plan(metrics, source)
+    known: tuple[Any, _T] | None = memo.get(id(source))
+    if known is None:  # what is kept with it keeps its place in memory, too
+        known = memo[id(source)] = source, plan(metrics, source)
+    return known[1]
+
+
+def possible(metrics: Metrics, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+    """The recipes whose metrics a result has."""
+    there = {name for recipe in recipes for name in recipe.needs if metrics.has(name)}
+    there |= _OWN  # a reader may have what stands for them
+    return tuple(recipe for recipe in recipes if there.issuperset(recipe.needs))
+
+
+def all_possible(
+    metrics: Metrics, table: Mapping[str, tuple[Recipe, ...]]
+) -> tuple[tuple[str, tuple[Recipe, ...]], ...]:
+    """The quantities of a table that a result may have, with the recipes that it allows."""
+    found = ((name, possible(metrics, recipes)) for name, recipes in table.items())
+    return tuple((name, recipes) for name, recipes in found if recipes)
+
+
+def first(recipes: tuple[Recipe, ...], number: Number) -> Reading | None:
     """Apply the first recipe that the numbers allow; ``None`` where none does."""
-    metrics = numbers.metrics if isinstance(numbers, QuantityReader) else numbers
-    number = numbers.number
-    for recipe in _possible(recipes, metrics):
+    for recipe in recipes:
         values = []
         for name in recipe.needs:
             value = number(name)
@@ -61,22 +87,13 @@ def read(recipes: tuple[Recipe, ...], numbers: Metrics | QuantityReader) -> Read
         else:
             value = recipe.combine(*values)
             if value is not None:
-                return Reading(value=value, how=recipe.how)
+                return Reading(value, recipe.how)
     return None
 
 
-def _possible(recipes: tuple[Recipe, ...], metrics: Metrics) -> tuple[Recipe, ...]:
-    """Those whose metrics the result has: the same for all results with the same metrics."""
-    memo = metrics.memo
-    if memo is None:
-        return recipes
-    known: tuple[tuple[Recipe, ...], tuple[Recipe, ...]] | None = memo.get(id(recipes))
-    if known is None or known[0] is not recipes:
-        there = {name for recipe in recipes for name in recipe.needs if metrics.has(name)}
-        there |= _OWN  # a reader may have what stands for them
-        found = tuple(recipe for recipe in recipes if there.issuperset(recipe.needs))
-        known = memo[id(recipes)] = recipes, found
-    return known[1]
+def read(recipes: tuple[Recipe, ...], metrics: Metrics) -> Reading | None:
+    """Apply the first recipe that the metrics allow."""
+    return first(planned(metrics, recipes, possible), metrics.number)
 
 
 @cache
@@ -99,7 +116,8 @@ class QuantityReader:
         self._known: dict[str, float | None] = {DURATION: 1.0} if rates else {}
         if not rates:  # a duration of 0 measures nothing
             self._known[DURATION] = self.get("duration", RECIPES["duration_s"]) or None
-        cycles = read(_SM_RATES if rates else _SM_CYCLES, self)
+        ways = planned(metrics, _SM_RATES if rates else _SM_CYCLES, possible)
+        cycles = first(ways, self.number)
         self._known[SM_CYCLES] = None if cycles is None else cycles.value
         self._cycles = "" if cycles is None else cycles.how
 
@@ -115,9 +133,8 @@ class QuantityReader:
 
     def read(self, recipes: tuple[Recipe, ...]) -> Reading | None:
         """Apply the first recipe that the report allows."""
-        if self._rates:
-            recipes = _of_rates(recipes)
-        found = read(recipes, self)
+        recipes = planned(self.metrics, recipes, possible)
+        found = first(_of_rates(recipes) if self._rates else recipes, self.number)
         if found is None or SM_CYCLES not in found.how:
             return found
         return Reading(found.value, found.how.replace(SM_CYCLES, self._cycles))

@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from roofline.counters.opcodes import TensorWork, parse_mma, tensor_mix
-from roofline.counters.recipes import QuantityReader, forms, read_table
+from roofline.counters.recipes import QuantityReader, forms, planned, read_table
 from roofline.model import Metrics, Note
 
 OPCODES = "sass__inst_executed_per_opcode_with_modifier_all"
@@ -118,7 +118,6 @@ def _disagreement(mix: TensorWork, counted: Mapping[str, float]) -> tuple[Note, 
 
 # --- sm__ops_path_tensor counters: each operation counted once, whichever were collected ---------
 _PATH = "sm__ops_path_tensor_"
-_ANY = re.compile(_PATH)
 # Source and destination types in a counter's name -> operation key, accumulator, kinds of MMA.
 _TYPES: dict[str, tuple[str, str, list[str]]] = {
     source: (key, accumulator, kinds.split())
@@ -126,6 +125,7 @@ _TYPES: dict[str, tuple[str, str, list[str]]] = {
 }
 # Hopper's half precision has no destination in its name, and holds what the rows with one counted.
 _HALF, _HALF_ROWS = "src_fp16", ("src_fp16_dst_fp32", "src_fp16_dst_fp16")
+_KINDS = {source: kinds for source, (_, _, kinds) in _TYPES.items()} | {_HALF: ["hgmma", "hmma"]}
 _NEVER_SPARSE = frozenset({"tensor_fp64", "tensor_int1"})
 _FIRST_SPARSE = 8.0  # compute capability: tensor cores before Ampere know no sparsity
 # Counters of different passes differ a little; less than this is no operation of unknown kind.
@@ -150,19 +150,32 @@ def path_counts(reader: QuantityReader) -> TensorWork | None:
     A counter without ``op_`` is the sum of those with, and one without ``_sparsity_`` is the sum
     of both halves: what is known of a type is the largest of what any level of it says.
     """
-    if not reader.metrics.matching(_ANY):
+    there = planned(reader.metrics, _KINDS, _there)
+    if not there:
         return None
     counts: dict[str, _Count] = {}
     paths: set[str] = set()
-    for source, (_, _, kinds) in _TYPES.items():
+    for source, kinds in there.items():
+        if source == _HALF:
+            continue
         parts = _parts(reader, source, kinds, paths)
         count = _merge(reader, source, parts)
         if count is not None:
             counts[source] = count
-    half = _hopper_half(reader, [counts[row] for row in _HALF_ROWS if row in counts], paths)
+    rows = [counts[row] for row in _HALF_ROWS if row in counts]
+    half = _hopper_half(reader, rows, paths) if _HALF in there else None
     if half is not None:
         counts[_HALF] = half
     return _by_key(reader.metrics, counts, paths) if counts else None
+
+
+def _there(metrics: Metrics, sources: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The types of which a report counts anything, with the kinds of MMA that it counts."""
+    found = {
+        source: [kind for kind in kinds if metrics.any_of(_spellings(f"op_{kind}_{source}"))]
+        for source, kinds in sources.items()
+    }
+    return {s: kinds for s, kinds in found.items() if kinds or metrics.any_of(_spellings(s))}
 
 
 def _by_key(metrics: Metrics, counts: Mapping[str, _Count], paths: set[str]) -> TensorWork:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from roofline.counters.recipes import planned
 from roofline.model import Family, Metrics, UnitUse
 from roofline.units import (
     AGGREGATES,
@@ -82,7 +83,7 @@ def unit_uses(
         for found in _searched(metrics, unlisted, active, share):
             if found.unit not in busiest or found.percent > busiest[found.unit].percent:
                 busiest[found.unit] = found
-    _listed(metrics, _places(_LINKS, Family.BANDWIDTH, "other_memory"), share, busiest)
+    _listed(metrics, planned(metrics, _LINKS, _there), share, busiest)
     for unit in THROUGHPUTS:
         _hidden(metrics, unit, busiest, active, share, capability)
     return ranked(busiest.values())
@@ -96,13 +97,19 @@ def _listed(
     above: float = float("-inf"),
 ) -> float:
     """Keep what is busier than what its unit has, and than ``above``; give the most seen."""
-    most = float("-inf")
+    most, number = float("-inf"), metrics.number
+    best: dict[str, tuple[float, str, Family]] = {}
     for name, unit, side in places:
-        percent = metrics.number(name)
+        percent = number(name)
         if percent is None or percent < 0:  # a counter that ran backwards measured nothing
             continue
-        percent = _of_given(percent, unit, share)
-        most = max(most, percent)
+        if share != 1.0:
+            percent = _of_given(percent, unit, share)
+        if percent > most:
+            most = percent
+        if unit not in best or percent > best[unit][0]:
+            best[unit] = percent, name, side
+    for unit, (percent, name, side) in best.items():
         if percent > above and (unit not in busiest or percent > busiest[unit].percent):
             busiest[unit] = UnitUse(unit=unit, family=side, percent=percent, metric=name)
     return most
@@ -123,7 +130,11 @@ def _places(names: str, family: Family, other: str) -> tuple[_Place, ...]:
     )
 
 
-_LINKS = ",".join(members(links=True))
+_LINKS = _places(",".join(members(links=True)), Family.BANDWIDTH, "other_memory")
+
+
+def _there(metrics: Metrics, places: tuple[_Place, ...]) -> tuple[_Place, ...]:
+    return tuple(place for place in places if metrics.has(place[0]))
 
 
 # --- whatever else says how busy a unit was -------------------------------------------------------

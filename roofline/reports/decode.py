@@ -143,9 +143,9 @@ class _Table:
         self.names = names = renamed(names)
         self.numbers = {name: number for number, name in enumerate(names)}
         self.metric = message("Metric")
-        self.memos: dict[frozenset[int], dict[int, Any]] = {}
+        self.kinds: dict[frozenset[int], _Alike] = {}
         self._groups: dict[frozenset[str], list[int]] = {}
-        self.alike: dict[bytes, Mapping[str, float]] = {}  # instances by the bytes of the metric
+        self.alike: dict[tuple[str, bytes | str], Any] = {}  # by how read, and the metric's bytes
         self._matching: dict[Pattern[str], tuple[str, ...]] = {}
         self._codes: dict[tuple[int, int], Code] = {}
 
@@ -175,8 +175,22 @@ class _Table:
         return {(n if (n := raw[1]) < 128 else n & 127 | raw[2] << 7): raw for raw in metrics}
 
 
+class _Alike:
+    """What results with the same metrics share: what follows from these, and the numbers asked for.
+
+    Of these by name: the name's number in the file, and what makes the value one in SI units.
+    """
+
+    def __init__(self) -> None:
+        self.memo: dict[int, Any] = {}
+        self.asked: dict[str, tuple[int, float]] = {}
+
+
 class _Metrics(ByName):
-    """The metrics of one result, each decoded when it is asked for."""
+    """The metrics of one result, each decoded when it is asked for.
+
+    The plain numbers that a result with the same metrics was asked for are decoded at once.
+    """
 
     def __init__(
         self, table: _Table, kind: Workload, entry: bytes, index: int, process: int
@@ -187,7 +201,16 @@ class _Metrics(ByName):
         self._numbers = table.numbers
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
         self._metrics = table.by_number(self._result.metrics[:])
-        self.memo = table.memos.setdefault(frozenset(self._metrics), {})
+        self._alike = table.kinds.setdefault(frozenset(self._metrics), _Alike())
+        self.memo = self._alike.memo
+        metrics, plain = self._metrics, {}
+        for name, (number, unit) in self._alike.asked.items():
+            raw = metrics[number]
+            if raw[-11:-8] == _DOUBLE and len(raw) < 15:
+                value = _unpacked(raw, len(raw) - 8)[0] / unit
+                if isfinite(value):
+                    plain[name] = value
+        self._plain: dict[str, float] = plain
 
     def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int, int]]:
         return _Metrics, (self._table, self._kind, self._entry, self._index, self._process)
@@ -232,12 +255,15 @@ class _Metrics(ByName):
             raise error.of(self._table.path, partly=True) from error
 
     def number(self, name: str) -> float | None:
-        raw = self._metrics.get(self._numbers.get(name, -1))
+        if (known := self._plain.get(name)) is not None:
+            return known
+        number = self._numbers.get(name, -1)
+        raw = self._metrics.get(number)
         if raw is None:
             return None
         if raw[-11:-8] == _DOUBLE and len(raw) < 15:
-            number: float = _unpacked(raw, len(raw) - 8)[0]
-            return number if isfinite(number) and not is_time(name) else self._si(name, number)
+            self._alike.asked[name] = number, 1e9 if is_time(name) else 1.0
+            return self._si(name, _unpacked(raw, len(raw) - 8)[0])
         value = self._metric(name).value
         kind = value.WhichOneof("kind")
         return None if kind is None or kind == "text" else self._si(name, getattr(value, kind))
@@ -246,21 +272,26 @@ class _Metrics(ByName):
         metric = self._metric(name)
         return None if metric is None else _scalar(metric.value)
 
+    def text(self, name: str) -> str | None:
+        return self._as_before(name, super().text)
+
     def _rows(self, name: str) -> Iterable[tuple[Scalar | None, Scalar | None]]:
         metric = self._metric(name)
         for one in () if metric is None else metric.instances:
             yield _scalar(one.id), _scalar(one.value)
 
     def instances(self, name: str) -> Mapping[str, float]:
-        # What is of the launch itself, most launches of a kernel have alike.
-        if not name.startswith("launch__"):
-            return super().instances(name)
-        raw = self._metrics.get(self._numbers.get(name, -1))
-        if raw is None:
-            return {}
-        if raw not in self._table.alike:
-            self._table.alike[raw] = super().instances(name)
-        return self._table.alike[raw]
+        if name.startswith("launch__"):  # of the launch itself
+            return self._as_before(name, super().instances)
+        return super().instances(name)
+
+    def _as_before(self, name: str, read: Callable[[str], _T]) -> _T:
+        """What most launches of a kernel have alike, read once."""
+        key = read.__name__, self._metrics.get(self._numbers.get(name, -1)) or name
+        if key not in self._table.alike:
+            self._table.alike[key] = read(name)
+        found: _T = self._table.alike[key]
+        return found
 
     def has(self, name: str) -> bool:
         return self._numbers.get(name) in self._metrics

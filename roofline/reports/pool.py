@@ -100,7 +100,7 @@ def read_all(
         each = _by_processes(files, partial(_read, work=work, reader=reader), kind, count)
     else:
         each = (_events(file, work, reader, tell) for file in files)
-    with closing(each):
+    with _uncollected(), closing(each):
         for size, events in zip(sizes, each, strict=True):
             yield from events
             done += size
@@ -183,8 +183,6 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
 
     context = get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(read,))
-    collects = gc.isenabled()
-    gc.disable()  # no cycles are read, and looking for some takes a quarter of the time
     try:
         yield pool
     except BaseException:
@@ -192,9 +190,19 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
             process.terminate()
         raise
     finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no cycles: what is read has none, and looking takes a tenth of the time or more."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
         if collects:
             gc.enable()
-        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
