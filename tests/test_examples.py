@@ -94,7 +94,7 @@ def test_the_conflicts_of_the_transpose_are_32_way():
 def test_sobel_in_double_is_told_to_be_double_before_its_divisions():
     codes = [cause.code for cause in only("sobelDouble").verdict.causes]
 
-    assert codes == ["slow_fp64", "fp64_division", "fp64_not_fused"]
+    assert codes == ["slow_fp64", "fp64_division", "fp64_conversions", "fp64_not_fused"]
 
 
 @pytest.mark.parametrize(

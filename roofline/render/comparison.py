@@ -237,9 +237,7 @@ def totals(comparison: Comparison) -> str:
         "unknown",
     )
     said = [
-        f"{count} {_COUNTED.get(o, o)}"
-        for o in order
-        if (count := comparison.counts.get(o, 0))
+        f"{count} {_COUNTED.get(o, o)}" for o in order if (count := comparison.counts.get(o, 0))
     ]
     text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
     before, after = comparison.before_paired_s, comparison.after_paired_s

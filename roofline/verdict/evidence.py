@@ -150,7 +150,10 @@ def _instructions(known: Mapping[str, float]) -> dict[str, float | None]:
         apart, adds = known.get(f"{kind}_separate"), known.get(f"{kind}_adds")
         if apart is not None and adds is not None:
             pairs[f"{kind}_pairs"] = min(adds, apart - adds)
+    converted = known.get("fp64_conversions")
+    piped = known.get("fp64_instructions", 0.0) - known.get("fp64_divisions", 0.0)  # those are XU's
     return pairs | {
+        "fp64_conversion_share": _part(converted, piped + (converted or 0.0)),
         "idle_lanes": None if lanes is None else max(0.0, 1 - lanes / _WARP),
         "moves_share": _part(known.get("moves"), whole),
         "fp64_division_share": _part(known.get("fp64_divisions"), known.get("fp64_instructions")),

@@ -102,6 +102,7 @@ def test_the_opcode_mix_by_what_instructions_are_for():
         "fp32_adds": 0.0,
         "fp32_fused": 0.0,
         "fp64_divisions": 1.0,
+        "fp64_conversions": 0.0,
         "fp32_divisions": 2.0,
         "conversions": 7.0,
         "special_functions": 8.0,

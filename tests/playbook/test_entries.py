@@ -55,6 +55,10 @@ PROVEN = {
         {"counts": {"local_sectors": 1.35e9, "global_sectors": 4e7}, "registers_per_thread": 255.0},
     ),
     "idle_lanes": ((("issue", 85.0), ("dram", 20.0)), {"ratios": {"lanes": 11.0}}),
+    "fp64_conversions": (
+        (("fp64", 86.0), ("dram", 20.0)),
+        {"device": GEFORCE, "counts": {"fp64_conversions": 5e8, "fp64_instructions": 5e8}},
+    ),
     "slow_fp64": ((("fp64", 84.0), ("dram", 20.0)), {"device": GEFORCE}),
     "fp64_division": (
         (("fp64", 70.0),),

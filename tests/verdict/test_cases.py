@@ -165,6 +165,23 @@ def test_another_unit_has_headroom_until_fp64_is_full() -> None:
     )
 
 
+def test_conversions_fill_the_fp64_pipe_where_that_does_them() -> None:
+    # Each FP32 value that a double sum takes is converted first: half of what the pipe does.
+    mix = {"F2F.F64.F32": 8.46e8, "DADD": 8.46e8, "F2F.F32.F64": 2.82e5, "IADD3": 3.5e10}
+    mix |= {"F2I.TRUNC": 1e6, "I2F.S8": 1e6, "MUFU.RCP64H": 1e6}
+    opcodes = {"sass__inst_executed_per_opcode_with_modifier_all": mix}
+    busy = {"sm__pipe_fp64_cycles_active": 86.1, "sm__pipe_alu_cycles_active": 36.0}
+    found, wide = (judged(device, busy, opcodes) for device in (T4, A100))
+
+    causes = {cause.code: cause.gain for cause in found.verdict.causes}
+    assert list(causes) == ["slow_fp64", "fp64_conversions"]
+    assert causes["fp64_conversions"] == pytest.approx((2 * 8.46e8 + 2.82e5) / 8.46e8)
+    claim = "conversions to and from FP64: 846,282,000 instructions, 50.0 % of what its pipe does"
+    assert claim in said.claim(found)
+    assert any("a double accumulator converts each value" in s for s in said.try_first(found))
+    assert "fp64_conversions" not in {cause.code for cause in wide.verdict.causes}
+
+
 def test_local_memory_is_not_told_to_coalesce() -> None:
     sectors = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
     found = judged(
