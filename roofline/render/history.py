@@ -168,7 +168,7 @@ def _told(stage: Stage) -> Iterator[str]:
         yield f"the check {'passed' if done.passed else 'FAILED'}: {done.command}"
     if stage.program is not None and stage.program[1]:
         before, after = stage.program
-        yield f"the program: {numbers.fall(before, after)} ({times(before / after)})"
+        yield f"the program: {numbers.fall(before, after)} ({change(before / after)})"
     yield from map(figure, stage.figures)
     if stage.evidence:
         yield stage.evidence

@@ -9,9 +9,9 @@ from roofline.compare.model import Comparison, KernelPair
 from roofline.model import Analysis
 from roofline.render import comparison as words
 from roofline.render import markdown
+from roofline.render import table as screen
 from roofline.render.markdown import NAME, ROWS, code, escaped
 from roofline.text import names, numbers
-from roofline.text import verdict as said
 from roofline.text.console import bar
 from roofline.text.notes import note_text
 from roofline.view import Chosen, chosen
@@ -79,7 +79,8 @@ def _bars(view: Analysis | Chosen, comparison: Comparison | None, limit: int) ->
         kernels = list(chosen(view).rows(launches=False))[:limit]
         called = names.short_all((row.name for row in kernels), _BAR)
         for row, name in zip(kernels, called, strict=True):
-            rows.append((name, row.time_s, said.limited_by(row.result.verdict) or ""))
+            limit = f"{screen.limiter(row)} {screen.reached(row)}"
+            rows.append((name, row.time_s, limit))
     else:
         pairs = words.told_apart(comparison.pairs)[:limit]
         for pair, (name, *new) in zip(pairs, words.named(pairs, _BAR), strict=True):

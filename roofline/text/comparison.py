@@ -40,17 +40,24 @@ def interval(one: Any) -> str:
     """The interval of a ``PairedRatio``, and of how many pairs."""
     if one.low is None or one.high is None:
         return f"no interval from {numbers.plural(one.pairs, 'pair')}"
-    return f"{times(one.low)} to {times(one.high)} with 95 %, {numbers.plural(one.pairs, 'pair')}"
+    low, high = one.low, one.high
+    if one.outcome == "slower":  # said as what came, in one direction
+        low, high = 1 / high, 1 / low
+    return f"{times(low)} to {times(high)} with 95 %, {numbers.plural(one.pairs, 'pair')}"
 
 
 def figure(one: Any) -> str:
     """A figure of the program's own: "TTFT: 1.20x better"."""
-    words = {"faster": "better", "slower": "worse", "no_change": "no change"}
     span = f" ({interval(one)})" if one.pairs else ""
-    said, name = words.get(one.outcome, "not judged"), names.printable(one.name)
+    name, ratio = names.printable(one.name), times(one.ratio)
     if one.better is None:
-        said = f"not judged, as --metric '{name}<=RE' or '{name}>=RE' says which way is better"
-    return f"{name}: {said}, {times(one.ratio)}{span}"
+        why = f"as --metric '{name}<=RE' or '{name}>=RE' says which way is better"
+        return f"{name}: not judged, {why}, {ratio}{span}"
+    if one.outcome in ("faster", "slower"):
+        said = change(one.ratio).replace("faster", "better").replace("slower", "worse")
+    else:
+        said = f"{'no change' if one.outcome == 'no_change' else 'not judged'}, {ratio}"
+    return f"{name}: {said}{span}"
 
 
 def _program(facts: Mapping[str, Any]) -> str:

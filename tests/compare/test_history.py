@@ -179,9 +179,9 @@ def test_what_the_program_itself_says_is_in_the_history(tmp_path: Path) -> None:
     run("compare", BEFORE, AFTER, "--record", log, "--time-after", times)
 
     text = run("history", log).stdout
-    assert "the program: 3.00 -> 1.50 s (2.00x)" in text
-    assert "tok/s: better, 1.25x (1.20x to 1.30x with 95 %, 9 pairs)" in text
-    assert "- tok/s: better, 1.25x" in log.read_text()
+    assert "the program: 3.00 -> 1.50 s (2.00x faster)" in text
+    assert "tok/s: 1.25x better (1.20x to 1.30x with 95 %, 9 pairs)" in text
+    assert "- tok/s: 1.25x better" in log.read_text()
 
 
 def test_a_change_that_broke_the_results_is_told(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_runs_in_turns_are_judged_by_their_interval(tmp_path: Path) -> None:
 
     assert (found.speedup, found.outcome) == (1.3, "faster")
     assert "in turns: 1.20x to 1.40x with 95 %, 9 pairs" in note_text(found.text)
-    assert figure(found.figures[0]) == "tok/s: worse, 0.80x (0.70x to 0.90x with 95 %, 9 pairs)"
+    assert figure(found.figures[0]) == "tok/s: 1.25x worse (1.11x to 1.43x with 95 %, 9 pairs)"
     with pytest.raises(UsageError, match="nothing to compare with"):
         judge_program(None, read_times(timed(tmp_path / "b.json", 1.0)))
 
