@@ -79,8 +79,8 @@ def _bars(view: Analysis | Chosen, comparison: Comparison | None, limit: int) ->
         kernels = list(chosen(view).rows(launches=False))[:limit]
         called = names.short_all((row.name for row in kernels), _BAR)
         for row, name in zip(kernels, called, strict=True):
-            limit = f"{screen.limiter(row)} {screen.reached(row)}"
-            rows.append((name, row.time_s, limit))
+            busy = f"{screen.limiter(row)} {screen.reached(row)}"
+            rows.append((name, row.time_s, busy))
     else:
         pairs = words.told_apart(comparison.pairs)[:limit]
         for pair, (name, *new) in zip(pairs, words.named(pairs, _BAR), strict=True):
