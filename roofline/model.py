@@ -340,6 +340,10 @@ class PeakSet:
         return tuple(p for p in (self.report, self.datasheet, self.achieved) if p is not None)
 
 
+# No bound of more times than that is a promise.
+PROMISED = 10.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """The numbers of the named-limiter rule, by default NVIDIA's own.

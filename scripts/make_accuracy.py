@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline import Group, RooflineError, analyze, details_of
-from roofline.model import Details
+from roofline.model import PROMISED, Details
 from roofline.render.markdown import code, escaped, table
 from roofline.text import instructions, names, numbers
 from roofline.text import verdict as said
@@ -25,7 +25,6 @@ from roofline.text import verdict as said
 ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_name("accuracy.toml")
 _NAME = 36
-_MOST = 10.0
 HEAD = """# Accuracy
 
 This page is made by `scripts/make_accuracy.py` from {files} reports with {kernels} kernels: public
@@ -184,7 +183,7 @@ def main() -> None:
     }
     ranked = {key: by_key[key].group.result.verdict.gain for key in came}
     # More than 10x is not promised, and so not passed.
-    kept = [key for key, gain in ranked.items() if gain and (came[key] <= gain or gain >= _MOST)]
+    kept = [key for key, gain in ranked.items() if gain and (came[key] <= gain or gain >= PROMISED)]
     text = HEAD.format(
         files=len({row.file for row in rows}), kernels=len(rows), kept=len(kept), pairs=len(came)
     )

@@ -8,14 +8,24 @@ PYTHONPATH=. python scripts/make_knowledge_docs.py --check   # say whether it is
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 from roofline.counters.evidence import tables
-from roofline.playbook import FOLDER, FORMATS, Advice, Play, builtin, meanings
+from roofline.playbook import FOLDER, FORMATS, Advice, Play, builtin
 from roofline.text.names import unit, words
 
-TARGET = Path(__file__).parent.parent / "docs" / "knowledge.md"
+ROOT = Path(__file__).parent.parent
+TARGET = ROOT / "docs" / "knowledge.md"
+EVIDENCE = ROOT / "roofline" / "playbook" / "evidence.toml"
+# What a fix may change, as its grade is said.
+RISKS = {
+    "": "",
+    "exact": "leaves results as they are",
+    "reassociates": "sums in another order",
+    "changes numerics": "changes numerics",
+}
 HEAD = f"""\
 # What roofline knows of causes
 
@@ -74,7 +84,7 @@ def cause(key: str, play: Play) -> str:
         ("Refuted by", play.refute),
         ("Try", "; ".join(map(_line, play.try_first))),
         ("Not worth the time", "; ".join(map(_line, play.avoid))),
-        ("A fix", f"is {play.risk}" if play.risk == "exact" else play.risk or ""),
+        ("A fix", RISKS[play.risk or ""]),
     ]
     lines = [f"- {label}: {text}" for label, text in rows if text]
     return "\n".join([f"### {key}", "", *lines]) + "\n"
@@ -123,7 +133,8 @@ def _tables() -> Iterator[str]:
             name = words(key.removeprefix("caller."))
             yield f"| {name} | {'; '.join(map(_line, play.try_first))} | {play.refute} |"
     yield "\n## Evidence\n\n| name | meaning |\n|---|---|"
-    yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings().items())
+    meanings = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in meanings.items())
     known = tables()
     for name, recipes in (known["counts"] | known["ratios"] | known["shown"]).items():
         yield f"| `{name}` | {', else '.join(_way(recipe.how) for recipe in recipes)} |"

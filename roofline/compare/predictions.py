@@ -11,7 +11,7 @@ from math import inf
 from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
-from roofline.model import Bound, Family, Note
+from roofline.model import PROMISED, Bound, Family, Note
 from roofline.patterns import select
 from roofline.playbook import entry_of, play
 from roofline.text import numbers
@@ -27,7 +27,6 @@ CAUSES = ("bandwidth", "compute", "latency", "bytes", "operations", "occupancy",
 
 Held = tuple[bool | None, Note]  # None: it cannot be told
 _UNKNOWN = note("limit_unknown")
-PROMISED = 10.0  # no bound above that is a promise
 
 
 # --- the floors of BEFORE -----------------------------------------------------------------------

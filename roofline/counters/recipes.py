@@ -298,6 +298,8 @@ FP64, FP32, FP16 = Sass("d"), Sass("f"), Sass("h", lanes=2.0)
 PACKED_FP32 = Sass("f", form="2", lanes=2.0)
 # Field of a measurement -> the ways to it.
 RECIPES = {name: ways(texts) for name, texts in tables()["quantities"].items()}
-_SM_CYCLES, L2_FROM_L1, L2_PEAK = map(ways, tables()["own"].values())
+_SM_CYCLES, L2_FROM_L1, L2_PEAK = (
+    ways(tables()["own"][name]) for name in ("sm_cycles", "l2_from_l1", "l2_peak")
+)
 _SM_RATES = _SM_CYCLES[:3]
 OCCUPANCY_LIMITS: dict[str, str] = tables()["occupancy_limits"]

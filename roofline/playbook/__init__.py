@@ -119,12 +119,6 @@ def plays() -> Mapping[str, Play]:
 
 
 @cache
-def meanings() -> Mapping[str, str]:
-    """What a name of evidence means, by name: those that are derived from what was measured."""
-    return _read(Path(__file__).with_name("evidence.toml"))
-
-
-@cache
 def builtin() -> Mapping[str, Play]:
     """The entries of ``advice.toml`` alone."""
     return _entries(Path(__file__).with_name("advice.toml"), {})

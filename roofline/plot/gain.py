@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from roofline.model import Verdict
+from roofline.model import PROMISED, Verdict
 from roofline.plot import words
 from roofline.plot.canvas import Canvas
 from roofline.plot.layout import Box
@@ -16,7 +16,6 @@ from roofline.text import verdict as said
 
 _ROW, _BAR, _HEAD, _AXIS = 26.0, 15.0, 44.0, 28.0
 _BESIDE = 260.0  # less room than this is too little for a line
-_PROMISED = 10.0  # more times than that are no promise
 
 
 def gain(mark: Mark, share: float) -> tuple[str, str]:
@@ -24,8 +23,8 @@ def gain(mark: Mark, share: float) -> tuple[str, str]:
     judged, took_s = mark.result.verdict, mark.result.measurement.duration_s
     if judged.floor_s is None or not took_s or judged.nearest is None:
         return (said.bounds(mark.result) or "no ceiling known",) * 2
-    if not judged.floor_s or took_s / judged.floor_s > _PROMISED:
-        return (f"no useful bound: every unit is below {100 / _PROMISED:.0f} %",) * 2
+    if not judged.floor_s or took_s / judged.floor_s > PROMISED:
+        return (f"no useful bound: every unit is below {100 / PROMISED:.0f} %",) * 2
     saved = numbers.share(share * (1 - judged.floor_s / took_s))
     factor = numbers.times(took_s / judged.floor_s)
     full = said.full(judged.floor_limiter or judged.nearest)

@@ -16,7 +16,7 @@ from roofline.compare.model import (
     Prediction,
     Side,
 )
-from roofline.model import QUANTITIES, Bound, Family
+from roofline.model import PROMISED, QUANTITIES, Bound, Family
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
 from roofline.text.comparison import change, figure, from_to, work
@@ -32,7 +32,6 @@ _POINTS = 5.0
 # Ways of pairing by which the two may be called differently.
 _RENAMED = ("by_map", "by_similar_name", "by_similar_name_and_launch", "by_being_alone")
 # Bounds beyond this are not promised.
-_MOST = 10.0
 _STYLES = {"faster": "green", "slower": "red", "unknown": "dim"}
 _COUNTED = {"no_change": "unchanged", "unknown": "not judged"}
 _SEVERITIES = {"refusal": "bold yellow", "warning": "yellow", "info": "dim"}
@@ -342,7 +341,7 @@ def details(pair: KernelPair) -> Iterator[str]:
     yield from map(note_text, pair.notes)
     for item in pair.predictions:
         tested = item.by == "user" or item.judgement != "not_testable"
-        if tested and item.claim.facts.get("most", 0.0) <= _MOST:
+        if tested and item.claim.facts.get("most", 0.0) <= PROMISED:
             yield prediction(item, who=True)
     if step is not None:
         low = step.gain if step.gain_low is None else step.gain_low

@@ -13,6 +13,7 @@ from rich.text import Text
 from roofline import __version__
 from roofline.compare.history import LITTLE, Bottleneck, Stage, counted, program_of
 from roofline.compare.record import NOT_STATED
+from roofline.model import PROMISED
 from roofline.render.documents import Number, about
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import bullets, escaped
@@ -25,7 +26,6 @@ from roofline.text.numbers import duration, times
 
 SCHEMA = "roofline.history/1"
 DESCRIPTION = "What `roofline history` and `roofline compare` of more than two captures write."
-_MOST = 10.0  # more times than that are no promise
 _GAP = 2
 _CHANGE, _LEAST = 24, 12  # columns for what was changed: beside its bottleneck, and at least
 
@@ -184,8 +184,8 @@ def outlook(stages: Sequence[Stage]) -> str:
     if found is None:
         return "What is left is not known: no kernel of the last change has a ceiling."
     ceilings = "measured ceilings" if found.measured else "nearest ceilings"
-    if found.left > _MOST:
-        return f"Go on: at their {ceilings} its kernels would be more than {_MOST:g}x faster."
+    if found.left > PROMISED:
+        return f"Go on: at their {ceilings} its kernels would be more than {PROMISED:g}x faster."
     fall = numbers.fall(found.total_s, found.floor_s)
     left = f"all kernels at their {ceilings}, same work: at most {times(found.left)} ({fall})"
     if found.stop:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import ceil, inf
 
-from roofline.model import Bound, Cause, Family, Measurement, Note, Result, Verdict
+from roofline.model import PROMISED, Bound, Cause, Family, Measurement, Note, Result, Verdict
 from roofline.playbook import Play, entry_of, play, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
@@ -17,7 +17,6 @@ from roofline.units import PARTS, the_unit
 _FAR = 40.0
 _REACHED = 0.8  # of the possible occupancy: what comes short of it rules nothing out
 _ALL = 0.995  # of the time: what is left rounds to none
-PROMISED = 10.0  # further away than that a ceiling says nothing about what a fix buys
 # What is less is no count, but a share, a percentage or a ratio.
 _COUNT = 1000.0
 _STEPS = 6

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from roofline.model import Bound, Cause, Measurement, UnitUse
+from roofline.model import PROMISED, Bound, Cause, Measurement, UnitUse
 from roofline.playbook import Play, entry_of, plays
 from roofline.playbook.condition import Evidence, amount
 from roofline.units import queue_of_fp64
 
-# A cause that gives less is not named, and no number above the second is a promise.
-MATTERS, PROMISED = 1.1, 10.0
+# A cause that gives less is not named.
+MATTERS = 1.1
 # Latency without a cause has no bound where the busiest unit is under this.
 NO_BOUND = 33.0
 # Above this the unit itself is the answer, and no waiting keeps it from more.

@@ -1,5 +1,6 @@
 """The knowledge base: each entry fires on one input, and none against the counters it reads."""
 
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -7,13 +8,14 @@ import pytest
 from roofline import playbook
 from roofline.errors import InputError, RooflineWarning
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
-from roofline.playbook import FOLDER, FORMATS, builtin, figures, meanings, play, plays
+from roofline.playbook import FOLDER, FORMATS, builtin, figures, play, plays
 from roofline.playbook.condition import names
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
 from roofline.units import ELAPSED, UNITS
 from roofline.verdict import rule
 from roofline.verdict.evidence import evidence_of
+from tests.capture.test_levels import script
 from tests.makers import TOY_DEVICE, TOY_PEAKS, measurement, unit, with_rest
 
 GEFORCE = replace(TOY_DEVICE, compute_capability="8.6", max_warps_per_sm=48)
@@ -222,7 +224,8 @@ def test_entries_read_only_evidence_that_has_a_meaning():
     from roofline.counters.evidence import tables
     from roofline.counters.stalls import REASONS
 
-    known = {*meanings(), *UNITS, "instructions", "limited_by"}.union(*tables().values())
+    meanings = tomllib.loads(script("make_knowledge_docs").EVIDENCE.read_text("utf-8"))
+    known = {*meanings, *UNITS, "instructions", "limited_by"}.union(*tables().values())
     known |= {f"near_{key}" for key in UNITS} | {f"stall_{reason}" for reason in REASONS}
     for key, entry in builtin().items():
         read = set().union(*map(names, entry.expressions()), *(figures(c.say) for c in entry.claim))
@@ -665,8 +668,6 @@ def test_a_claim_is_filled_by_its_formats():
 
 
 def test_the_page_is_made_from_the_entries():
-    from tests.capture.test_levels import script
-
     maker = script("make_knowledge_docs")
     assert maker.TARGET.read_text(encoding="utf-8") == maker.page()
     for code in PROVEN:
