@@ -1,20 +1,24 @@
 """Profile gpu_kernels at every level and with NVIDIA's full set; compare with what is known.
 
-    python scripts/gpu_check.py OUT/gpu_kernels OUT
+    python scripts/gpu_check.py OUT/gpu_kernels OUT [SECONDS]
 
-Then a region of a Python program, the look by everyone who can, and shapes of tensor instructions.
-Prints what was expected beside what was found, and takes at most LIMIT_S: what does not fit in is
-said. Exit code 1 where a limiter, a cause, a count or a byte is not as expected, or a part failed.
+Also a region of a Python program, the look by everyone who can, and shapes of tensor instructions.
+Prints what was expected beside what was found. Each part is written to OUT/results.json as it ends,
+the most telling first; what does not fit into SECONDS is said. Exit code 1 where a limiter, a
+cause, a count or a byte is not as expected, or a part failed.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,12 +27,16 @@ from roofline.analysis import analyze
 from roofline.capture.look import find_nsys
 from roofline.capture.preflight import find_ncu
 from roofline.counters.tensor import OPCODES
+from roofline.errors import RooflineError
+from roofline.files import whole_file
 from roofline.model import Result
+from roofline.process import run_quietly
 from roofline.reports import read
 from roofline.timeline import load_timeline
 from roofline.timeline.events import Work
 
 LIMIT_S = 300.0
+CAPTURE_S, PROGRAM_S, GRACE_S = 100.0, 30.0, 20.0  # for one command; to end gently
 # Counters must meet the count by hand; DRAM also carries what other levels evict and prefetch.
 OPERATIONS_OFF, BYTES_OFF = 0.005, 0.05
 TIMES_OFF = 0.25  # of a look: events on the stream hold the gaps between launches, too
@@ -81,43 +89,65 @@ class Row:
     problems: tuple[str, ...] = ("not in the report",)
 
 
-def expectations(program: Path, mode: str = "") -> dict[str, Expected]:
+class NotRun(Exception):  # noqa: N818  # no fault of ours
+    """A part that could not be run, and why."""
+
+
+def expectations(clock: Clock, program: Path, mode: str = "") -> dict[str, Expected]:
     """What the program says of its kernels, from a run without a profiler."""
     known = {}
-    for row in said(program, mode):
+    for row in said(clock, program, mode):
         units, moved = tuple(row.pop("expected")), row.pop("dram_bytes")
         moved = None if moved < 0 else moved
         known[row["kernel"]] = Expected(**row, units=units, dram_bytes=moved)
     return known
 
 
-def said(program: Path, *words: str) -> list[dict[str, Any]]:
+def said(clock: Clock, program: Path, *words: str) -> list[dict[str, Any]]:
     """The JSON lines of a run without a profiler."""
     argv = [str(program.resolve()), *filter(None, words)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"gpu_check: the kernels do not run here: {done.stderr.strip()}")
+    done = run_quietly(argv, timeout_s=clock.left(PROGRAM_S))
+    if done is None or done.code != 0:
+        why = "they cannot be started" if done is None else done.stderr.strip()
+        raise NotRun(f"the kernels do not run here: {why}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 class Clock:
-    """Of the five minutes: what is left for each step."""
+    """Of the time that there is: what is left for each step."""
 
-    def __init__(self) -> None:
-        self.began = time.monotonic()
+    def __init__(self, limit_s: float = LIMIT_S) -> None:
+        self.began, self.limit_s = time.monotonic(), limit_s
+
+    def left(self, most_s: float) -> float:
+        """The seconds that a command may take: ``most_s``, or all that there are."""
+        left = self.limit_s - (time.monotonic() - self.began)
+        if left <= 0:
+            raise NotRun("not run: the time was over")
+        return min(left, most_s)
 
     def run(self, words: Sequence[Any], **more: Any) -> str | None:
         """Run a command within the time; why it did not end well, or nothing."""
-        left = LIMIT_S - (time.monotonic() - self.began)
-        if left <= 0:
-            return "not run: the time was over"
-        with subprocess.Popen([str(w) for w in words], **more) as process:
-            try:
-                code = process.wait(left)
-            except subprocess.TimeoutExpired:
-                process.terminate()  # roofline ends ncu and the program; killed, it could not
-                return f"ended: {LIMIT_S:.0f} s were over"
+        limit_s = self.left(CAPTURE_S)
+        process = subprocess.Popen([str(w) for w in words], process_group=0, **more)
+        try:
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return f"ended: {limit_s:.0f} s were over"
+        finally:
+            _end(process)
         return f"exit code {code}" if code else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what still runs: roofline ends ncu and the program; killed, it could not."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            try:
+                process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                continue
 
 
 def profile(report: Path, *options: object) -> list[object]:
@@ -287,55 +317,61 @@ def document(row: Row) -> dict[str, Any]:
     }
 
 
-def levels(clock: Clock, program: Path, out: Path) -> tuple[list[Row], list[str]]:
-    """Every level and NVIDIA's set over every kernel, and where standard and the set differ."""
-    rows, problems = [], []
-    known = expectations(program)
-    found: dict[str, dict[str, tuple[Result, Mapping[str, float]]]] = {}
-    for how in (*LEVELS, PLAIN):
-        report = out / f"{how.replace(' ', '_').replace('--', '')}.ncu-rep"
-        began = time.monotonic()
-        if why := capture(clock, how, program, report):
-            problems.append(f"{how}: {why}")
-            continue
-        found[how] = found_in(report)
-        for kernel, expected in known.items():
-            rows.append(compare(how, expected, *found[how].get(kernel, (None,))))
-            print(show(rows[-1]), flush=True)
-        size = report.stat().st_size / 1e3
-        print(f"{how}: {time.monotonic() - began:.1f} s, {size:.0f} kB")
-    ours, theirs = found.get("standard", {}), found.get(PLAIN, {})
-    for kernel in ours.keys() & theirs.keys():
-        both = ours[kernel][0], theirs[kernel][0]
-        problems += [f"standard, {kernel}: {text}" for text in differences(*both)]
-    return rows, problems
+Part = tuple[list[Row], list[str]]
+Found = dict[str, tuple[Result, Mapping[str, float]]]
 
 
-def shapes(clock: Clock, program: Path, out: Path) -> tuple[list[Row], list[str]]:
+def level(
+    clock: Clock, how: str, program: Path, known: Mapping[str, Expected], out: Path, found: Found
+) -> Part:
+    """One level or NVIDIA's set over every kernel, which go to ``found``."""
+    report = out / f"{how.replace(' ', '_').replace('--', '')}.ncu-rep"
+    began = time.monotonic()
+    if why := capture(clock, how, program, report):
+        raise NotRun(why)
+    found |= found_in(report)
+    rows = [compare(how, expected, *found.get(name, (None,))) for name, expected in known.items()]
+    print("\n".join(map(show, rows)))
+    size = report.stat().st_size / 1e3
+    print(f"{how}: {time.monotonic() - began:.1f} s, {size:.0f} kB", flush=True)
+    return rows, []
+
+
+def full_set(found: Mapping[str, Found]) -> Part:
+    """Where standard and NVIDIA's set differ."""
+    ours, theirs = found["standard"], found[PLAIN]
+    if not (ours and theirs):
+        raise NotRun("not compared: one of the two was not captured")
+    shared = ours.keys() & theirs.keys()
+    pairs = ((k, text) for k in shared for text in differences(ours[k][0], theirs[k][0]))
+    return [], [f"{kernel}: {text}" for kernel, text in pairs]
+
+
+def shapes(clock: Clock, program: Path, out: Path) -> Part:
     """Warpgroup and tcgen05 instructions, apart: a fault in them must not hide the rest."""
-    known = expectations(program, "shapes")
+    known = expectations(clock, program, "shapes")
     if not known:
         print("shapes: this GPU has neither, or they were not compiled in")
         return [], []
     report = out / "shapes.ncu-rep"
     if why := capture(clock, "standard", program, report, "shapes"):
-        return [], [f"shapes: {why}"]
+        raise NotRun(why)
     found = found_in(report)
     rows = [compare("standard", e, *found.get(kernel, (None,))) for kernel, e in known.items()]
     print("\n".join(map(show, rows)))
     return rows, []
 
 
-def region(clock: Clock, library: Path, out: Path) -> list[str]:
+def region(clock: Clock, library: Path, out: Path) -> Part:
     """One of three launches is inside a region of a Python program."""
     report = out / "region.ncu-rep"
     words = profile(report, "--region", "fwd", "--launch-count", "0", "--level", "quick")
     argv = [*words, sys.executable, "-c", REGION, library.resolve()]
     if why := clock.run(argv, stdout=subprocess.DEVNULL):
-        return [f"region: {why}"]
+        raise NotRun(why)
     inside = [result.measurement.name for result in analyze(report).results]
     print(f"region fwd: fp32_fma expected, {', '.join(inside) or 'nothing'} found")
-    return [] if inside == ["fp32_fma"] else [f"region: {inside}, expected fp32_fma alone"]
+    return [], [] if inside == ["fp32_fma"] else [f"{inside}, expected fp32_fma alone"]
 
 
 def seen(trace: Path) -> dict[str, tuple[int, float]]:
@@ -360,69 +396,115 @@ def unlike(
         by_hand = expected["time_ms"][kernel]
         print(f"look by {how}: {kernel} {have} of {count} launches, {lasted:.4g}/{by_hand:.4g} ms")
         if have != count:
-            yield f"look by {how}: {kernel} {have} launches, {count} expected"
+            yield f"{kernel} {have} launches, {count} expected"
         # What is launched one by one takes a time of its own; short kernels are mostly gap.
         if how == "nsys" and kernel == "triad" and abs(lasted / by_hand - 1) > TIMES_OFF:
-            yield f"look by {how}: {kernel} {lasted:.4g} ms, {by_hand:.4g} by events"
+            yield f"{kernel} {lasted:.4g} ms, {by_hand:.4g} by events"
     most = max(expected["time_ms"], key=expected["time_ms"].get)
     if found and max(found, key=lambda name: found[name][1]) != most:
-        yield f"look by {how}: {most} takes most time, not what was found"
+        yield f"{most} takes most time, not what was found"
 
 
-def looks(clock: Clock, program: Path, out: Path) -> list[str]:
-    """The look by everyone who can, and the capture of what it chose."""
-    problems: list[str] = []
-    (expected,) = said(program, "loop")
-    hows = ["ncu"] if find_nsys() is None else ["nsys", "ncu"]
-    for how in hows:
-        report = out / f"look_{how}.ncu-rep"
-        options = ("--look", how, "--top", "1", "--level", "quick", "--until", "launches")
-        argv = [*profile(report, *options), program.resolve(), "loop"]
-        if why := clock.run(argv, stdout=subprocess.DEVNULL):
-            problems.append(f"look by {how}: {why}")
-            continue
-        problems += unlike(how, expected, seen(out / f"look_{how}.look.json.gz"))
-        chosen = {result.measurement.name for result in analyze(report).results}
-        if chosen != {"triad"}:
-            names = ", ".join(sorted(chosen))
-            problems.append(f"look by {how}: profiled {names or 'nothing'}, expected triad")
-    if find_spec("torch") is None:
-        print("look by torch: PyTorch is not installed")
-        return problems
-    report = out / "look_torch.ncu-rep"
-    argv = [
-        *profile(report, "--look", "torch", "--kernel", "gemm", "--until", "launches"),
-        sys.executable,
-        "-c",
-        TORCH,
-    ]
+def look(clock: Clock, how: str, program: Path, out: Path) -> Part:
+    """The look by one who can, and the capture of what it chose."""
+    (expected,) = said(clock, program, "loop")
+    report = out / f"look_{how}.ncu-rep"
+    options = ("--look", how, "--top", "1", "--level", "quick", "--until", "launches")
+    argv = [*profile(report, *options), program.resolve(), "loop"]
     if why := clock.run(argv, stdout=subprocess.DEVNULL):
-        return [*problems, f"look by torch: {why}"]
+        raise NotRun(why)
+    problems = list(unlike(how, expected, seen(out / f"look_{how}.look.json.gz")))
+    chosen = {result.measurement.name for result in analyze(report).results}
+    if chosen != {"triad"}:
+        names = ", ".join(sorted(chosen))
+        problems.append(f"profiled {names or 'nothing'}, expected triad")
+    return [], problems
+
+
+def look_by_torch(clock: Clock, out: Path) -> Part:
+    """The look by PyTorch's profiler in a program that uses it."""
+    report = out / "look_torch.ncu-rep"
+    options = ("--look", "torch", "--kernel", "gemm", "--until", "launches")
+    argv = [*profile(report, *options), sys.executable, "-c", TORCH]
+    if why := clock.run(argv, stdout=subprocess.DEVNULL):
+        raise NotRun(why)
     kernels = seen(out / "look_torch.look.json.gz")
     print(f"look by torch: {', '.join(f'{n} x {name}' for name, (n, _) in kernels.items())}")
-    return problems
+    return [], []
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What was found so far: printed, and in ``file``, as each part ends."""
+
+    file: Path
+    rows: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    parts: dict[str, float] = field(default_factory=dict)
+
+    def add(self, name: str, part: Callable[[], Part]) -> bool:
+        """Run a part, and keep what it found; whether it could be run."""
+        began = time.monotonic()
+        ran = True
+        try:
+            rows, problems = part()
+        except (NotRun, RooflineError, OSError) as error:
+            rows, problems, ran = [], [str(error)], False
+        problems = [f"{name}: {text}" for text in problems]
+        problems += [f"{r.how}, {r.expected.kernel}: {text}" for r in rows for text in r.problems]
+        print("".join(f"! {text}\n" for text in problems), end="", flush=True)
+        self.parts[name] = time.monotonic() - began
+        self.rows += rows
+        self.problems += problems
+        document_ = {
+            "seconds": self.parts,
+            "problems": self.problems,
+            "kernels": list(map(document, self.rows)),
+        }
+        with whole_file(self.file, force=True) as made:
+            made.write_text(json.dumps(document_, indent=1), "utf-8")
+        return ran
 
 
 def main() -> int:
-    """Run everything and print the table."""
+    """Run everything, the most telling first, and print the table."""
     program, out = Path(sys.argv[1]), Path(sys.argv[2])
-    captured, clock = out / "captured", Clock()
+    clock = Clock(float(sys.argv[3]) if sys.argv[3:] else LIMIT_S)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("gpu_check: ended"))
+    captured = out / "captured"
     captured.mkdir(parents=True, exist_ok=True)
     print(
         f"{'how':15} {'kernel':15} {'expected':24} {'found':24} {'passes':>6} "
         f"{'DRAM bytes/by hand':>22} counted/by hand"
     )
-    rows, problems = levels(clock, program, captured)
-    problems += region(clock, program.with_name("libgpu_kernels.so"), captured)
-    problems += looks(clock, program, captured)
-    more, failed = shapes(clock, program, captured)
-    rows += more
-    problems += failed
-    problems += [f"{r.how}, {r.expected.kernel}: {text}" for r in rows for text in r.problems]
-    (out / "results.json").write_text(json.dumps(list(map(document, rows)), indent=1), "utf-8")
-    print("\n".join(problems) or "everything is as expected")
+    found, known = Findings(file=out / "results.json"), dict[str, Expected]()
+    by_level: dict[str, Found] = {how: {} for how in (*LEVELS, PLAIN)}
+
+    def expected() -> Part:
+        known.update(expectations(clock, program))
+        return [], []
+
+    def at(how: str) -> None:
+        found.add(how, partial(level, clock, how, program, known, captured, by_level[how]))
+
+    if found.add("kernels", expected):
+        at("standard")
+        library = program.with_name("libgpu_kernels.so")
+        found.add("region", partial(region, clock, library, captured))
+        for how in ["ncu"] if find_nsys() is None else ["nsys", "ncu"]:
+            found.add(f"look by {how}", partial(look, clock, how, program, captured))
+        if find_spec("torch") is None:
+            print("look by torch: PyTorch is not installed")
+        else:
+            found.add("look by torch", partial(look_by_torch, clock, captured))
+        found.add("shapes", partial(shapes, clock, program, captured))
+        at(PLAIN)
+        found.add("standard against --set full", partial(full_set, by_level))
+        for how in ("lean", "quick", "full"):
+            at(how)
+    print("\n".join(found.problems) or "everything is as expected")
     print(f"{time.monotonic() - clock.began:.0f} s in all")
-    return 1 if problems else 0
+    return 1 if found.problems else 0
 
 
 if __name__ == "__main__":

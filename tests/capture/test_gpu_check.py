@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 from sample_reports.writer import write as write_report
 from tests.capture.test_levels import SCRIPTS, script
-from tests.e2e.fake import launch
+from tests.e2e.fake import PROFILED, Fake, launch
 from tests.makers import measurement, result, verdict
 from tests.timeline.made import launched, trace, write
 
@@ -165,25 +166,64 @@ def test_a_look_is_held_against_launches_that_are_known(tmp_path: Path) -> None:
 
     known = {"launches": {"triad": 10, "tiny": 11}, "time_ms": {"triad": 0.7, "tiny": 0.1}}
     assert list(check.unlike("nsys", known, seen)) == [
-        "look by nsys: triad 0.5 ms, 0.7 by events",
-        "look by nsys: tiny 10 launches, 11 expected",
+        "triad 0.5 ms, 0.7 by events",
+        "tiny 10 launches, 11 expected",
     ]
     most = {"triad": (10, 0.5), "tiny": (11, 0.6)}
-    assert list(check.unlike("ncu", known, most)) == [
-        "look by ncu: triad takes most time, not what was found"
-    ]
+    assert list(check.unlike("ncu", known, most)) == ["triad takes most time, not what was found"]
 
 
-def test_five_minutes_are_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_command_has_what_is_left_of_the_time(tmp_path: Path) -> None:
     check = script("gpu_check")
-    clock = check.Clock()
+    assert check.Clock().left(5) == 5
+    assert check.Clock(3).left(5) == pytest.approx(3, abs=1)
+    clock = check.Clock(1.5)
     assert clock.run(["true"]) is None
     assert clock.run([sys.executable, "-c", "raise SystemExit(4)"]) == "exit code 4"
-    monkeypatch.setattr(check, "LIMIT_S", 1 + check.time.monotonic() - clock.began)
     gently = f"trap 'touch {tmp_path}/asked; kill $!; exit' TERM; sleep 9 & wait"
     assert clock.run(["sh", "-c", gently]).startswith("ended: ")
     assert (tmp_path / "asked").exists()
-    assert clock.run(["true"]) == "not run: the time was over"
+    with pytest.raises(check.NotRun, match="the time was over"):
+        clock.run(["true"])
+
+
+def test_a_program_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = script("gpu_check")
+    monkeypatch.setattr(check, "PROGRAM_S", 0.5)
+    monkeypatch.setattr(check, "GRACE_S", 0.5)
+    program = tmp_path / "kernels"
+    program.write_text("#!/bin/sh\ntrap '' TERM\nsleep 60 & wait; wait\n")
+    program.chmod(0o755)
+    began = check.time.monotonic()
+    with pytest.raises(check.NotRun, match="do not run here: timed out"):
+        check.expectations(check.Clock(), program)
+    monkeypatch.setattr(check, "CAPTURE_S", 0.5)
+    assert check.Clock().run([program]) == "ended: 0 s were over"
+    assert check.time.monotonic() - began < 20
+
+
+LINE = {"kernel": "gemm", "bound": "bandwidth", "expected": ["dram"], "operations": {}}
+
+
+def test_what_was_found_is_kept_as_each_part_ends(tmp_path: Path, capsys: Any) -> None:
+    check = script("gpu_check")
+    file = tmp_path / "results.json"
+    found = check.Findings(file=file)
+    row = check.compare("standard", check.Expected(**EXPECTED), None)
+
+    def fails() -> Any:
+        raise check.NotRun("not run: the time was over")
+
+    assert found.add("standard", lambda: ([row], ["slow"]))
+    first = json.loads(file.read_text())
+    assert first["problems"] == ["standard: slow", "standard, triad: not in the report"]
+    assert [kernel["kernel"] for kernel in first["kernels"]] == ["triad"]
+    assert not found.add("region", fails)
+    second = json.loads(file.read_text())
+    assert second["problems"] == [*first["problems"], "region: not run: the time was over"]
+    assert second["kernels"] == first["kernels"]
+    assert list(second["seconds"]) == ["standard", "region"]
+    assert "! region: not run" in capsys.readouterr().out
 
 
 def test_every_level_is_taken_from_the_report(
@@ -191,10 +231,6 @@ def test_every_level_is_taken_from_the_report(
 ) -> None:
     check = script("gpu_check")
     monkeypatch.setattr(check, "find_ncu", lambda: SimpleNamespace(path="ncu"))
-    program = tmp_path / "kernels"
-    line = {"kernel": "gemm", "bound": "bandwidth", "expected": ["dram"], "operations": {}}
-    program.write_text(f"#!/bin/sh\necho '{json.dumps(line | {'dram_bytes': -1})}'\n")
-    program.chmod(0o755)
 
     class Made(check.Clock):  # type: ignore[misc, name-defined]
         """Leaves a report for every capture but that of NVIDIA's set."""
@@ -205,12 +241,60 @@ def test_every_level_is_taken_from_the_report(
                 return None
             return "exit code 9"
 
-    rows, problems = check.levels(Made(), program, tmp_path)
+    known = {"gemm": check.Expected(kernel="gemm", bound="bandwidth", units=("dram",),
+                                    operations={}, dram_bytes=None)}  # fmt: skip
+    found: dict[str, Any] = {how: {} for how in (*check.LEVELS, check.PLAIN)}
+    for how in check.LEVELS:
+        (row,), problems = check.level(Made(), how, tmp_path, known, tmp_path, found[how])
+        assert (row.how, row.problems, problems) == (how, (), [])
+        json.dumps(check.document(row))
+    with pytest.raises(check.NotRun, match="exit code 9"):
+        check.level(Made(), check.PLAIN, tmp_path, known, tmp_path, found[check.PLAIN])
+    assert capsys.readouterr().out.count("bandwidth/dram") == 2 * len(check.LEVELS)
+    with pytest.raises(check.NotRun, match="one of the two was not captured"):
+        check.full_set(found)
 
-    assert [(row.how, row.problems) for row in rows] == [(how, ()) for how in check.LEVELS]
-    assert problems == ["ncu --set full: exit code 9"]
-    assert "bandwidth/dram" in capsys.readouterr().out
-    json.dumps([check.document(row) for row in rows])
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hangs", [False, True])
+def test_the_whole_script_against_a_fake_ncu(tmp_path: Path, hangs: bool) -> None:
+    fake = Fake(tmp_path)
+    line = json.dumps(LINE | {"dram_bytes": -1})
+    loop = json.dumps({"launches": {"triad": 1}, "time_ms": {"triad": 1.0}})
+    kernels = f"case $1 in loop) echo '{loop}' ;; shapes) ;; *) echo '{line}' ;; esac"
+    made = f'while [ "$1" != -o ]; do shift; done; cp {tmp_path}/kernels "$2"'
+    fake.program("nvcc", made)
+    (tmp_path / "kernels").write_text(f"#!/bin/sh\n{kernels}\n")
+    (tmp_path / "kernels").chmod(0o755)
+    fake.scenario({"log": [PROFILED], "report": str(fake.report), "run": True,
+                   "delay": 600 if hangs else 0})  # fmt: skip
+    del fake.environment["ROOFLINE_LOOK"]
+    python = {"PYTHON": sys.executable, "LIMIT": "30" if hangs else "300"}
+    began = time.monotonic()
+
+    done = subprocess.run(
+        ["bash", SCRIPTS / "gpu_check.sh", tmp_path / "out"],
+        cwd=fake.folder,
+        env=fake.environment | python,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "no ceilings were measured" in done.stderr
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    parts = "kernels standard region shapes quick lean full".split()
+    assert set(parts) <= results["seconds"].keys()
+    if hangs:
+        assert any(p.startswith("standard: ended: ") for p in results["problems"])
+        assert "full: not run: the time was over" in results["problems"]
+        assert time.monotonic() - began < 90
+    else:
+        assert [k["how"] for k in results["kernels"]] == ["standard", "lean", "quick", "full"]
+        assert all(k["bound"] == "bandwidth" for k in results["kernels"])
+        assert "region: ['gemm'], expected fp32_fma alone" in results["problems"]
 
 
 def test_table_has_what_was_expected_beside_what_was_found() -> None:
@@ -242,6 +326,7 @@ def test_expectations_are_read_from_the_program(tmp_path: Path) -> None:
         "print('done')\n"
     )
     program.chmod(0o755)
-    known = script("gpu_check").expectations(program)
+    check = script("gpu_check")
+    known = check.expectations(check.Clock(), program)
     assert known["triad"].dram_bytes is None
     assert known["triad"].units == ("dram",)
