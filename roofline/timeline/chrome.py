@@ -79,7 +79,8 @@ _ELEMENT_BYTES = table("element_bytes")
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
     """Read a ``.json`` or ``.json.gz`` trace as ``load_timeline`` says."""
-    found = _Collected(kinds=_Kinds(step, stream=stream))
+    kinds = {what: _Kinds(what, step, stream=stream) for what in {*_HOST.values(), "step"}}
+    found = _Collected(kinds=kinds)
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     # Millions of short-lived values make no cycles, and looking for some takes half the time.
@@ -100,7 +101,8 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
         raise refusal(_why_no_kernels(scan, found.seen, calls), file=path.name)
     timeline = _timeline(path.name, found, scan)
     if step is not None and not timeline.ranges and not scan.truncated:
-        raise no_such_step(path.name, step, [n for what, n in found.kinds if what != "call"])
+        names = [n for what, own in kinds.items() if what != "call" for n in own]
+        raise no_such_step(path.name, step, names)
     return timeline
 
 
@@ -185,32 +187,30 @@ class _Growing:
         return [start, start + np.rint(lasted * 1000).astype(np.int64), *rest]
 
 
-class _Kinds(dict[tuple[str, Any], tuple[bool, ...]]):
-    """What a name is, found out once for each: ``kinds[what, name]``.
+class _Kinds(dict[Any, tuple[bool, bool, bool, bool, float | None]]):
+    """What each name of one kind of host event, ``what``, is; found out once for each.
 
-    A step; a CUDA call; what fills gaps where it is long; what tells where a launch came from.
+    A step; a CUDA call; what fills gaps where it is long; what tells where a launch came from; and
+    how long it must be to be kept, in us, where that matters.
     """
 
-    def __init__(self, step: str | None, *, stream: bool) -> None:
+    def __init__(self, what: str, step: str | None, *, stream: bool) -> None:
         super().__init__()
-        self.step = compiled(step or STEP, option="--step")
+        self.what, self.step = what, compiled(step or STEP, option="--step")
         self.any_step, self.stream = step is None, stream
         self.framework = known_classes().any_name
 
-    def __missing__(self, key: tuple[str, Any]) -> tuple[bool, ...]:
-        what, text = key[0], str(key[1])
+    def __missing__(self, name: Any) -> tuple[bool, bool, bool, bool, float | None]:
+        what, text = self.what, str(name)
         step = what == "step" and self.any_step
         step |= what in ("op", "nvtx", "step") and self.step.search(text) is not None
         fills = tells = not step and (what == "nvtx" or (what in _READ and not self.stream))
         if what == "module":  # every call of the user's own files, too
             fills &= self.framework.search(text) is not None
             tells &= _IS_MODULE.search(text) is not None
-        self[key] = found = (
-            step,
-            what == "call",
-            fills,
-            tells and not self.stream and not (what == "op" and text in _SHAPING),
-        )
+        tells &= not self.stream and not (what == "op" and text in _SHAPING)
+        least = None if step or tells else LONG_NS / 1000 if fills else float("inf")
+        self[name] = found = (step, what == "call", fills, tells, least)
         return found
 
 
@@ -223,7 +223,7 @@ class _Collected:
     and, of an operator that computes, the arguments. JAX has ``jax_devices``, by process.
     """
 
-    kinds: _Kinds
+    kinds: Mapping[str, _Kinds]
     dispatched: bool = False
     seen: Counter[str] = field(default_factory=Counter)
     first_us: float = float("inf")
@@ -259,15 +259,11 @@ class _Collected:
                 self._jax(events)
 
     def _host(self, events: list[Event], what: str) -> None:
-        kinds = self.kinds
         if what == "call":
             self._calls(events, what, [a.correlation for a in arguments(events, CallArgs)])
             return
-        kept = []
-        for event in events:
-            step, _, fills, tells = kinds[what, event.name]
-            if step or tells or (fills and event.dur * 1000 >= LONG_NS):
-                kept.append(event)
+        kinds = self.kinds[what]
+        kept = [e for e in events if (least := kinds[e.name][-1]) is None or e.dur >= least]
         if what == "op" and (computing := [e for e in kept if e.name in FORMULAS]):
             kept = [e for e in kept if e.name not in FORMULAS]
             told = zip(computing, arguments(computing, OperatorArgs), strict=True)
@@ -380,7 +376,8 @@ def _integer(value: Any) -> int:
 def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     """Columns in ns, launches joined to what they launched."""
     found.begin_at_zero()
-    kinds = np.array([found.kinds[key[:2]] for key in found.names], dtype=np.bool_).reshape(-1, 4)
+    flags = [found.kinds[what][name][:4] for what, name, _ in found.names]
+    kinds = np.array(flags, dtype=np.bool_).reshape(-1, 4)
     texts = [printable(str(text)) for _, text, _ in found.names]
     processes = Interner()
     owner = np.array([processes[pid] for pid, _ in found.threads] or [UNKNOWN], dtype=np.int64)

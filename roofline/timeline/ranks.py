@@ -26,7 +26,7 @@ class Track:
     """The collectives of one rank that count, in order of end; ``starts`` and ``ends`` in ns.
 
     ``source`` is the place of its file among all, ``told`` its rank as far as the file tells.
-    ``places`` are those of each process group and kind, ``messages`` as far as they were recorded.
+    ``names`` are of kernels, ``which`` of each collective; ``known`` is by start what was recorded.
     """
 
     rank: Rank
@@ -35,8 +35,21 @@ class Track:
     steps: int | None
     starts: Integers
     ends: Integers
-    places: dict[Key, list[int]]
-    messages: tuple[Message | None, ...]
+    which: Integers
+    names: tuple[str, ...]
+    known: dict[int, Message]
+
+    def messages(self, places: Integers) -> list[Message | None]:
+        """What was recorded of the collectives at ``places``."""
+        return [self.known.get(at) for at in self.starts[places].tolist()]
+
+    def places(self) -> dict[Key, Integers]:
+        """Where the collectives of each process group and kind are."""
+        found: defaultdict[Key, list[int]] = defaultdict(list)
+        every = self.messages(np.arange(len(self.starts)))
+        for i, (which, told) in enumerate(zip(self.which.tolist(), every, strict=True)):
+            found[(None, self.names[which]) if told is None else (told.group, told.name)].append(i)
+        return {key: np.array(places, dtype=np.int64) for key, places in found.items()}
 
 
 def track(part: DeviceEvents, kind: Kinds, source: int) -> Track:
@@ -44,12 +57,6 @@ def track(part: DeviceEvents, kind: Kinds, source: int) -> Track:
     timeline, events = part.timeline, part.events
     own = np.flatnonzero(part.counted & (kind[part.group] == COMMUNICATION))
     own = own[np.argsort(events.end[own], kind="stable")]
-    starts, identities = events.start[own], timeline.identities
-    messages = tuple(timeline.messages.get((part.index, at)) for at in starts.tolist())
-    places: defaultdict[Key, list[int]] = defaultdict(list)
-    for i, (which, told) in enumerate(zip(events.identity[own].tolist(), messages, strict=True)):
-        key = (None, identities[which].base_name) if told is None else (told.group, told.name)
-        places[key].append(i)
     steps = len(part.kept) if part.ranged else None
     step_s = part.occupancy.wall_ns / 1e9 / len(part.kept) if part.ranged else None
     return Track(
@@ -57,10 +64,11 @@ def track(part: DeviceEvents, kind: Kinds, source: int) -> Track:
         source=source,
         told=timeline.rank,
         steps=steps,
-        starts=starts,
+        starts=events.start[own],
         ends=events.end[own],
-        places=dict(places),
-        messages=messages,
+        which=events.identity[own],
+        names=tuple(i.base_name for i in timeline.identities),
+        known={at: told for (index, at), told in timeline.messages.items() if index == part.index},
     )
 
 
@@ -76,11 +84,12 @@ def job(tracks: Sequence[Track]) -> Job | None:
     number = known if len(set(known)) == len(tracks) else list(range(len(tracks)))
     last, waited = np.zeros(len(tracks), np.int64), np.zeros(len(tracks), np.int64)
     found: list[Collective] = []
-    for group, name in dict.fromkeys(key for t in tracks for key in t.places):
-        who = [i for i, t in enumerate(tracks) if (group, name) in t.places]
+    places = [t.places() for t in tracks]
+    for group, name in dict.fromkeys(key for own in places for key in own):
+        who = [i for i, own in enumerate(places) if (group, name) in own]
         if len(who) < 2:
             continue
-        rows = _aligned([tracks[i] for i in who], (group, name))
+        rows = _aligned([(tracks[i], places[i][group, name]) for i in who])
         start = np.stack([tracks[i].starts[p] for i, p in zip(who, rows, strict=True)])
         end = np.stack([tracks[i].ends[p] for i, p in zip(who, rows, strict=True)])
         if not one_clock:
@@ -105,7 +114,7 @@ def job(tracks: Sequence[Track]) -> Job | None:
                 transfer_s=transfer_s,
                 last=number[who[int(late.argmax())]],
                 last_count=int(late.max()),
-                bus_bytes_per_s=_rate([tracks[who[0]].messages[i] for i in first], transfer_s),
+                bus_bytes_per_s=_rate(tracks[who[0]].messages(first), transfer_s),
             )
         )
     if not found:
@@ -124,14 +133,14 @@ def job(tracks: Sequence[Track]) -> Job | None:
     )
 
 
-def _aligned(tracks: Sequence[Track], key: Key) -> list[Integers]:
-    """For each rank the places of the collectives that all of them have, in the same order.
+def _aligned(ranks: Sequence[tuple[Track, Integers]]) -> list[Integers]:
+    """For each rank and its places those that all of them have, in the same order.
 
     By sequence number where every one has it; else in order, and where one rank recorded more, the
     stretch whose ends keep the most even distance to the shortest.
     """
-    places = [np.array(t.places[key], dtype=np.int64) for t in tracks]
-    numbers = [_sequence(t, p) for t, p in zip(tracks, places, strict=True)]
+    places = [p for _, p in ranks]
+    numbers = [_sequence(t, p) for t, p in ranks]
     if all(len(number) for number in numbers):
         common = reduce(np.intersect1d, numbers)
         orders = [np.argsort(number) for number in numbers]
@@ -139,7 +148,7 @@ def _aligned(tracks: Sequence[Track], key: Key) -> list[Integers]:
             place[order[np.searchsorted(number[order], common)]]
             for place, number, order in zip(places, numbers, orders, strict=True)
         ]
-    ends = [t.ends[p] for t, p in zip(tracks, places, strict=True)]
+    ends = [t.ends[p] for t, p in ranks]
     shortest = min(ends, key=len)
     rows = []
     for place, end in zip(places, ends, strict=True):
@@ -151,7 +160,7 @@ def _aligned(tracks: Sequence[Track], key: Key) -> list[Integers]:
 
 def _sequence(track: Track, places: Integers) -> Integers:
     """The recorded sequence numbers; none where one lacks or occurs twice."""
-    told = (track.messages[i] for i in places)
+    told = track.messages(places)
     numbers = [m.sequence for m in told if m is not None and m.sequence is not None]
     return np.array(numbers if len(set(numbers)) == len(places) else [], dtype=np.int64)
 

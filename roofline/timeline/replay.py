@@ -97,31 +97,38 @@ class Schedule:
         waits = zip(*_lists(self.wait_to, self.wait_from, self.wait_for), strict=True)
         moves = sorted([*cuts, *((end, True, begun, awaited) for end, begun, awaited in waits)])
         at = np.array([m[0] for m in moves], dtype=np.int64)
-        moved = [*np.searchsorted(at, self.host, side="right").tolist(), len(moves)]
-        starts, ends, old_ends, lengths = _lists(events.start, events.end, events.end, lasted)
-        host, before, other = _lists(self.host, self.before, self.other)
+        moved = np.searchsorted(at, self.host, side="right").tolist()
+        old_ends, lengths, host, before, other = _lists(
+            events.end, lasted, self.host, self.before, self.other
+        )
+        ends = [*old_ends, _NEVER]  # the last is of what is waited for by nothing, -1
         shifts = [0]  # of the host, after so many moves
-        for i, upto in enumerate(moved):
-            while len(shifts) <= upto:
-                _, is_wait, amount, awaited = moves[len(shifts) - 1]
+
+        def upto(count: int) -> int:
+            for _, is_wait, amount, awaited in moves[len(shifts) - 1 : count]:
                 shift = shifts[-1]
                 if is_wait:
                     ready = max(amount + shift, ends[awaited])
                     shifts.append(ready - max(amount, old_ends[awaited]))
                 else:
                     shifts.append(shift - amount)
-            if i == len(starts):
-                break
-            begin = host[i] + shifts[upto]
-            if before[i] >= 0:
-                begin = max(begin, ends[before[i]])
-            if other[i] >= 0:
-                begin = max(begin, ends[other[i]])
-            starts[i] = begin + rest[i]
-            ends[i] = starts[i] + lengths[i]
-        played = np.array([starts, ends], dtype=np.int64)
+            return shifts[count]
+
+        last, shift = 0, 0
+        rows = zip(moved, host, before, other, rest, lengths, strict=True)
+        for i, (count, begin, mine, others, more, length) in enumerate(rows):
+            if count != last:
+                last, shift = count, upto(count)
+            begin += shift
+            if ends[mine] > begin:
+                begin = ends[mine]
+            if ends[others] > begin:
+                begin = ends[others]
+            ends[i] = begin + more + length
+        upto(len(moves))
+        end = np.array(ends[:-1], dtype=np.int64)
         knots = np.stack([at, np.maximum.accumulate(at + np.array(shifts[1:], dtype=np.int64))])
-        return replace(events, start=played[0], end=played[1]), knots
+        return replace(events, start=end - lasted, end=end), knots
 
 
 def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float]] | None:
@@ -135,11 +142,8 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
     ranges = step_ranges(part.timeline, part.events) if part.ranged else ()
     first, last = part.kept[0], part.kept[-1]
     # The events of as many steps as can be played in time, and of the one before.
-    edges = [
-        part.windows[max(first - 1, 0)].start,
-        *(w.end for w in part.windows[first : last + 1]),
-    ]
-    low, *highs = np.searchsorted(part.events.start, edges).tolist()
+    begun, done = part.windows[max(first - 1, 0)].start, part.windows[first : last + 1]
+    low, *highs = np.searchsorted(part.events.start, [begun, *(w.end for w in done)]).tolist()
     last = first + max((i for i, high in enumerate(highs) if high - low <= _EVENTS), default=0)
     high = highs[last - first]
     cut = high - low > _EVENTS or not ranges
@@ -150,25 +154,25 @@ def replayed(part: DeviceEvents, groups: Groups) -> tuple[float, dict[int, float
     made = Schedule.of(events, part.timeline.calls, part.waiting, part.is_copy[own])
     lasted, compute = events.end - events.start, groups.kind[group] == COMPUTE
     asked = np.where(events.launch >= 0, events.launch, events.start)
-    ends = [] if cut else [ranges[first].start, ranges[last].end]
+    edges = np.array([] if cut else [ranges[first].start, ranges[last].end], dtype=np.int64)
 
-    def took(ns: Integers) -> int:
+    def took(played: Events, host: Integers) -> int:
         """From where the host's range begins, or earlier work ends, to the same at its end."""
-        played, knots = made.run(ns)
         if cut:
             return int(played.end.max() - played.start.min())
         at = [
-            max(host, int(played.end[asked < edge].max(initial=host)))
-            for edge, host in zip(ends, host_times(np.array(ends), knots).tolist(), strict=True)
+            max(time, int(played.end[asked < edge].max(initial=time)))
+            for edge, time in zip(edges.tolist(), host.tolist(), strict=True)
         ]
         return int(at[1] - at[0])
 
-    recorded = whole = max(took(lasted), 1)
+    recorded = whole = max(took(events, edges), 1)
     if cut and high - low <= _EVENTS:  # a window begins and ends as asked
         whole = max(recorded, part.occupancy.wall_ns)
 
     def saved(ns: Integers) -> float:
-        return max(recorded - took(ns), 0) / whole
+        played, knots = made.run(ns)
+        return max(recorded - took(played, host_times(edges, knots)), 0) / whole
 
     sums = np.bincount(group[compute], weights=lasted[compute], minlength=len(groups.identities))
     largest = np.argsort(-sums, kind="stable")[: max(_WORK // len(events), 1)]

@@ -169,29 +169,27 @@ def _middle(sequence: Integers, kinds: int) -> tuple[int, int] | None:
     allowed = np.flatnonzero(sequence != _BARRED)
     if len(allowed) > _LOOK:
         begin = int(allowed[(len(allowed) - _LOOK) // 2])
-        found = _shortest(sequence[begin : begin + _LOOK].tolist(), kinds)
+        found = _shortest(sequence[begin : begin + _LOOK], kinds)
         if found is not None:
             return begin + found[0], found[1]
-    return _shortest(sequence.tolist(), kinds)
+    return _shortest(sequence, kinds)
 
 
-def _shortest(sequence: Sequence[int], kinds: int) -> tuple[int, int] | None:
+def _shortest(sequence: Integers, kinds: int) -> tuple[int, int] | None:
     """The shortest stretch that holds each of 0 .. kinds - 1: (first, length).
 
     Of several the middle one: the first launches of a process are the least like the others.
     Other launches are _OTHER or _BARRED.
     """
-    found: list[tuple[int, int]] = []
-    last_seen = [-1] * kinds
-    barrier = -1
-    for position, kind in enumerate(sequence):
-        if kind == _BARRED:
-            barrier = position
-        elif kind != _OTHER:
-            last_seen[kind] = position
-            first = min(last_seen)
-            if first > barrier:
-                found.append((first, position - first + 1))
-    shortest = min((length for _, length in found), default=0)
-    best = [f for f in found if f[1] == shortest]
-    return best[len(best) // 2] if best else None
+    place = np.arange(len(sequence))
+    barrier, *seen = (
+        np.maximum.accumulate(np.where(sequence == kind, place, -1))
+        for kind in (_BARRED, *range(kinds))
+    )
+    first = np.minimum.reduce(seen)
+    ends = np.flatnonzero((sequence >= 0) & (first > barrier))
+    if not len(ends):
+        return None
+    length = ends - first[ends] + 1
+    best = ends[length == length.min()]
+    return int(first[best[len(best) // 2]]), int(length.min())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -20,7 +19,7 @@ from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
-from roofline.timeline.events import Identity, Integers, Timeline, Work, harmless, refusal
+from roofline.timeline.events import Identity, Integers, Interner, Timeline, Work, harmless, refusal
 from roofline.timeline.idle import (
     IdleClasses,
     distribution,
@@ -282,6 +281,8 @@ def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[
     if known[source].any() and device is not None:
         spec = load().find(device).spec
         peaks = {} if spec is None else spec.peaks().operations_per_s
+    ops = Interner()
+    op_of = np.array([ops[s.op] for s in sources])
     families = [family(i.name) for i in groups.identities]
     is_kind = {k: np.array([f == word for f in families])[group] for k, word in FAMILIES.items()}
     edges = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
@@ -289,7 +290,8 @@ def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[
     for first, last in pairwise([*edges, len(own)]):
         mine = first + np.flatnonzero(told[source[first:last]])
         if len(which := source[mine]):
-            op, _ = Counter(sources[i].op or "" for i in which.tolist()).most_common(1)[0]
+            often = np.bincount(op_of[which])[op_of[which]]
+            op = sources[which[often.argmax()]].op or ""  # the first of those most often seen
             own_kind = {kind: mask[mine] for kind, mask in is_kind.items()}
             whole = known[which].all()
             work = [*useful(which, lasted[mine], sources, peaks, own_kind)] if whole else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,7 +190,7 @@ def test_a_library_kernel_needs_no_quoting(tmp_path: Path):
     ],
 )
 def test_the_shortest_stretch(sequence: list[int], kinds: int, found: tuple[int, int] | None):
-    assert _shortest(sequence, kinds) == found
+    assert _shortest(np.array(sequence, dtype=np.int64), kinds) == found
 
 
 @given(sequence=st.lists(st.integers(-2, 2), max_size=20))
@@ -204,7 +205,7 @@ def test_no_stretch_is_shorter(sequence: list[int]):
         for length in range(1, len(sequence) - first + 1)
         if holds(first, length)
     ]
-    found = _shortest(sequence, 3)
+    found = _shortest(np.array(sequence, dtype=np.int64), 3)
     assert (found is None) == (not fitting)
     if found is not None:
         assert found in fitting
