@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from shlex import quote
 
@@ -23,10 +24,15 @@ def settings_folder(name: str) -> Path:
     if linux:  # as platformdirs says, which takes 12 ms to import
         home = os.environ.get("XDG_CONFIG_HOME", "").strip()
         home = home if home.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
-        return Path(home, "roofline", name)
+        return _settings(home, name)
     from platformdirs import user_config_path
 
     return user_config_path("roofline", appauthor=False) / name
+
+
+@cache  # it is asked for by the launch
+def _settings(home: str, name: str) -> Path:
+    return Path(home, "roofline", name)
 
 
 def refuse_unreadable(path: Path) -> None:

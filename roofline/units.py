@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
@@ -47,6 +47,8 @@ _ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 SAME, RELIEVES, FULL = (_ROWS.pop(table) for table in ("same", "relieves", "full"))
 UNITS = {key: _unit(key, row) for key, row in _ROWS.items()}
 GENERIC = frozenset(unit.key for unit in UNITS.values() if unit.generic)
+# Those that stand for several, or have parts.
+_WHOLES = {unit.key: unit for unit in UNITS.values() if unit.generic or unit.parts}
 # Levels of memory whose bytes are counted, from the outermost in.
 LEVELS = tuple(unit.key for unit in UNITS.values() if unit.level)
 _OF_PRECISION = {precision: unit.key for unit in UNITS.values() for precision in unit.precisions}
@@ -120,7 +122,7 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
     percents = {use.unit: use.percent for use in uses}
 
     def key(use: UnitUse) -> tuple[float, bool, str]:
-        unit = UNITS.get(use.unit)
+        unit = _WHOLES.get(use.unit)
         yields = unit is not None and (
             unit.generic
             or any(abs(percents.get(part, inf) - use.percent) <= TIE for part in unit.parts)
@@ -137,10 +139,9 @@ def queue_of_fp64(use: UnitUse) -> bool:
 
 def of_full(uses: Iterable[UnitUse], *, few_fp64: bool) -> tuple[UnitUse, ...]:
     """Uses in % of what the units reach, the fullest first; ``few_fp64`` is of the GPU."""
-    full = ((use, next(_of(FULL, use, few_fp64), None)) for use in uses)
+    full = ((use, _of(FULL, use, few_fp64)) for use in uses)
     return ranked(
-        use if most is None else replace(use, percent=100 * use.percent / most)
-        for use, most in full
+        replace(use, percent=100 * use.percent / most[0]) if most else use for use, most in full
     )
 
 
@@ -154,10 +155,10 @@ def relieved_with(top: UnitUse, use: UnitUse) -> bool:
     return any(_named(use, names) for names in _of(RELIEVES, top))
 
 
-def _of(table: Mapping[str, Any], use: UnitUse, few_fp64: bool = False) -> Iterator[Any]:
+def _of(table: Mapping[str, Any], use: UnitUse, few_fp64: bool = False) -> list[Any]:
     """What a table says of a unit, of its part, and of FP64 where there is almost none."""
     few = "few_fp64" if few_fp64 and use.unit == "fp64" else ""
-    return (table[key] for key in (use.unit, use.part or "", few) if key in table)
+    return [table[key] for key in (use.unit, use.part or "", few) if key in table]
 
 
 def _named(use: UnitUse, names: Iterable[str]) -> bool:
@@ -170,8 +171,7 @@ def _named(use: UnitUse, names: Iterable[str]) -> bool:
 def same_pipe(use: UnitUse, other: UnitUse) -> bool:
     """Whether one of the two is a part of the other that makes up all of its activity."""
     for whole, part in ((use, other), (other, use)):
-        unit = UNITS.get(whole.unit)
-        if unit is None:
+        if (unit := _WHOLES.get(whole.unit)) is None:
             continue
         near = abs(whole.percent - part.percent)
         if (unit.generic and near <= TIE) or (part.unit in unit.parts and near <= ROUNDING):

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
@@ -106,8 +106,18 @@ def told(lines: tuple[Advice, ...], evidence: Mapping[str, Any]) -> tuple[str, .
     return tuple(line.say for line in lines if not line.when or holds(line.when, evidence))
 
 
-def plays() -> Mapping[str, Play]:
-    """All entries by table and key: "unit.dram", "cause.tail_effect", "stall.wait".
+class Plays(dict[str, Play]):
+    """Entries by table and key: "unit.dram", "cause.tail_effect", "stall.wait"."""
+
+    @cached_property
+    def causes(self) -> tuple[tuple[str, Play], ...]:
+        """The causes that a condition proves, by code."""
+        by_table = ((key.partition("."), play) for key, play in self.items() if play.when)
+        return tuple((key, play) for (table, _, key), play in by_table if table == "cause")
+
+
+def plays() -> Plays:
+    """All entries.
 
     Raises:
         InputError: a file of the user's folder is no entry, or ``ROOFLINE_ADVICE`` names no folder
@@ -125,8 +135,8 @@ def builtin() -> Mapping[str, Play]:
 
 
 @cache
-def _plays(folder: Path, *, named: bool) -> Mapping[str, Play]:
-    known = dict(builtin())
+def _plays(folder: Path, *, named: bool) -> Plays:
+    known = Plays(builtin())
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix == ".toml")
     except OSError as error:

@@ -36,7 +36,9 @@ def causes_of(
     if bound is Bound.UNKNOWN:
         return ()
     found = []
-    for key, play in _fired(evidence):
+    for key, play in plays().causes:
+        if not play.fires(evidence):
+            continue
         cause = Cause(code=key, promise=play.promise, gain=_gain(play, uses, evidence))
         small = cause.gain is not None and cause.gain < MATTERS
         unneeded = play.promise in _WAITING and uses[0].percent >= _FULL
@@ -53,14 +55,6 @@ def causes_of(
     if stalled and uses[0].percent < _FULL and not roles:
         found.append(Cause(code=f"stall_{m.stalls[0].reason}", promise="wait"))
     return tuple(found)
-
-
-def _fired(evidence: Evidence) -> list[tuple[str, Play]]:
-    return [
-        (key.removeprefix("cause."), play)
-        for key, play in plays().items()
-        if key.startswith("cause.") and play.when and play.fires(evidence)
-    ]
 
 
 def _gain(play: Play, uses: Sequence[UnitUse], evidence: Evidence) -> float | None:
