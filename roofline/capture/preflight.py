@@ -109,21 +109,21 @@ def check_program(
         why = "a folder" if path.is_dir() else "not executable"
     else:
         why = "no such file" if os.sep in word else "not on PATH and not in this folder"
-    meant = _meant(program)
+    wrong, meant = _meant(program)
     if meant is None and elsewhere:
         return f"{word}: {why}"
-    why += f"; did you mean: {meant}" if meant else ""
+    why = f"{wrong or why}; did you mean: {meant}" if meant else why
     raise failed("program_missing", evidence=f"{word}: {why}")
 
 
-def _meant(program: Sequence[str]) -> str | None:
-    """What somebody wanted who typed words that cannot be started."""
+def _meant(program: Sequence[str]) -> tuple[str | None, str | None]:
+    """What is wrong with words that cannot be started, and what somebody wanted with them."""
     word, *rest = program
-    if re.match(r"[A-Za-z_]\w*=", word):  # a shell takes it only in front of a command
-        return f"env {shlex.join(program)}"
+    if re.match(r"[A-Za-z_]\w*=", word):
+        return "a setting, which only a shell takes for one", f"env {shlex.join(program)}"
     if " " in word.strip() and not rest:
-        return word.strip()
-    return shlex.join(["python", *program]) if word.endswith(".py") else None
+        return "quoted, so it is one word", word.strip()
+    return None, shlex.join(["python", *program]) if word.endswith(".py") else None
 
 
 # --- the request on this machine ----------------------------------------------------------------

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from roofline.capture.command import check_regex, chosen, region_range, wants_collectives_in_vain
-from roofline.capture.failures import failed
+from roofline.capture.failures import NcuFailedError, failed
 from roofline.capture.machine import look
 from roofline.capture.preflight import (
     advice_on_launcher,
@@ -441,8 +441,13 @@ def _look_up(
     """Find ncu, look at the machine, fit the request to it; nothing is profiled."""
     from roofline.capture.run import CaptureSetup
 
-    ncu = find_ncu(options.ncu)
     machine = look()
+    try:
+        ncu = find_ncu(options.ncu)
+    except NcuFailedError as error:
+        if machine.gpus or machine.driver or error.diagnosis.failure.code != "ncu_missing":
+            raise
+        raise failed("no_driver", evidence="no GPU, no driver and no ncu is here") from error
     request, notes = fit(request, ncu, machine, ask)
     for note in notes:
         say(note)

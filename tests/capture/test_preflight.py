@@ -298,16 +298,20 @@ def test_ordinary_programs_are_no_launchers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "meant"),
+    ("program", "wrong", "meant"),
     [
-        (["bench.py", "--n", "2"], "python bench.py --n 2"),
-        (["CUDA_VISIBLE_DEVICES=0", "python", "x.py"], "env CUDA_VISIBLE_DEVICES=0 python x.py"),
-        (["python bench.py"], "python bench.py"),
-        (["nosuch"], None),
+        (["bench.py", "--n", "2"], "not executable", "python bench.py --n 2"),
+        (["DEVICES=0", "python", "x.py"], "which only a shell takes", "env DEVICES=0 python x.py"),
+        (["python bench.py"], "quoted, so it is one word", "python bench.py"),
+        (["nosuch"], "not on PATH and not in this folder", None),
     ],
 )
 def test_words_that_cannot_be_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: list[str], meant: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: list[str],
+    wrong: str,
+    meant: str | None,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.py").touch()
@@ -315,3 +319,5 @@ def test_words_that_cannot_be_started(
         check_program(program, {"PATH": str(tmp_path)})
     evidence = caught.value.diagnosis.evidence or ""
     assert evidence.partition("did you mean: ")[2] == (meant or "")
+    assert f"{program[0]}: " in evidence
+    assert wrong in evidence

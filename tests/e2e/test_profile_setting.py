@@ -216,6 +216,19 @@ def test_no_ncu_at_all(fake: Fake) -> None:
     assert done.returncode == 4
 
 
+def test_neither_gpu_nor_ncu(fake: Fake) -> None:
+    (fake.bin / "ncu").unlink()
+    fake.gpu()
+
+    done = fake.run("profile", "--kernel-regex", "gemm", "true")
+
+    if "no ncu is here" not in done.stderr:  # pragma: no cover - a machine with a GPU or ncu
+        pytest.skip("this machine has a GPU, or an ncu in an install folder")
+    assert done.returncode == 4
+    assert "[no_driver]" in done.stderr
+    assert "plan the run (--dry-run), or analyse saved reports" in done.stderr
+
+
 def test_an_ncu_that_does_not_answer(fake: Fake) -> None:
     fake.program("ncu", "echo 'ERROR : nsight-compute directory is not found under' >&2; exit 1")
 
