@@ -39,8 +39,8 @@ from roofline.wall_time import read_times
 
 FORMATS = ("table", "json", "markdown")
 # Options that are for two timelines alone, and those that more than two captures know, too.
-_OF_TIMELINES = ("step", "device", "step-at")
-_OF_ANY = ("map", "noise", "allow", *_OF_TIMELINES)
+OF_TIMELINES = ("step", "device", "step-at")
+_OF_ANY = ("map", "noise", "allow", *OF_TIMELINES)
 BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
 
 
@@ -79,7 +79,7 @@ class Comparing:
     ) -> Comparison:
         """The comparison that they ask for, with what became of the program's time."""
         for name in self.given():
-            if name in _OF_TIMELINES:
+            if name in OF_TIMELINES:
                 why = "BEFORE and AFTER are reports"
                 raise UsageError(f"--{name} is for timelines", why=why, hint="leave it out")
         found = compare(
@@ -196,7 +196,7 @@ def _compare_steps(options: CompareOptions) -> int:
     comparing, output = options.comparing, options.output
     why, hint = "BEFORE and AFTER are timelines", "leave it out"
     of_step = all(one.what == "step" for one in comparing.expect)
-    honoured = (*_OF_TIMELINES, *(["expect"] if of_step else []))
+    honoured = (*OF_TIMELINES, *(["expect"] if of_step else []))
     _refuse(options, "reports", why=why, hint=hint, honoured=honoured)
     if options.plot is not None:
         raise UsageError("--plot is for reports", why=why, hint=hint)

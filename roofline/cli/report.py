@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from roofline.cli import options as opt
-from roofline.cli.compare import BASELINE, Comparing, analyze_side, check_count, draw
+from roofline.cli.compare import (
+    BASELINE,
+    OF_TIMELINES,
+    Comparing,
+    analyze_side,
+    check_count,
+    draw,
+)
 from roofline.cli.options import REPORTS, Judging, Target
 from roofline.compare.baseline import baseline_path, load_baseline, without_personal
 from roofline.compare.model import Comparison
@@ -34,7 +41,9 @@ class ReportOptions:
 
     reports: tuple[Path, ...] = opt.argument("REPORT [AFTER]", **REPORTS)
     top: int = opt.amount("--top N", type=opt.Whole(1, 10), default=10)
-    comparing: Comparing = opt.shared(Comparing)
+    comparing: Comparing = opt.shared(
+        Comparing, **{name.replace("-", "_"): {"hidden": True} for name in OF_TIMELINES}
+    )
     baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
     judging: Judging = opt.shared(Judging)
     target: Target = opt.shared(

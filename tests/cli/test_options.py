@@ -71,7 +71,7 @@ def test_help_shows_examples_first_and_options_in_groups(name: str) -> None:
     assert titles == [group for group in GROUPS if group in titles]
     assert "Options" not in titles
     for option in options_of(ALL[name]):
-        assert max(option.opts, key=len) in done.stdout
+        assert option.hidden or max(option.opts, key=len) in done.stdout
         assert option.help, option.opts
 
 
@@ -95,6 +95,13 @@ def test_help_begins_as_the_list_of_commands_says(name: str) -> None:
     assert command is not None
     assert command.help is not None
     assert command.help.partition("\n\n")[0] == COMMANDS[name]
+
+
+def test_help_of_a_report_has_no_option_of_timelines() -> None:
+    told = {name: run(name, "--help").stdout for name in ("report", "compare")}
+
+    assert "--map" in told["report"]
+    assert [name for name, text in told.items() if "--step-at" in text] == ["compare"]
 
 
 def test_help_of_all_is_quick_and_loads_no_command() -> None:
