@@ -48,8 +48,8 @@ class CaptureRequest:
     ``kernel_regex`` is searched in the name of ``name_base``, ``families`` are kinds of kernels
     (``kernel_names.families``), ``kernels`` whole names. All empty means every
     kernel, collectives left out unless ``collectives``. ``launch_count`` of ``None`` is no limit;
-    ``per_config`` counts for each grid and block by itself. ``nvtx`` holds range names in ncu's
-    syntax or plain. ``devices`` is ncu's comma-separated list.
+    ``per_config`` counts for each grid and block by itself, of which ``configs`` are known to come.
+    ``nvtx`` holds range names in ncu's syntax or plain. ``devices`` is ncu's comma-separated list.
     ``sections``, ``section_set`` and ``metrics`` are collected on top of ``level`` (once fitted to
     a machine, ``metrics`` are all of them); ``rules`` are
     NVIDIA's, ``source`` puts the program's source into the report. Words of ``ncu_options`` replace
@@ -66,6 +66,7 @@ class CaptureRequest:
     launch_skip: int = 0
     launch_count: int | None = DEFAULT_LAUNCH_COUNT
     per_config: bool = False
+    configs: int | None = None
     nvtx: tuple[str, ...] = ()
     from_start: bool = True
     devices: str | None = None
@@ -93,8 +94,10 @@ class CaptureRequest:
     @property
     def last(self) -> int | None:
         """Which launch is the last that is wanted; ``None`` where no number says that."""
-        numbered = self.replay is Replay.KERNEL and not self.per_config
-        return self.launch_count if numbered else None
+        configs, count = self.configs if self.per_config else 1, self.launch_count
+        if self.replay is not Replay.KERNEL or configs is None or count is None:
+            return None
+        return configs * count
 
     @property
     def omits_collectives(self) -> bool:

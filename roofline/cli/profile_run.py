@@ -202,10 +202,10 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
     wanted = () if selection is None else selection.requests
     count = max(len(wanted), 1)
     names = free_names(base.program, count) if output is None else numbered(output, count)
-    if not wanted:
+    if selection is None or not wanted:
         return [Run(request=base, report=names[0])]
     return [
-        Run(request=request_for(base, one), report=report, wanted=one)
+        Run(request=request_for(base, one, selection), report=report, wanted=one)
         for one, report in zip(wanted, names, strict=True)
     ]
 
@@ -231,8 +231,12 @@ def timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
     return replace(times, instrumented=inside)
 
 
-def request_for(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
+def request_for(
+    base: CaptureRequest, wanted: ProfileRequest, selection: Selection
+) -> CaptureRequest:
     """``base`` for the launches of ``wanted``."""
+    device, mangled = selection.selected, wanted.name_base == "mangled"
+    seen = ((k.mangled if mangled else k.base_name) for k in (*device.kernels, *device.apart))
     return replace(
         base,
         kernel_regex=None,
@@ -242,6 +246,7 @@ def request_for(base: CaptureRequest, wanted: ProfileRequest) -> CaptureRequest:
         launch_skip=wanted.launch_skip or 0,
         launch_count=wanted.launch_count,
         per_config=wanted.per_config,
+        configs=sum(name in wanted.names for name in seen) if wanted.per_config else None,
         nvtx=() if wanted.nvtx is None else (wanted.nvtx,),
     )
 

@@ -32,7 +32,8 @@ def ending(request: CaptureRequest, linger_s: float, *, counted: bool) -> str:
         most += "" if counted else " (--launch-count N)"
     if request.last is None or linger_s == math.inf:
         return f"Profiling {most}; the program runs to its end"
-    when = f"{linger_s:g} s after the last" if linger_s else "with the last"
+    last = f"{request.last} of them" if request.per_config else "the last"
+    when = f"{linger_s:g} s after {last}" if linger_s else f"with {last}"
     return f"Profiling {most}; the program is ended {when} (--until program: never)"
 
 

@@ -364,6 +364,24 @@ def test_printed_commands_ask_ncu_for_the_same(fake: Fake, kind: str) -> None:
     assert fake.files() == {path.name}
 
 
+@pytest.mark.parametrize(("lines", "ended"), [(2, True), (1, False)])
+def test_a_program_is_ended_when_each_kernel_that_was_seen_is_in(
+    fake: Fake, lines: int, ended: bool
+) -> None:
+    # Nothing says how many launches came before: the first of each grid and block is taken.
+    path = exported(fake, first=9000)
+    running_on = {"gentle": True, "delay": 40 if ended else 2, "log": [PROFILED] * lines}
+    fake.scenario(captured(fake, "a") | running_on)
+
+    done = fake.run("profile", "--timeline", path.name, "--until", "launches", "true")
+
+    assert done.returncode == 0, done.stderr
+    assert "at most 1 launch of each grid and block; the program is ended with 2 of them" in (
+        done.stderr
+    )
+    assert ("The program was ended after the last kernel" in done.stdout) is ended
+
+
 def without_files(command: str) -> list[str]:
     words = shlex.split(command)
     for name in ("--log-file", "--export"):

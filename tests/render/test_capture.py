@@ -38,6 +38,12 @@ CASES: list[tuple[dict[str, Any], float, bool, str]] = [
         False,
         f"at most 2 launches of each grid and block (--launch-count N); {TO_ITS_END}",
     ),
+    (
+        {"per_config": True, "launch_count": 2, "configs": 3},
+        60.0,
+        True,
+        f"at most 2 launches of each grid and block; {ENDED} 60 s after 6 of them {NEVER}",
+    ),
     # The program runs once for each pass, and to its end: launches do not end it.
     (
         {"replay": Replay.APPLICATION},
