@@ -52,7 +52,7 @@ def test_names_and_prefixes_are_of_one_unit():
     names = [row.name for row in UNITS.values()]
     prefixes = [prefix for row in UNITS.values() for prefix in row.prefixes]
 
-    assert len(set(names)) == len(names) == 25
+    assert len(set(names)) == len(names) == 26
     assert len(set(prefixes)) == len(prefixes)
 
 

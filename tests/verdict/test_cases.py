@@ -182,6 +182,19 @@ def test_conversions_fill_the_fp64_pipe_where_that_does_them() -> None:
     assert "fp64_conversions" not in {cause.code for cause in wide.verdict.causes}
 
 
+def test_constants_and_barriers_are_no_memory_instructions() -> None:
+    # Constants at 92 % of the ADU's rate, beside LSU instructions at 50 %.
+    busy = {WAVEFRONTS: 98.0, "sm__inst_executed_pipe_adu": 95.0, REQUESTS: 50.0}
+    found = judged(A100, {**busy, "idc__request_cycles_active": 92.0, "sm__issue_active": 88.0})
+    full = judged(A100, {"sm__inst_executed_pipe_adu": 95.0, "idc__request_cycles_active": 92.0})
+
+    assert {use.unit: use.percent for use in found.measurement.units}["lsu"] == 50.0
+    assert (found.verdict.co_limiter, found.verdict.next_limiter) == ("adu", "adu")
+    assert "less work for it: up to 1.05x" in said.bounds(found)
+    assert (full.verdict.limiter, full.verdict.co_limiter) == ("adu", "constant")
+    assert full.verdict.next_floor_s == pytest.approx(0.05e-3)
+
+
 def test_local_memory_is_not_told_to_coalesce() -> None:
     sectors = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
     found = judged(
