@@ -220,8 +220,15 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     Refused outside a parallel job: ncu around a whole job would take every rank in turn and hang
     in the first collective, so roofline goes inside the launcher.
     """
-    for rank in (environment.get(name, "") for name in TABLE["ranks"]):
+    for name, size in TABLE["ranks"].items():
+        rank, ranks = (environment.get(key, "") for key in (name, size))
         if rank.isdigit():
+            if ranks.isdigit() and wanted >= int(ranks):
+                raise UsageError(
+                    f"--rank {wanted}: the job has no such rank",
+                    why=f"its ranks are 0 to {int(ranks) - 1}",
+                    hint="--rank 0",
+                )
             return int(rank) == wanted
     raise UsageError(
         f"--rank {wanted}: this process is not a rank of a parallel job",

@@ -84,7 +84,9 @@ def head(change: StepChange) -> Iterator[str]:
     files = " -> ".join(names.printable(side.file) for side in (change.before, change.after))
     known = "one step counts on a side, so its spread is not known"
     if change.spread is not None:
-        known = f"steps of a side differ by ±{numbers.share(change.spread)}"
+        spread = numbers.share(change.spread)
+        by = f"less than ±{spread[1:]}" if spread.startswith("<") else f"±{spread}"
+        known = f"steps of a side differ by {by}"
     yield f"{files}; {known}"
     yield from _ranks(change)
     firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]

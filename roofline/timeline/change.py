@@ -109,8 +109,13 @@ def step_change(before: Selection, after: Selection) -> StepChange:
             for (p, c), (b, a) in rows.items()
             if b or a
         ),
-        kernels=tuple(sorted(_kernels(before, after), key=lambda k: (-abs(k.saved_s), k.name))),
+        kernels=tuple(sorted(_kernels(before, after), key=_rank)),
     )
+
+
+def _rank(kernel: LaunchChange) -> tuple[float, float, str]:
+    """By what changed most; what did not change by its time."""
+    return -abs(kernel.saved_s), -(kernel.before_s or kernel.after_s or 0.0), kernel.name
 
 
 def _judged(side: Selection) -> StepUse:

@@ -54,8 +54,9 @@ from roofline.timeline.events import (
     table,
 )
 from roofline.timeline.idle import known_classes
+from roofline.timeline.model import From
 from roofline.timeline.operations import BY_SHAPES, FORMULAS, operation
-from roofline.timeline.sources import From, Scope, with_sources
+from roofline.timeline.sources import Scope, with_sources
 
 FROM_START = "roofline.from_start"  # a key of our own traces: see trace.py
 PIECE_BYTES = 2 << 20  # larger pieces fall out of the processor's cache

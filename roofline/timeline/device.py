@@ -69,7 +69,8 @@ class Groups:
 class Stretches:
     """Idle stretches as columns: when, and how much passed before the launch of what runs next.
 
-    ``late`` is that time in ns, ``known`` whether there is such a launch, ``thread`` who made it.
+    ``late`` is that time in ns, ``known`` whether there is such a launch, ``thread`` who made it;
+    ``graph`` says that the same call launched what ran before, as a CUDA graph.
     """
 
     start: Integers
@@ -77,6 +78,7 @@ class Stretches:
     late: Integers
     known: Mask
     thread: Integers
+    graph: Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +241,9 @@ class DeviceEvents:
         runs = (following > 0) & (events.launch[following - 1] == launch)
         late = np.clip(np.where(runs, launch, done), gaps[:, 0], end) - gaps[:, 0]
         thread = events.thread[following]
-        return Stretches(start=gaps[:, 0], end=end, late=late, known=known, thread=thread)
+        return Stretches(
+            start=gaps[:, 0], end=end, late=late, known=known, thread=thread, graph=known & runs
+        )
 
 
 def _doing(

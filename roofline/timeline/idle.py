@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -160,6 +161,7 @@ def classify(
     cause = np.full(len(length), -1, dtype=np.int8)
     cause[~gaps.known] = place["unknown"]
     cause[gaps.known & (gaps.late < _WAITED * length)] = place["queued"]
+    cause[(cause == place["queued"]) & gaps.graph] = place["graph"]
     for code, thread, clock in _covering(calls, names, classes):
         mine = np.flatnonzero((cause < 0) & (gaps.thread == thread))
         start, end = gaps.start[mine], gaps.end[mine]
@@ -306,8 +308,10 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
             for w in (windows, [p50])
         ]
         more_s = math.fsum(walls_s[i] for i in windows) / len(windows) - walls_s[p50]
-        parts = zip(names, (spent[0] - spent[1]).tolist(), strict=True)
-        found = [(kind, name, s) for (kind, name), s in parts if s > _PART * abs(more_s)]
+        parts: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for key, s in zip(names, (spent[0] - spent[1]).tolist(), strict=True):
+            parts[key] += s  # grids of a kernel have one name
+        found = [(*key, s) for key, s in parts.items() if s > _PART * abs(more_s)]
         return StepExcess(
             steps=tuple(part.windows[i].number for i in windows),
             more_s=more_s,

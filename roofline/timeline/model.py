@@ -23,7 +23,8 @@ Bounds = tuple[float | None, float | None]
 Keep = Literal["inner", "all"] | tuple[int, int]
 Format = Literal["nsys-sqlite", "nsys-summary", "nsys-gpu-trace", "kineto", "jax"]
 Steps = Literal["ranges", "window", "recording", "summary"]  # what figures cover; summary: sums
-By = Literal["config", "name", "op", "module", "nvtx"]  # how kernels are told apart
+From = Literal["op", "module", "nvtx"]  # what launched kernels
+By = Literal["config", "name", From]  # how kernels are told apart
 Span = tuple[float, float, str, float]  # start and end in s, what, the part of it that it took
 LeftOut = Literal["first", "last", "not_asked"]  # why a step does not count
 
@@ -97,6 +98,11 @@ class Criteria:
         if not 0 <= self.min_share <= 1:
             why = "a share is from 0 to 1"
             raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")
+
+    @property
+    def source(self) -> From | None:
+        """What is told apart where it is not kernels."""
+        return self.by if self.by in ("op", "module", "nvtx") else None
 
     @property
     def window(self) -> bool:

@@ -50,7 +50,6 @@ _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
 _OUTSIDE = 0.02  # of the time: between ranges that are steps
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
-_LAUNCHERS = ("op", "module", "nvtx")
 _OF_KERNELS = ("useful", "sm_coverage", "small_grid_share")
 DEFAULT = Criteria()
 _Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
@@ -113,7 +112,7 @@ def _select(
     else:
         parts = _parts(timeline, groups, criteria)
         devices = {i: _measured(part, groups, criteria, classes) for i, part in parts.items()}
-    if parts and criteria.by in _LAUNCHERS:  # these figures are of kernels, whatever is ranked
+    if parts and criteria.source:  # these figures are of kernels, whatever is ranked
         plain, _ = _select(recorded, replace(criteria, by="config", lanes=False), classes, source)
         for d in plain.devices:
             own = {name: getattr(d, name) for name in _OF_KERNELS}
@@ -127,7 +126,7 @@ def _select(
         steps = "ranges"
     notes = () if part is None else _notes(part, devices, criteria)
     # ncu finds kernels, not operators.
-    chosen = devices[index].chosen if criteria.by in ("config", "name") else ()
+    chosen = () if criteria.source else devices[index].chosen
     selection = Selection(
         file=timeline.file,
         format=timeline.format,
@@ -156,9 +155,8 @@ def _groups(timeline: Timeline, criteria: Criteria) -> tuple[Timeline, Groups]:
     if criteria.communication is not None:
         added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
     kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
-    launched = criteria.by if criteria.by in ("op", "module", "nvtx") else None
-    if launched is not None:
-        timeline, kind = relabelled(timeline, kind, launched, own_names=criteria.own_names)
+    if criteria.source is not None:
+        timeline, kind = relabelled(timeline, kind, criteria.source, own_names=criteria.own_names)
     return timeline, Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
 
 
@@ -379,7 +377,7 @@ def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[Ti
     Nothing is known of the wall time, so kernels are chosen by their share of kernel time, and no
     stretch of it can be asked for.
     """
-    asked = criteria.device is not None or criteria.window or criteria.by in _LAUNCHERS
+    asked = criteria.device is not None or criteria.window or criteria.source is not None
     if timeline.totals and asked:
         raise refusal("summary", file=timeline.file)
     if timeline.truncated and (criteria.window or criteria.keep != "inner"):

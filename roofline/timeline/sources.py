@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -23,11 +23,10 @@ from roofline.timeline.events import (
     distinct,
     harmless,
 )
-from roofline.timeline.model import Useful
+from roofline.timeline.model import From, Useful
 from roofline.timeline.occupancy import COMMUNICATION, COPY, Kinds
 from roofline.timeline.operations import TYPES, Operation
 
-From = Literal["op", "module", "nvtx"]
 NOT_KNOWN = "(not known)"
 
 

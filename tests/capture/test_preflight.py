@@ -238,6 +238,14 @@ def test_no_rank() -> None:
         is_chosen(1, ["a"], {})
 
 
+def test_a_rank_beyond_the_job_is_refused_with_those_there_are():
+    environment = {"RANK": "1", "WORLD_SIZE": "4"}
+    assert not is_chosen(3, ["a"], environment)
+    with pytest.raises(UsageError) as refused:
+        is_chosen(4, ["a"], environment)
+    assert refused.value.why == "its ranks are 0 to 3"
+
+
 @pytest.mark.parametrize(
     ("program", "line"),
     [

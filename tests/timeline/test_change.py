@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +237,12 @@ def test_another_step_and_gpu_of_both_sides(tmp_path: Path):
     assert (slow["before_s"], slow["after_s"]) == pytest.approx((300e-6, 200e-6))
     assert slow["kernels"][0]["before_s"] == pytest.approx(50e-6)
     assert typical["kernels"][0]["before_s"] == pytest.approx(80e-6)
+
+
+def test_a_spread_too_small_to_be_written_and_kernels_that_did_not_change(tmp_path: Path):
+    kernels = (("a_short", 10, 20), ("b_long", 100, 400))
+    path = recorded(tmp_path, "a.json", 1000, *kernels)
+    found = change((path, path))
+    assert [k.name for k in found.kernels] == ["b_long", "a_short"]
+    found = replace(found, spread=0.0001)
+    assert "differ by less than ±0.1 %" in "".join(head(found))

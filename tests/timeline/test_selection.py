@@ -348,7 +348,9 @@ def test_kernels_of_a_graph_that_runs_are_not_late(tmp_path: Path):
     (gap,) = selection.selected.gaps
     assert us(gap.duration_s) == 60
     assert gap.host_late_s == 0
-    assert [c.code for c in selection.selected.idle] == ["queued"]
+    (cause,) = selection.selected.idle
+    assert cause.code == "graph"
+    assert "CUDA graph" not in (cause.remedy or "")
 
 
 def test_a_launch_in_the_first_half_of_a_gap_is_late_too(tmp_path: Path):
