@@ -23,6 +23,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:  # noqa: BLE001  # before or after any command: 1 is for gates alone
+        if isinstance(error.__cause__, KeyboardInterrupt | SystemExit):
+            # Python 3.11 makes a RuntimeError of what comes while a class is made.
+            sys.exit(getattr(error.__cause__, "code", 130))
         why = f"{type(error).__name__}: {error}"
         with suppress(OSError, AttributeError):  # no stderr
             sys.stderr.write(f"roofline: cannot run: {why}\n  try: install it again\n")

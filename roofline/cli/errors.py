@@ -88,6 +88,8 @@ def _system(error: OSError, words: Sequence[str]) -> NoReturn:
 
 
 def _fault(error: Exception, words: Sequence[str]) -> NoReturn:
+    if isinstance(error.__cause__, KeyboardInterrupt | SystemExit):
+        raise error.__cause__  # as __main__ explains
     if os.environ.get("ROOFLINE_DEBUG"):
         say("".join(traceback.format_exception(error)), prefix="")
     _end(fault(error, words), OUR_FAULT, error)

@@ -63,7 +63,7 @@ def need_matplotlib() -> None:
     """Import what takes longest, and say what to install where it is missing.
 
     Raises:
-        UsageError: matplotlib is not installed.
+        UsageError: matplotlib is not installed, or refuses its environment.
 
     """
     if find_spec("matplotlib") is None:
@@ -75,8 +75,12 @@ def need_matplotlib() -> None:
         talk = logging.getLogger("matplotlib")
         level = talk.level
         talk.setLevel(logging.ERROR)
-        import_module("matplotlib.font_manager")
-        talk.setLevel(level)
+        try:
+            import_module("matplotlib.font_manager")
+        except ValueError as error:  # of MPLBACKEND
+            raise UsageError("cannot draw", why=str(error), hint="unset MPLBACKEND") from error
+        finally:
+            talk.setLevel(level)
 
 
 def check_path(path: Path, *, force: bool, option: str = "") -> None:

@@ -184,6 +184,15 @@ def test_matplotlib_is_quiet_without_a_home(tmp_path):
     assert done.stderr == ""
 
 
+def test_what_matplotlib_refuses_is_told():
+    code = "from roofline.plot import need_matplotlib as need; need()"
+    words, env = [sys.executable, "-c", code], os.environ | {"MPLBACKEND": "nonsense"}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+    assert "UsageError: cannot draw: Key backend: 'nonsense' is not a valid" in done.stderr
+    assert done.stderr.endswith("try: unset MPLBACKEND\n")
+
+
 def test_thousands_of_kernels_are_drawn_and_what_has_no_row_is_counted():
     figure = draw(crowd(4, 1500))
     drawn = figure.findobj(
