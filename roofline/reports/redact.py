@@ -108,6 +108,7 @@ class _Work:
         """``kernels`` are the names that are replaced; ``None`` where all are kept."""
         self.left_out: Counter[str] = Counter()
         self.paths = 0
+        self.unchanged: set[bytes] = set()
         self.people, self.kernels = _words(people), _words(kernels or set())
         part, each = self.part, dict.fromkeys
         plain = self.cut(without_paths)
@@ -177,6 +178,15 @@ class _Work:
 
     def free(self, text: bytes) -> bytes:
         """Free text without what is personal, which is counted by its kind."""
+        if text in self.unchanged:  # most texts recur
+            return text
+        done = self.cleaned(text)
+        if done == text and len(text) < 200 and len(self.unchanged) < 10_000:
+            self.unchanged.add(text)
+        return done
+
+    def cleaned(self, text: bytes) -> bytes:
+        """The same for a text that is new."""
         done = _ESCAPE.sub(b"", text)
 
         for kind, pattern in _FREE.items():
