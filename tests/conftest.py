@@ -22,6 +22,10 @@ settings.load_profile("any")
 
 ROOT = Path(__file__).parents[1]
 
+# Else each worker, and every process that a test starts, compiles the package and the tests again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # A shell that starts the tests in the background has them ignore interrupts, nohup has them ignore
 # hangups, and so would what they start: tests that send a signal need its usual meaning.
 if threading.current_thread() is threading.main_thread():
