@@ -14,14 +14,13 @@ from roofline.errors import InputError, UsageError
 from roofline.kernel_names import few
 from roofline.model import Analysis, Details, Rule
 from roofline.patterns import compiled
-from roofline.timeline.model import By, Criteria, Keep, Move
 from roofline.view import Choice, Chosen, choose, is_named, matching, no_kernel
 
 if TYPE_CHECKING:
     from roofline.compare.model import Comparison, KernelPair
     from roofline.compare.predictions import Expectation
     from roofline.timeline.events import Timeline
-    from roofline.timeline.model import Selection
+    from roofline.timeline.model import By, Keep, Move, Selection
 
 _FACTOR = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})x|0")
 _LOOKED_AT = 3  # pairs whose samples are read by instruction
@@ -306,6 +305,7 @@ def select(
     from roofline.timeline import load_timeline, select_ranks
     from roofline.timeline.idle import load_classes
     from roofline.timeline.load import timeline_files
+    from roofline.timeline.model import Criteria
     from roofline.timeline.what_if import what_if
 
     def read() -> Iterator[Timeline]:
@@ -348,6 +348,8 @@ def select(
 
 def parse_move(text: str) -> Move:
     """One move: WHAT=2x (so many times faster), WHAT=0 (at no cost), or floors=REPORT."""
+    from roofline.timeline.model import Move
+
     what, _, value = text.rpartition("=")
     if text.startswith("floors=") and value:
         return Move(what="floors", factor=1, report=Path(text.removeprefix("floors=")))

@@ -10,18 +10,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from roofline.compare.model import Comparison
 from roofline.files import whole_file
 from roofline.model import Analysis, Details
 from roofline.plot.page import page
 from roofline.plot.save import Picture, check_path, need_matplotlib, save
 from roofline.plot.scene import Options
 from roofline.plot.style import DPI
-from roofline.timeline.model import Selection
 from roofline.view import Chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from roofline.compare.model import Comparison
+    from roofline.timeline.model import Selection
 
 __all__ = ["Options", "Picture", "check_path", "draw", "need_matplotlib", "page", "picture"]
 __all__ += ["save", "write"]
@@ -38,17 +39,16 @@ def picture(
     """
     need_matplotlib()
     wanted = options or Options()
-    if isinstance(shown, Selection):
-        from roofline.plot import lanes
+    if isinstance(shown, (Analysis, Chosen)):
+        from roofline.plot import figure
 
-        return lanes.picture(shown, wanted)
+        return figure.picture(shown, wanted)
+    from roofline.compare.model import Comparison  # a picture of reports needs no such values
+    from roofline.plot import comparison, lanes
+
     if isinstance(shown, Comparison):
-        from roofline.plot import comparison
-
         return comparison.picture(shown, wanted)
-    from roofline.plot import figure
-
-    return figure.picture(shown, wanted)
+    return lanes.picture(shown, wanted)
 
 
 def write(
@@ -67,12 +67,17 @@ def write(
     is as for ``picture`` and ``save``, whose errors it raises, too; a timeline's page is its
     picture over a table.
     """
-    if path.suffix.lower() != ".html" or isinstance(shown, Selection):
+    explored = path.suffix.lower() == ".html"
+    if explored and not isinstance(shown, (Analysis, Chosen)):
+        from roofline.compare.model import Comparison
+
+        explored = isinstance(shown, Comparison)
+    if not explored:
         save(picture(shown, options), path, dpi=dpi, force=force, both_themes=both_themes)
         return
     check_path(path, force=force)
     theme = None if both_themes else (options or Options()).theme
-    text = page(shown, options, details=details, theme=theme)
+    text = page(shown, options, details=details, theme=theme)  # type: ignore[arg-type]
     with whole_file(path, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
 

@@ -46,13 +46,13 @@ class Ruler:
     def width(self, text: str, size: float = TEXT_PX, *, bold: bool = False) -> float:
         """The width of one line of text."""
         known = self._advances.setdefault((size, bold), {})
-        for letter in set(text) - known.keys():
-            properties = FontProperties(weight="bold" if bold else "normal")
-            font = get_font(findfont(properties))
+        if new := set(text) - known.keys():
+            font = get_font(findfont(FontProperties(weight="bold" if bold else "normal")))
             font.set_size(size, look.DPI)
             flags = get_hinting_flag()  # type: ignore[no-untyped-call]
-            glyph = font.load_glyph(font.get_char_index(ord(letter)), flags=flags)
-            known[letter] = glyph.horiAdvance / 64
+            for letter in new:
+                glyph = font.load_glyph(font.get_char_index(ord(letter)), flags=flags)
+                known[letter] = glyph.horiAdvance / 64
         return sum(known[letter] for letter in text) + 1
 
     def names(self, full: Sequence[tuple[str, str]], room: float) -> list[str]:

@@ -103,8 +103,14 @@ class Room:
         free = all(box.inside(self.area) for box in boxes)
         if not free or any(box.overlaps(other, _GAP) for box in boxes for other in self.taken):
             return math.inf
-        on_marks = sum(box.overlaps(mark, 1.0) for box in boxes for mark in self.marks)
-        return _ON_MARK * on_marks + _ON_LINE * sum(b.holds(p) for b in boxes for p in self.lines)
+        marks, points = self.marks, self.lines
+        if len(boxes) > 1:  # along a slope: what is far from all of them need not be asked each
+            left, low = min(box.x0 for box in boxes), min(box.y0 for box in boxes)
+            whole = Box(left, low, max(box.x1 for box in boxes), max(box.y1 for box in boxes))
+            marks = [mark for mark in marks if whole.overlaps(mark, 1.0)]
+            points = [point for point in points if whole.holds(point)]
+        on_marks = sum(box.overlaps(mark, 1.0) for box in boxes for mark in marks)
+        return _ON_MARK * on_marks + _ON_LINE * sum(b.holds(p) for b in boxes for p in points)
 
 
 def place(anchors: Sequence[Anchor], room: Room) -> tuple[Box | None, ...]:

@@ -157,7 +157,7 @@ function table() {
 }
 
 // --- the chart ---
-let V = null, W = 800, H = 540, points = [], drawnAs = '';
+let V = null, W = 800, H = 540, points = [], signs = [], drawnAs = ''; // signs: the points, and the small marks of levels and of before
 const L = 74, R = 18, T = 16, B = 46, log = Math.log10;
 const X = v => L + (log(v) - V.x0) / (V.x1 - V.x0) * (W - L - R), Y = v => H - B - (log(v) - V.y0) / (V.y1 - V.y0) * (H - T - B);
 function shape(bound, x, y, r) {
@@ -210,6 +210,7 @@ function draw() {
     const x = p[0] === Infinity ? W - R - 9 : X(p[0]), y = Y(p[1]);
     if (x >= L - 20 && x <= W - R + 20 && y >= T - 20 && y <= H - B + 20) points.push({ k, p, x, y, r: 3.5 + 6 * Math.sqrt(Math.min(k.share || 0, 1)) });
   }
+  signs = [...points];
   const canvas = $('chart').querySelector('canvas'), big = points.length > 2000 && !S.print;
   canvas.hidden = !big;
   for (const line of g.querySelectorAll('line')) { const at = ['x1', 'y1', 'x2', 'y2'].map(n => +line.getAttribute(n)); if (at[1] === at[3]) taken.push(at); }
@@ -290,6 +291,11 @@ function crosses(mark, dx, dy) {
     return Math.hypot(x, y) > q.r + mark.r && Math.hypot(part * dx - x, part * dy - y) < q.r + 1;
   });
 }
+// Without a line, a name is of the mark that it is nearest to.
+function isNearest(b, mark) {
+  const gap = q => Math.hypot(q.x - Math.min(Math.max(q.x, b[0]), b[2]), q.y - Math.min(Math.max(q.y, b[1]), b[3])) - q.r, own = gap(mark) + 2;
+  return !signs.some(q => q.k !== mark.k && gap(q) < own);
+}
 function place(texts, text, spots, px, cls, taken, mark) {
   const w = wide(text, px);
   for (const [x, y, side] of spots) {
@@ -299,9 +305,9 @@ function place(texts, text, spots, px, cls, taken, mark) {
       const x2 = Math.min(Math.max(mark.x, b[0]), b[2]), y2 = Math.min(Math.max(mark.y, b[1]), b[3]);
       if (crosses(mark, x2 - mark.x, y2 - mark.y)) continue;
       texts.append(s('line', { class: 'lead', x1: mark.x, y1: mark.y, x2, y2 }));
-    }
+    } else if (mark && !isNearest(b, mark)) continue;
     taken.push(b);
-    texts.append(s('text', { class: `label halo ${cls}`, x, y, 'text-anchor': side }, text));
+    texts.append(s('text', { class: `label halo ${cls}`, x, y, 'text-anchor': side, 'data-of': mark && mark.k.i }, text));
     return true;
   }
   return false;
@@ -333,7 +339,7 @@ function arrows(g, taken) {
       const a = Math.atan2(q.y - y, q.x - x), tx = q.x - Math.cos(a) * q.r, ty = q.y - Math.sin(a) * q.r, wing = d => `${tx - 8 * Math.cos(a + d)} ${ty - 8 * Math.sin(a + d)}`;
       one.append(s('line', { class: 'arrow', x1: x, y1: y, x2: tx, y2: ty }), s('path', { class: 'head', d: `M${tx} ${ty}L${wing(.4)}L${wing(-.4)}Z` }));
     }
-    if (moved) one.append(s('path', { class: 'hollow', d: shape(q.k.was.bound, x, y, 4.5) }));
+    if (moved) { signs.push({ k: q.k, x, y, r: 4.5 }); one.append(s('path', { class: 'hollow', d: shape(q.k.was.bound, x, y, 4.5) })); }
     if (moved) for (let f = 0; f < far; f += 8) taken.push([x + (q.x - x) * f / far - 4, y + (q.y - y) * f / far - 4, x + (q.x - x) * f / far + 4, y + (q.y - y) * f / far + 4]);
     g.append(one);
   }
@@ -350,7 +356,7 @@ function chosen(g, texts, taken) {
   const q = points.find(p => p.k === S.k);
   if (!q) return;
   g.append(s('circle', { class: 'chosen', cx: q.x, cy: q.y, r: q.r + 5 }));
-  const small = (p, text) => { if (!p || p[0] === Infinity) return; const x = X(p[0]), y = Y(p[1]); g.append(s('path', { class: 'hollow ' + color(q.k), 'data-level': text, d: shape(q.k.bound, x, y, 4) })); taken.push([x - 4, y - 4, x + 4, y + 4]); place(texts, text, [[x, y - 8, 'middle'], [x, y + 16, 'middle'], [x - 8, y + 4, 'end'], [x + 8, y + 4, 'start']], 11, '', taken, { x, y, r: 4 }); };
+  const small = (p, text) => { if (!p || p[0] === Infinity) return; const x = X(p[0]), y = Y(p[1]); g.append(s('path', { class: 'hollow ' + color(q.k), 'data-level': text, d: shape(q.k.bound, x, y, 4) })); taken.push([x - 4, y - 4, x + 4, y + 4]); signs.push({ k: q.k, x, y, r: 4 }); place(texts, text, [[x, y - 8, 'middle'], [x, y + 16, 'middle'], [x - 8, y + 4, 'end'], [x + 8, y + 4, 'start']], 11, '', taken, { k: q.k, x, y, r: 4 }); };
   if (S.view === 'roofline' && !D.pairs) for (const [level, text] of [['l2', 'L2'], ['l1', 'L1'], ['dram', 'DRAM']]) if (level !== S.level) small(chart().at(q.k, level), text);
   const c = q.k.c || {};
   if (S.view === 'instructions' && S.level === 'l1' && q.k.t) for (const [n, of, text] of [[c.global_requests, c.global_sectors, 'global'], [c.shared_requests, c.shared_wavefronts, 'shared']]) if (n > 0 && of > 0) small([n / of, n / q.k.t], text);

@@ -16,12 +16,11 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from roofline import __version__
-from roofline.compare.model import Comparison, KernelPair
 from roofline.model import PRECISIONS, QUANTITIES, Analysis, Details, Measurement, Result
 from roofline.plot import words
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings, unit_columns
@@ -34,6 +33,9 @@ from roofline.text.notes import noted
 from roofline.text.outlook import leave
 from roofline.units import LEVELS, UNITS, unit_name
 from roofline.view import Chosen, chosen, missing_of
+
+if TYPE_CHECKING:
+    from roofline.compare.model import Comparison, KernelPair
 
 _SHARES = "Shares are of the time before. Times measured under ncu."
 _COLUMNS = 16  # units of the table
@@ -66,17 +68,18 @@ def page(
     """
     wanted = replace(options or Options(), levels=INNER, datasheet=True)
     kept = _Strings()
-    if isinstance(shown, Comparison):
+    if isinstance(shown, (Analysis, Chosen)):
+        part, pairs, changed = chosen(shown), {}, {}
+        scene, groups = compose(part, wanted), part.analysis.groups
+        found = {id(groups[place].result): one for place, one in (details or {}).items()}
+        notes = list(scene.notes)
+    else:
         from roofline.render import comparison as told
 
         scene = paired(shown, replace(wanted, title=wanted.title or told.title(shown)))
         notes = [told.totals(shown), *told.unpaired(shown), _SHARES]
         pairs, found = {id(pair.after.result): pair for pair in shown.pairs}, {}
         changed = {k: (told.sentence(p), *told.details(p)) for k, p in pairs.items()}
-    else:
-        scene, pairs, changed = compose(shown, wanted), {}, {}
-        groups, notes = chosen(shown).analysis.groups, list(scene.notes)
-        found = {id(groups[place].result): one for place, one in (details or {}).items()}
     place = {id(mark): number for number, p in enumerate(scene.panels) for mark in p.marks}
     kernels = []
     for mark in scene.marks:

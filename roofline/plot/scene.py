@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from roofline.compare.model import Comparison
 from roofline.errors import UsageError
 from roofline.model import Analysis, Bound, Measurement, Rule
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings
@@ -19,6 +19,9 @@ from roofline.render import overview
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.view import Chosen, Row, by_place, chosen, devices
+
+if TYPE_CHECKING:
+    from roofline.compare.model import Comparison
 
 VIEWS = ("roofline", "units", "gain")
 LEVELS = ("l2", "l1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from roofline.compare.model import KernelPair
 from roofline.model import Bound, Measurement, Result, Verdict
 from roofline.plot.ceilings import OwnCeiling
 from roofline.plot.roofs import beyond
@@ -14,6 +14,9 @@ from roofline.plot.scene import Mark, Scene
 from roofline.text import names, numbers
 from roofline.text import verdict as said
 from roofline.units import unit_name
+
+if TYPE_CHECKING:
+    from roofline.compare.model import KernelPair
 
 COLUMNS = ("#", "Kernel", "Time", "Share", "Verdict", "Confidence", "Op/B", "Rate", "DRAM")
 

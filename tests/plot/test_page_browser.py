@@ -203,6 +203,35 @@ def test_no_line_to_a_name_leads_through_another_mark(opened: Open):
     assert crossed == 0
 
 
+@pytest.mark.parametrize("made", [many, mixed, lambda: crowd(2, 9), lambda: crowd(5, 300)])
+def test_a_name_is_nearest_to_its_own_mark_or_has_a_line_to_it(opened: Open, made: Any):
+    for width in (1360, 600):
+        shown = opened(page(made()), width=width)
+        named, astray = shown.evaluate("""() => {
+          const marks = [...document.querySelectorAll('#chart g[data-k] > path')].map(m => {
+            const b = m.getBoundingClientRect();
+            return [m.parentNode.dataset.k, b.x + b.width / 2, b.y + b.height / 2, b.width / 2];
+          });
+          const leads = [...document.querySelectorAll('line.lead')].map(line => {
+            const to = line.getScreenCTM(), at = n => +line.getAttribute(n);
+            return ['1', '2'].map(i => new DOMPoint(at('x' + i), at('y' + i)).matrixTransform(to));
+          });
+          const gap = (b, x, y) => Math.hypot(x - Math.min(Math.max(x, b.left), b.right),
+            y - Math.min(Math.max(y, b.top), b.bottom));
+          const names = [...document.querySelectorAll('#chart text.name[data-of]')];
+          return [names.length, names.filter(name => {
+            const b = name.getBoundingClientRect(), own = marks.find(m => m[0] === name.dataset.of);
+            if (leads.some(([from, to]) => gap(b, to.x, to.y) < 5
+              && Math.hypot(from.x - own[1], from.y - own[2]) < 5)) return false;
+            return marks.some(m => m !== own && gap(b, m[1], m[2]) - m[3]
+              < gap(b, own[1], own[2]) - own[3] - 1);
+          }).map(name => name.textContent)];
+        }""")  # fmt: skip
+
+        assert named > 0
+        assert astray == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("made", [many, pairs])
 def test_every_text_can_be_read(opened: Open, made: Any, scheme: str):
