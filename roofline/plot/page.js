@@ -291,21 +291,23 @@ function crosses(mark, dx, dy) {
     return Math.hypot(x, y) > q.r + mark.r && Math.hypot(part * dx - x, part * dy - y) < q.r + 1;
   });
 }
-// Without a line, a name is of the mark that it is nearest to.
+// A name is of the mark that it is nearest to; only a line may say otherwise, where there is no room.
 function isNearest(b, mark) {
   const gap = q => Math.hypot(q.x - Math.min(Math.max(q.x, b[0]), b[2]), q.y - Math.min(Math.max(q.y, b[1]), b[3])) - q.r, own = gap(mark) + 2;
   return !signs.some(q => q.k !== mark.k && gap(q) < own);
 }
-function place(texts, text, spots, px, cls, taken, mark) {
+function place(texts, text, spots, px, cls, taken, mark, strict) {
   const w = wide(text, px);
   for (const [x, y, side] of spots) {
     const x0 = side === 'end' ? x - w : side === 'middle' ? x - w / 2 : x, b = [x0, y - px + 1, x0 + w, y + 3];
     if (!inside(b) || taken.hits(b)) continue;
-    if (mark && Math.hypot(x - mark.x, y - mark.y) > mark.r + 22) {
+    const led = mark && Math.hypot(x - mark.x, y - mark.y) > mark.r + 22;
+    if (mark && (strict || !led) && !isNearest(b, mark)) continue;
+    if (led) {
       const x2 = Math.min(Math.max(mark.x, b[0]), b[2]), y2 = Math.min(Math.max(mark.y, b[1]), b[3]);
       if (crosses(mark, x2 - mark.x, y2 - mark.y)) continue;
       texts.append(s('line', { class: 'lead', x1: mark.x, y1: mark.y, x2, y2 }));
-    } else if (mark && !isNearest(b, mark)) continue;
+    }
     taken.push(b);
     texts.append(s('text', { class: `label halo ${cls}`, x, y, 'text-anchor': side, 'data-of': mark && mark.k.i }, text));
     return true;
@@ -370,7 +372,7 @@ function labels(g, texts, taken) {
     const spots = [q.r + 6, q.r + 16, q.r + 32, q.r + 54].flatMap(near);
     const forms = many && q.k !== S.k ? [String(q.k.i + 1)] : [cut(q.k.name, 30), cut(q.k.name, 16), String(q.k.i + 1)];
     for (const c of S.own && !many && S.view === 'roofline' ? q.k.own || [] : []) { const e = ends(q, c); if (e) place(texts, `${unit(c[0])} ${percent(c[1])}`, [[e[0] + 10, e[1] + 4, 'start'], [e[0] - 10, e[1] + 4, 'end'], [e[0], e[1] - 5, 'middle'], [e[0] + 10, e[1] - 9, 'start'], [e[0] - 10, e[1] - 9, 'end'], [e[0], e[1] - 19, 'middle'], [e[0] + 10, e[1] - 23, 'start'], [e[0] - 10, e[1] - 23, 'end']], 11, `own ${D.pairs ? color(q.k) : c[3]}`, taken, null); }
-    for (const text of forms) if (place(texts, text, spots, 12, 'name', taken, q)) break;
+    for (const strict of [true, false]) if (forms.some(text => place(texts, text, spots, 12, 'name', taken, q, strict))) break;
   }
 }
 
