@@ -112,8 +112,11 @@ def check_program(
     wrong, meant = _meant(program)
     if meant is None and elsewhere:
         return f"{word}: {why}"
-    why = f"{wrong or why}; did you mean: {meant}" if meant else why
-    raise failed("program_missing", evidence=f"{word}: {why}")
+    failure, why = catalogue()["program_missing"], f"{word}: {wrong or why}"
+    if meant:
+        failure = replace(failure, you=f"roofline profile ... {meant}")
+        why += f"; did you mean: {meant}"
+    raise error_of(Diagnosis(failure=failure, evidence=why))
 
 
 def _meant(program: Sequence[str]) -> tuple[str | None, str | None]:

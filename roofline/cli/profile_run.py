@@ -50,7 +50,7 @@ from roofline.text import names, numbers
 from roofline.text.notes import note_text
 from roofline.timeline import load_timeline, select
 from roofline.timeline.join import coverage
-from roofline.timeline.model import Basis, Criteria, ProfileRequest, Selection
+from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest, Selection
 from roofline.view import Choice
 from roofline.wall_time import ProgramTimes
 
@@ -204,8 +204,9 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
     names = free_names(base.program, count) if output is None else numbered(output, count)
     if selection is None or not wanted:
         return [Run(request=base, report=names[0])]
+    seen = (*selection.selected.kernels, *selection.selected.apart)
     return [
-        Run(request=request_for(base, one, selection), report=report, wanted=one)
+        Run(request=request_for(base, one, seen), report=report, wanted=one)
         for one, report in zip(wanted, names, strict=True)
     ]
 
@@ -232,11 +233,11 @@ def timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
 
 
 def request_for(
-    base: CaptureRequest, wanted: ProfileRequest, selection: Selection
+    base: CaptureRequest, wanted: ProfileRequest, seen: Sequence[KernelShare] = ()
 ) -> CaptureRequest:
-    """``base`` for the launches of ``wanted``."""
-    device, mangled = selection.selected, wanted.name_base == "mangled"
-    seen = ((k.mangled if mangled else k.base_name) for k in (*device.kernels, *device.apart))
+    """``base`` for the launches of ``wanted``; ``seen`` are all kernels of the timeline."""
+    mangled = wanted.name_base == "mangled"
+    named = [k.mangled if mangled else k.base_name for k in seen]
     return replace(
         base,
         kernel_regex=None,
@@ -246,7 +247,7 @@ def request_for(
         launch_skip=wanted.launch_skip or 0,
         launch_count=wanted.launch_count,
         per_config=wanted.per_config,
-        configs=sum(name in wanted.names for name in seen) if wanted.per_config else None,
+        configs=sum(name in wanted.names for name in named) or None,
         nvtx=() if wanted.nvtx is None else (wanted.nvtx,),
     )
 

@@ -328,4 +328,6 @@ def test_words_that_cannot_be_started(
     evidence = caught.value.diagnosis.evidence or ""
     assert evidence.partition("did you mean: ")[2] == (meant or "")
     assert f"{program[0]}: " in evidence
+    hint = f"try: roofline profile ... {meant}" if meant else "try: give the path of an executable"
+    assert hint in str(caught.value)
     assert wrong in evidence
