@@ -77,6 +77,7 @@ def test_a_gemm_of_mnk() -> None:
         ("5 µs", "s", 5e-6),
         ("2s", "s", 2.0),
         ("2", "s", None),  # of which unit?
+        ("0", "s", 0.0),
         ("3m", "s", None),
         ("3 ki", "s", None),
         ("-3ms", "s", None),

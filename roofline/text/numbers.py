@@ -25,13 +25,13 @@ _TYPED = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}
 def read(text: str, unit: str) -> float | None:
     """An amount as people type it, in SI; ``None`` for what is none.
 
-    ``unit`` is "s", "B" or "FLOP": "3.1ms", "2.8 GiB", "2.1 TFLOP"; but for times it may be left
-    out: "3e9".
+    ``unit`` is "s", "B" or "FLOP": "3.1ms", "2.8 GiB", "2.1 TFLOP"; but for times other than "0"
+    it may be left out: "3e9".
     """
     # A comma stands before three digits, as "3,1ms" may be meant as 3.1.
     whole = r"(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)"
     digits = rf"(?:{whole}(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?"
-    noun = f"(?:{_NOUNS[unit]}){'' if unit == 's' else '?'}"
+    noun = f"(?:{_NOUNS[unit]}){'' if unit == 's' and text != '0' else '?'}"
     form = rf"({digits})\s*([kmgtpenuµμ]?)(i?){noun}"
     found = re.fullmatch(form, text.strip(), re.IGNORECASE)
     if found is None:
