@@ -51,6 +51,8 @@ def _longest(groups: Sequence[Group], total_s: float) -> Note:
     }
     if v.cause == "above_peak":
         return Note(code="longest_above_peak", facts=facts | v.doubts[0].facts)
+    if _held_back(longest):
+        return Note(code="longest_held_back", facts=facts | {"cause": v.causes[0].code})
     known = {Bound.LATENCY: "waits", Bound.UNKNOWN: "not_judged"}
     return Note(code=f"longest_{known.get(v.bound, 'limited')}", facts=facts)
 
@@ -90,8 +92,13 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         yield Note(code=of, facts=facts)
     elif promised:
         yield Note(code="no_saving")
-    elif any(g.result.verdict.bound is Bound.LATENCY for g in open_):
+    elif any(g.result.verdict.bound is Bound.LATENCY and not _held_back(g) for g in open_):
         yield Note(code="saving_not_known")
+
+
+def _held_back(group: Group) -> bool:
+    """Whether something comes before all advice on its code, as of a debug build."""
+    return any(cause.promise == "first" for cause in group.result.verdict.causes)
 
 
 def _groups_of(groups: Sequence[Group], reason: str) -> list[Group]:

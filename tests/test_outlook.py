@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roofline.model import Action, Analysis, Bound, Note, Result
+from roofline.model import Action, Analysis, Bound, Cause, Note, Result
 from roofline.outlook import outlook
 from roofline.text.notes import note_text
 from roofline.text.outlook import leave
@@ -51,6 +51,16 @@ def test_library_kernels_near_their_ceiling_come_first_and_the_rest_is_to_win() 
         "there, but to give them less work (a narrower type such as FP8, a fused epilogue, fewer "
         "or larger calls). Largest saving left: mine, up to 600 µs (6 %)."
     )
+
+
+@pytest.mark.parametrize("bound", [Bound.LATENCY, Bound.BANDWIDTH])
+def test_a_debug_build_is_first_to_be_compiled_with_optimisation(bound: Bound) -> None:
+    held = {"bound": bound, "causes": (Cause(code="debug_build", promise="first"),), "gain": None}
+    slow, other = kernel("slow", 9e-3, 65.0, "l2", **held), kernel("other", 1e-3, 50.0)
+
+    first = "first compile with optimisation and profile again."
+    assert said(analysis(slow)) == f"slow: {first}"
+    assert said(analysis(slow, other)).startswith(f"slow takes 90 % of the time: {first} Largest")
 
 
 @pytest.mark.parametrize(

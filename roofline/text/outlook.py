@@ -7,6 +7,7 @@ from typing import Any
 
 from roofline.kernel_names import short
 from roofline.model import Result
+from roofline.playbook import play
 from roofline.text.names import operation, operation_unit
 from roofline.text.numbers import duration, exact, percent, si, size
 from roofline.units import UNITS, the_unit, unit_name
@@ -79,6 +80,9 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "near_ceilings": _near_ceilings,
     "longest_limited": lambda f: (
         f"{_longest(f)} is limited by {the_unit(f['unit'])}, {percent(f['percent'])} busy."
+    ),
+    "longest_held_back": lambda f: (
+        f"{_longest(f).removesuffix(' and')}: first {play('cause.' + f['cause']).hint}."
     ),
     "longest_waits": lambda f: (
         f"{_longest(f)} waits: the busiest unit, {the_unit(f['unit'])}, is at "
