@@ -53,9 +53,10 @@ class _Commands(click.Group):
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
             meant = next((name for end, name in BY_ENDING.items() if word.endswith(end)), None)
-            if meant is None:
+            if meant is not None:
+                args = [meant, *args]
+            elif not ctx.resilient_parsing:  # as completion does, which says nothing
                 raise errors.no_such_command(word, COMMANDS)
-            args = [meant, *args]
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -72,3 +72,10 @@ def test_the_line_of_the_documentation_makes_a_script(shell: str) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "_roofline_completion" in done.stdout
+
+
+def test_a_command_that_does_not_exist_completes_no_command_and_says_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert completed("anlyze", begun="--kern") == []
+    assert capfd.readouterr() == ("", "")
