@@ -214,7 +214,7 @@ function draw() {
   const canvas = $('chart').querySelector('canvas'), big = points.length > 2000 && !S.print;
   canvas.hidden = !big;
   for (const line of g.querySelectorAll('line')) { const at = ['x1', 'y1', 'x2', 'y2'].map(n => +line.getAttribute(n)); if (at[1] === at[3]) taken.push(at); }
-  for (const q of points) taken.push([q.x - q.r, q.y - q.r, q.x + q.r, q.y + q.r]);
+  for (const q of points) taken.push([q.x - q.r, q.y - q.r, q.x + q.r, q.y + q.r], ...caps(q).map(([, e]) => [e[0] - 5, e[1] - 1, e[0] + 5, e[1] + 1]));
   if (big) paint(canvas); else { if (D.pairs) arrows(g, taken); marks(g); }
   for (const line of lines) roofLabel(texts, line, taken);
   if (S.k) chosen(g, texts, taken);
@@ -320,12 +320,15 @@ function ends(q, c) {
   const top = chart().lift(q.k, c);
   return top > 0 ? [q.x, Math.max(Y(top), T)] : null;
 }
+function caps(q) { // those that are drawn, each with its end
+  if (!S.own || points.length > 400 && q.k !== S.k) return [];
+  return (S.view === 'time' ? [[q.k.near, 0, 0, q.k.bound]] : q.k.own || []).map(c => [c, ends(q, c)]).filter(([, e]) => e);
+}
 function marks(g) {
   for (const q of points) {
     const k = q.k, cls = color(k), one = s('g', { class: k.bound === 'latency' && !D.pairs ? cls + ' wait' : cls, 'data-k': k.i });
     if (k.spread && S.view === 'roofline') one.append(s('line', { class: 'spread', x1: q.x, x2: q.x, y1: Y(k.spread[0]), y2: Y(k.spread[1]) }));
-    if (S.own && (points.length <= 400 || k === S.k)) for (const c of S.view === 'time' ? [[k.near, 0, 0, k.bound]] : k.own || []) {
-      const e = ends(q, c); if (!e) continue;
+    for (const [c, e] of caps(q)) {
       one.append(s('g', D.pairs ? {} : { class: c[3] }, s('line', { class: 'stem', x1: q.x, y1: q.y, x2: e[0], y2: e[1] }), s('line', { class: 'cap', 'data-own': c[0], x1: e[0] - 7, x2: e[0] + 7, y1: e[1], y2: e[1] })));
     }
     one.append(s('path', { class: k.conf === 'low' ? 'hollow' : 'mark', d: shape(k.bound, q.x, q.y, q.r) }));
@@ -371,7 +374,7 @@ function labels(g, texts, taken) {
     const near = r => [0, 45, -45, 90, -90, 135, -135, 180].map(deg => { const a = deg * Math.PI / 180, x = q.x + r * Math.cos(a), y = q.y - r * Math.sin(a); return [x, y + 4, Math.abs(deg) === 90 ? 'middle' : Math.abs(deg) > 90 ? 'end' : 'start']; });
     const spots = [q.r + 6, q.r + 16, q.r + 32, q.r + 54].flatMap(near);
     const forms = many && q.k !== S.k ? [String(q.k.i + 1)] : [cut(q.k.name, 30), cut(q.k.name, 16), String(q.k.i + 1)];
-    for (const c of S.own && !many && S.view === 'roofline' ? q.k.own || [] : []) { const e = ends(q, c); if (e) place(texts, `${unit(c[0])} ${percent(c[1])}`, [[e[0] + 10, e[1] + 4, 'start'], [e[0] - 10, e[1] + 4, 'end'], [e[0], e[1] - 5, 'middle'], [e[0] + 10, e[1] - 9, 'start'], [e[0] - 10, e[1] - 9, 'end'], [e[0], e[1] - 19, 'middle'], [e[0] + 10, e[1] - 23, 'start'], [e[0] - 10, e[1] - 23, 'end']], 11, `own ${D.pairs ? color(q.k) : c[3]}`, taken, null); }
+    for (const [c, e] of !many && S.view === 'roofline' ? caps(q) : []) place(texts, `${unit(c[0])} ${percent(c[1])}`, [[e[0] + 10, e[1] + 4, 'start'], [e[0] - 10, e[1] + 4, 'end'], [e[0], e[1] - 7, 'middle'], [e[0] + 10, e[1] - 9, 'start'], [e[0] - 10, e[1] - 9, 'end'], [e[0], e[1] - 21, 'middle'], [e[0] + 10, e[1] - 23, 'start'], [e[0] - 10, e[1] - 23, 'end']], 11, `own ${D.pairs ? color(q.k) : c[3]}`, taken, null);
     for (const strict of [true, false]) if (forms.some(text => place(texts, text, spots, 12, 'name', taken, q, strict))) break;
   }
 }

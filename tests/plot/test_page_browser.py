@@ -19,6 +19,7 @@ from roofline.text import numbers
 from tests.makers import analysis, unit
 from tests.plot.test_page import EVIL, pairs
 from tests.plot.values import crowd, kernel, mixed
+from tests.shared import REPORTS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -201,6 +202,29 @@ def test_no_line_to_a_name_leads_through_another_mark(opened: Open):
 
     assert led > 0
     assert crossed == 0
+
+
+def test_no_label_hides_an_own_ceiling_near_a_ridge(opened: Open):
+    found = [path for path in REPORTS if path.stem.endswith("HandsOnNsight__ncu__MW_Baseline")]
+    if not found:
+        pytest.skip("no shared reports here")
+    made = page(analyze(found[0]))
+    for width in (1360, 700):
+        shown = opened(made, width=width)
+        caps, hidden = shown.evaluate("""() => {
+          const caps = [...document.querySelectorAll('#chart .cap')].map(c => c.getBBox());
+          const texts = [...document.querySelectorAll('#chart text.label')]
+            .filter(t => !/rotate\\(-?[1-9]/.test(t.getAttribute('transform') || ''))
+            .map(t => [t.textContent, t.getBBox(), t.transform.baseVal.consolidate()?.matrix]);
+          return [caps.length, texts.filter(([, b, m]) => caps.some(c => {
+            const x = b.x + (m ? m.e : 0), y = b.y + (m ? m.f : 0), mid = c.x + c.width / 2;
+            return x < mid && mid < x + b.width && y + 3 < c.y && c.y < y + b.height - 3;
+          })).map(([text]) => text)];
+        }""")  # fmt: skip
+
+        assert caps == 3
+        assert width < 1360 or shown.locator("#chart .own").count() == caps
+        assert hidden == []
 
 
 @pytest.mark.parametrize("made", [many, mixed, lambda: crowd(2, 9), lambda: crowd(5, 300)])
