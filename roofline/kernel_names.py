@@ -118,6 +118,7 @@ def family(name: str) -> str | None:
     return found or _first("families", parsed.base) or _first("families", scopes)
 
 
+@lru_cache(4096)
 def library(name: str) -> str | None:
     """The library that a kernel is from, as far as its name tells: one of ``libraries``."""
     return _first("libraries", qualified_name(name[:_LONGEST]).lower())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
@@ -122,10 +122,10 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
     percents = {use.unit: use.percent for use in uses}
 
     def key(use: UnitUse) -> tuple[float, bool, str]:
-        unit = _WHOLES.get(use.unit)
-        yields = unit is not None and (
-            unit.generic
-            or any(abs(percents.get(part, inf) - use.percent) <= TIE for part in unit.parts)
+        if (unit := _WHOLES.get(use.unit)) is None:
+            return -use.percent, False, use.unit
+        yields = unit.generic or any(
+            abs(percents.get(part, inf) - use.percent) <= TIE for part in unit.parts
         )
         return -(use.percent - (TIE if yields else 0.0)), yields, use.unit
 
@@ -155,9 +155,11 @@ def relieved_with(top: UnitUse, use: UnitUse) -> bool:
     return any(_named(use, names) for names in _of(RELIEVES, top))
 
 
-def _of(table: Mapping[str, Any], use: UnitUse, few_fp64: bool = False) -> list[Any]:
+def _of(table: Mapping[str, Any], use: UnitUse, few_fp64: bool = False) -> Sequence[Any]:
     """What a table says of a unit, of its part, and of FP64 where there is almost none."""
     few = "few_fp64" if few_fp64 and use.unit == "fp64" else ""
+    if not few and not use.part and use.unit not in table:
+        return ()
     return [table[key] for key in (use.unit, use.part or "", few) if key in table]
 
 
