@@ -67,6 +67,11 @@ _EXCLUSIVE = (
         ).split()
     ),
 )
+_WHY = {
+    "look": "the other one says which launches to profile",
+    "until": "no number says then which launch is the last",
+    "list_kernels": "it lists all kernels and profiles none",
+}
 # Fields that say nothing without one of others.
 _NEEDS = {"exact_regex": ("kernel",), "name_base": ("kernel", "kernel_name")}
 # Fields that a request has under the same name.
@@ -246,7 +251,7 @@ def _check_pairs(options: ProfileOptions, given: set[str]) -> None:
         pairs.append(("until", uncounted))
     for one, other in pairs:
         what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
-        raise UsageError(what, hint="one of them")
+        raise UsageError(what, why=_WHY.get(one), hint="one of them")
     for field in (f for f in _BY_HAND if "timeline" in given and f in given):
         raise UsageError(
             f"--timeline and {_spelling(field)} exclude each other",
