@@ -80,7 +80,11 @@ _ELEMENT_BYTES = table("element_bytes")
 
 def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) -> Timeline:
     """Read a ``.json`` or ``.json.gz`` trace as ``load_timeline`` says."""
-    kinds = {what: _Kinds(what, step, stream=stream) for what in {*_HOST.values(), "step"}}
+    pattern, any_step = compiled(step or STEP, option="--step"), step is None
+    kinds = {
+        what: _Kinds(what, pattern, any_step=any_step, stream=stream)
+        for what in {*_HOST.values(), "step"}
+    }
     found = _Collected(kinds=kinds)
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
@@ -195,10 +199,9 @@ class _Kinds(dict[Any, tuple[bool, bool, bool, bool, float | None]]):
     how long it must be to be kept, in us, where that matters.
     """
 
-    def __init__(self, what: str, step: str | None, *, stream: bool) -> None:
+    def __init__(self, what: str, step: re.Pattern[str], *, any_step: bool, stream: bool) -> None:
         super().__init__()
-        self.what, self.step = what, compiled(step or STEP, option="--step")
-        self.any_step, self.stream = step is None, stream
+        self.what, self.step, self.any_step, self.stream = what, step, any_step, stream
         self.framework = known_classes().any_name
 
     def __missing__(self, name: Any) -> tuple[bool, bool, bool, bool, float | None]:

@@ -108,7 +108,7 @@ class Columns:
         )
 
     @classmethod
-    def of(cls, *columns: Integers, order: Integers | None = None) -> Self:
+    def of(cls, *columns: Integers, order: Integers | slice | None = None) -> Self:
         """Columns in the order of the class, put in order of start, or an ``order`` known already.
 
         No columns are empty ones, for what a recording does not have; the last may be left out
@@ -333,7 +333,10 @@ def distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
     code = columns[0].copy()
     for column in columns[1:]:
         code = code * _ODD + column  # wraps around
-    _, first, index = np.unique(code, return_index=True, return_inverse=True)
+    found = np.unique(code)
+    index = np.searchsorted(found, code)  # the inverse that unique can give needs a sort of all
+    first = np.empty(len(found), dtype=np.int64)
+    first[index[::-1]] = np.arange(len(code))[::-1]  # the last that is written stays
     if not all((c[first][index] == c).all() for c in columns):
         rows, index = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
         return [tuple(row) for row in rows.tolist()], index.reshape(-1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -78,7 +78,7 @@ class IdleClasses:
     def patterns(self) -> dict[str, re.Pattern[str]]:
         """One expression for each class that has names."""
         return {
-            code: compiled("|".join(f"(?:{n})" for n in found.names), option="--idle-causes")
+            code: re.compile(_either(found.names))
             for code, found in self.by_code.items()
             if found.names
         }
@@ -86,7 +86,7 @@ class IdleClasses:
     @property
     def any_name(self) -> re.Pattern[str]:
         """What a name must have to belong to any class."""
-        return re.compile("|".join(f"(?:{p.pattern})" for p in self.patterns.values()))
+        return re.compile(_either(p.pattern for p in self.patterns.values()))
 
 
 @cache
@@ -110,9 +110,13 @@ def load_classes(path: Path) -> IdleClasses:
             known[code] = found
         else:
             own[code] = found
-    classes = IdleClasses(by_code=own | known)
-    _ = classes.patterns  # refused before the work
-    return classes
+        if found.names:  # refused before the work
+            compiled(_either(found.names), option="--idle-causes")
+    return IdleClasses(by_code=own | known)
+
+
+def _either(names: Iterable[str]) -> str:
+    return "|".join(f"(?:{name})" for name in names)
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -255,7 +255,8 @@ class _Export:
         start, lasted, thread, correlation = self._columns(
             CALLS, ("start", packed, "globalTid", "nullif(correlationId, 0)")
         )
-        order = np.argsort(start, kind="stable")
+        unsorted = (start[1:] < start[:-1]).any()
+        order = np.argsort(start, kind="stable") if unsorted else slice(None)
         process = thread >> 24 & 0xFFFFFF
         keys = np.where(correlation > 0, process << 32 | correlation, UNKNOWN)[order]
         name = lasted >> 32

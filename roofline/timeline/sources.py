@@ -56,12 +56,11 @@ def with_sources(
             found.append(np.where(place >= 0, own[place], UNKNOWN))
         else:
             found.append(np.broadcast_to(np.int64(UNKNOWN), len(events)))
-    call = found[3]
-    lasted = events.end - events.start
-    order = np.lexsort((-lasted, call))
-    first = np.diff(call[order], prepend=UNKNOWN - 1) != 0
+    called = np.flatnonzero(found[3] >= 0)
+    lasted = events.end[called] - events.start[called]
+    order = called[np.lexsort((-lasted, found[3][called]))]
     counts = np.zeros(len(events), dtype=np.int64)
-    counts[order[first]] = 1
+    counts[order[np.diff(found[3][order], prepend=UNKNOWN) != 0]] = 1
     columns = [np.where(f >= 0, scopes.name[f], UNKNOWN) if f.flags.owndata else f for f in found]
     rows, index = distinct(*columns, counts)
 
