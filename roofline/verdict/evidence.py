@@ -66,7 +66,7 @@ def _launch(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
     if tail is not None and active is not None and achieved is not None and most:
         tail = min(tail, max(0.0, 1 - active * achieved / most))
     limit = m.device.max_warps_per_sm
-    wide = None if threads is None else _WARP * math.ceil(threads / _WARP)
+    wide = None if threads is None else float(_WARP * math.ceil(threads / _WARP))
     would, fewer = known.get("fewer_registers_warps"), m.occupancy_limiter or ""
     return {
         "sms": None if sms is None else float(sms),
