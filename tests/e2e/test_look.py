@@ -105,7 +105,7 @@ def test_the_answer_says_what_it_stands_for(looked: Fake, form: str) -> None:
     looked.scenario({"log": [PROFILED], "report": str(report)})
     words = ("profile", "-k", "gemm", "--cover", "80", "--format", form, "-o", "kept.ncu-rep")
 
-    done = looked.process(*words, "bench")
+    done = looked.run(*words, "bench")
 
     assert done.returncode == 0, done.stderr
     assert "Chosen: 2 of 3 gemm kernels, 91.4 % of their time, 64.0 % of the time" in done.stderr
