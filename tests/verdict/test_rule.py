@@ -151,7 +151,7 @@ def test_the_first_cause_that_the_evidence_supports(values, cause):
 
 
 def test_evidence_is_floats_so_that_it_reads_alike_from_another_process():
-    verdict = judged(unit("dram", 10.0), block=(4, 1, 1), grid=(4, 1, 1))
+    verdict = judged(unit("issue", 37.0), unit("dram", 10.0), block=(16, 1, 1))
 
     assert verdict.evidence["warp_lanes"] == 32.0
     assert {type(value) for value in verdict.evidence.values()} == {float}
