@@ -76,6 +76,7 @@ def key_of(dtype: str) -> str:
 def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
     """The figures as a measurement on that GPU; a ``UsageError`` where it has no such type."""
     (spec, notes), key = registry.meant(point.gpu), key_of(point.dtype)
+    shared = any(spec.name in one.names for one in registry.specs.values() if one is not spec)
     rates = spec.peaks().operations_per_s
     if point.flops and rates and key not in rates:
         known = (name for name, of in DTYPES.items() if of in rates)
@@ -91,8 +92,11 @@ def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
         name=point.name,
         demangled=point.name,
         device=Device(
-            name=spec.name, compute_capability=spec.compute_capability, sm_count=spec.sm_count
+            name=f"{spec.name} [{spec.key}]" if shared else spec.name,
+            compute_capability=spec.compute_capability,
+            sm_count=spec.sm_count,
         ),
+        spec=spec.key,
         duration_s=point.seconds,
         dram_bytes=point.bytes,
         operations={} if point.flops is None else {key: point.flops},

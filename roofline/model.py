@@ -189,16 +189,16 @@ class Peaks:
 class Measurement:
     """What one launch did (or several of one kernel, summed). Nothing past it knows a counter.
 
-    ``sm_count`` is what the launch was given where that is not all of the device. ``operations``
-    maps operation keys to counts; empty means not measured. Integer operations of threads are
-    apart, as they are no FLOPs. ``rates`` has operations and "dram_bytes" per second where the
-    report has no time. ``accumulate`` maps a
-    tensor key to the accumulator of most of its operations ("fp32", "fp16"), ``tensor_path`` to
-    "mma_sync" or "wgmma" where the opcodes tell. ``unmeasured`` names operations that did run but
-    were not counted ("tensor", "fp16"): then no total exists. ``stalls`` are largest first;
-    ``provenance`` says for each quantity how it was read. ``ncu_version`` is of the ncu that
-    captured, ``settings`` what it was told ("clock_control", "cache_control", "replay_mode", ...)
-    where the file says so.
+    ``spec`` is the key of the registry's entry where somebody chose it; else ``device`` is looked
+    up. ``sm_count`` is what the launch was given where that is not all of the device.
+    ``operations`` maps operation keys to counts; empty means not measured. Integer operations of
+    threads are apart, as they are no FLOPs. ``rates`` has operations and "dram_bytes" per second
+    where the report has no time. ``accumulate`` maps a tensor key to the accumulator of most of
+    its operations ("fp32", "fp16"), ``tensor_path`` to "mma_sync" or "wgmma" where the opcodes
+    tell. ``unmeasured`` names operations that did run but were not counted ("tensor", "fp16"):
+    then no total exists. ``stalls`` are largest first; ``provenance`` says for each quantity how
+    it was read. ``ncu_version`` is of the ncu that captured, ``settings`` what it was told
+    ("clock_control", "cache_control", "replay_mode", ...) where the file says so.
     """
 
     source: Annotated[str, Fold.FIRST]
@@ -210,6 +210,7 @@ class Measurement:
     grid: Annotated[Dim3 | None, Fold.KEY] = None
     block: Annotated[Dim3 | None, Fold.KEY] = None
     device: Annotated[Device, Fold.KEY] = field(default_factory=Device)
+    spec: Annotated[str | None, Fold.SAME] = None
     sm_count: Annotated[int | None, Fold.SAME] = None
     count: Annotated[int, Fold.SUM] = 1
     duration_s: Annotated[Amount, Quantity("duration", "s", "duration")] = None

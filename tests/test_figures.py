@@ -3,8 +3,9 @@
 import pytest
 
 import roofline
+from roofline.analysis import Judge
 from roofline.errors import InputError, UsageError
-from roofline.figures import Point, key_of, point_of, read_points
+from roofline.figures import Point, key_of, measured, point_of, read_points
 from roofline.model import Bound, Confidence, Verdict
 from roofline.specs import load
 from roofline.text import numbers
@@ -145,3 +146,37 @@ def test_a_name_of_several_gpus_is_said_to_be_one() -> None:
     assert [note.code for note in found.measurement.notes] == ["gpu_taken"]
     with pytest.raises(UsageError, match="no GPU is called 'gtx'"):
         roofline.analyze(points=[Point("k", gpu="gtx", flops=1e12, seconds=1.0)])
+
+
+def test_every_entry_of_the_registry_judges_by_its_key_with_peaks_of_its_own() -> None:
+    judge = Judge(registry=(registry := load()))
+    for key, spec in registry.specs.items():
+        peaks = spec.peaks()
+        operation = next(one for one in peaks.operations_per_s if "sparse" not in one)
+        point = Point("k", gpu=key, dtype=operation, flops=1e7, bytes=1e6, seconds=1e-3)
+
+        result = judge(measured(point, registry))
+
+        assert result.peaks.spec == key
+        datasheet = result.peaks.datasheet
+        assert datasheet is not None
+        assert datasheet.dram_bytes_per_s == peaks.dram_bytes_per_s
+        assert datasheet.operations_per_s == peaks.operations_per_s
+        assert result.verdict.bound is not Bound.UNKNOWN
+        assert not result.measurement.notes
+
+
+def test_cards_of_one_name_are_judged_apart() -> None:
+    rows = [
+        Point("k", gpu=gpu, bytes=400e9, flops=1.0, seconds=1.0)
+        for gpu in ("rtx-4070", "rtx-4070-gddr6", "RTX 4070")
+    ]
+
+    analysis = roofline.analyze(points=rows)
+    first, second, named = analysis.results
+
+    # 192 bits: GDDR6X at 21 Gbit/s a pin, and GDDR6 at 20
+    assert first.verdict.limiter_percent == pytest.approx(100 * 400 / 504, rel=0.01)
+    assert second.verdict.limiter_percent == pytest.approx(100 * 400 / 480, rel=0.01)
+    assert [note.code for note in named.measurement.notes] == ["gpu_taken"]
+    assert (named.peaks.spec, len(analysis.groups)) == ("rtx-4070", 2)

@@ -126,6 +126,7 @@ FIELDS: dict[str, tuple[Any, Any, Any]] = {
     "nvtx": (("step",), ("other",), ()),
     "process": (1, 2, None),
     "ncu_version": ("2024.1", "2025.1", None),
+    "spec": ("rtx-4070", "rtx-4070-gddr6", None),
     "settings": (
         {"replay_mode": "kernel", "clock_control": "base"},
         {"replay_mode": "kernel", "clock_control": "none"},

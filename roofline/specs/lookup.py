@@ -87,8 +87,8 @@ def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
 class Found:
     """What the registry knows of a device.
 
-    ``how`` is "name", "pci id", "shape" (capability, SMs and bus) or "unknown"; with ``spec``
-    absent ``notes`` say why and ``suggestions`` name entries that are near.
+    ``how`` is "key", "name", "pci id", "shape" (capability, SMs and bus) or "unknown"; with
+    ``spec`` absent ``notes`` say why and ``suggestions`` name entries that are near.
     """
 
     spec: Spec | None

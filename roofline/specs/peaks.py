@@ -22,11 +22,12 @@ def peak_set(
     those of the same device are taken.
     """
     device, report = measurement.device, measurement.peaks
-    achieved = of_device(kept, device.name)
     accumulate = tuple(sorted(measurement.accumulate.items()))
     sms = measurement.sm_count or device.sm_count  # those that the launch was given
-    found, rates, datasheet = _known(registry, device, accumulate, measurement.tensor_path, sms)
-    notes = found.notes
+    which = measurement.spec or device
+    found, rates, datasheet = _known(registry, which, accumulate, measurement.tensor_path, sms)
+    chosen = found.spec.name if measurement.spec and found.spec else device.name
+    achieved, notes = of_device(kept, chosen), found.notes
     if kept and achieved is None:
         notes = (*notes, Note(code="achieved_other_device"))
     if measurement.sm_clock_hz and sms:
@@ -47,13 +48,17 @@ def peak_set(
 @lru_cache(maxsize=256)  # the launches of a report ask the same again and again
 def _known(
     registry: Registry,
-    device: Device,
+    which: Device | str,
     accumulate: tuple[tuple[str, str], ...],
     tensor_path: str | None,
     sms: int | None,
 ) -> tuple[Found, dict[str, float], Peaks | None]:
-    """What the registry has on one device, for one kind of tensor instructions."""
-    found, by_key = registry.find(device), dict(accumulate)
+    """What the registry has on a device or under a key, for one kind of tensor instructions."""
+    by_key = dict(accumulate)
+    if isinstance(which, str):
+        found = Found(spec=registry.specs[which], how="key")
+    else:
+        found = registry.find(which)
     if found.spec is None:
         return found, {}, None
     sheet = found.spec.peaks(by_key, tensor_path, sm_count=sms)
