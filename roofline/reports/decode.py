@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import isfinite
+from operator import itemgetter
 from pathlib import Path
 from re import Pattern
 from typing import Any, Literal, TypeVar
@@ -139,14 +140,10 @@ class _Table:
     """What the results of a file share: its table of names, and how ncu_report reads it."""
 
     def __init__(self, path: Path, names: list[str]) -> None:
-        self.path, self.nvidia = path, NvidiaReport(path)
-        self.names = names = renamed(names)
-        self.numbers = {name: number for number, name in enumerate(names)}
+        self.path, self.names, self.nvidia = path, names, NvidiaReport(path)
+        self.kinds = _name_table(tuple(names))
         self.metric = message("Metric")
-        self.kinds: dict[frozenset[int], _Alike] = {}
-        self._groups: dict[frozenset[str], list[int]] = {}
         self.alike: dict[tuple[str, bytes | str], Any] = {}  # by how read, and the metric's bytes
-        self._matching: dict[Pattern[str], tuple[str, ...]] = {}
         self._codes: dict[tuple[int, int], Code] = {}
 
     def __reduce__(self) -> tuple[type[_Table], tuple[Path, list[str]]]:
@@ -158,32 +155,87 @@ class _Table:
             self._codes[process, source] = code_of(self.path, process, source)
         return self._codes[process, source]
 
-    def group(self, names: frozenset[str]) -> list[int]:
-        if names not in self._groups:
-            self._groups[names] = [self.numbers[name] for name in names if name in self.numbers]
-        return self._groups[names]
 
-    def matching(self, pattern: Pattern[str]) -> tuple[str, ...]:
-        if pattern not in self._matching:
-            self._matching[pattern] = tuple(filter(pattern.match, self.names))
-        return self._matching[pattern]
+class _NameTable:
+    """The names of metrics in their order, and the kinds of results that files with these have."""
 
-    def by_number(self, metrics: list[bytes]) -> dict[int, bytes]:
-        """Metrics by the number of their name, which they begin with: a varint of 1 or 2 bytes."""
-        if len(self.names) > 1 << 14:
-            return {self.metric.FromString(raw).name: raw for raw in metrics}
-        return {(n if (n := raw[1]) < 128 else n & 127 | raw[2] << 7): raw for raw in metrics}
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._numbers = {name: number for number, name in enumerate(renamed(names))}
+        # A metric begins with the number of its name: a tag and a varint.
+        self._begin = itemgetter(slice(3 if len(names) <= 1 << 14 else 5))
+        self._known: dict[bytes, _Alike] = {}
+
+    def of(self, metrics: list[bytes]) -> _Alike:
+        """The kind of a result with these metrics."""
+        begins = b"".join(map(self._begin, metrics))
+        found = self._known.get(begins)
+        if found is None:
+            at = {_number(raw): place for place, raw in enumerate(metrics)}
+            places = {name: at[n] for name, n in self._numbers.items() if n in at}
+            found = self._known[begins] = _Alike(places)
+        return found
+
+
+# Files of one tool repeat the same names, and what follows from these.
+_name_table = lru_cache(maxsize=32)(_NameTable)
+
+
+def _number(metric: bytes) -> int:
+    number = 0
+    for at, byte in enumerate(metric[1:6]):
+        number |= (byte & 127) << 7 * at
+        if byte < 128:
+            break
+    return number
 
 
 class _Alike:
     """What results with the same metrics share: what follows from these, and the numbers asked for.
 
-    Of these by name: the name's number in the file, and what makes the value one in SI units.
+    ``places`` are those of the metrics in a result, by name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: dict[str, int]) -> None:
+        self.places = places
+        self._times = tuple(filter(is_time, places))
         self.memo: dict[int, Any] = {}
-        self.asked: dict[str, tuple[int, float]] = {}
+        self._asked: dict[str, bytes] = {}  # by name what stands before the number
+        self._sets: dict[frozenset[str], bool] = {}
+        self._matching: dict[Pattern[str], tuple[str, ...]] = {}
+
+    def ask(self, name: str, begin: bytes) -> None:
+        """Decode a plain number together with the others that are asked for."""
+        self._asked[name] = begin
+        self.__dict__.pop("_layout", None)
+
+    @cached_property
+    def _layout(self) -> tuple[tuple[str, ...], list[int], struct.Struct, tuple[bytes, ...]]:
+        asked = dict(self._asked)  # at once, as other threads may read such files, too
+        form = struct.Struct("<" + "".join(f"{len(begin)}sd" for begin in asked.values()))
+        return (*asked,), [self.places[name] for name in asked], form, (*asked.values(),)
+
+    def numbers(self, metrics: list[bytes]) -> dict[str, float]:
+        """The numbers asked for that are finite; none where one is written in another way."""
+        names, places, form, begins = self._layout
+        data = b"".join([metrics[place] for place in places])
+        if len(data) != form.size or (parts := form.unpack(data))[::2] != begins:
+            return {}
+        found = dict(zip(names, parts[1::2], strict=True))
+        for name in filter(found.__contains__, self._times):
+            found[name] /= 1e9
+        if not isfinite(sum(found.values())):
+            return {name: value for name, value in found.items() if isfinite(value)}
+        return found
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        if names not in self._sets:
+            self._sets[names] = not names.isdisjoint(self.places)
+        return self._sets[names]
+
+    def matching(self, pattern: Pattern[str]) -> tuple[str, ...]:
+        if pattern not in self._matching:
+            self._matching[pattern] = tuple(filter(pattern.match, self.places))
+        return self._matching[pattern]
 
 
 class _Metrics(ByName):
@@ -198,19 +250,11 @@ class _Metrics(ByName):
         super().__init__()
         self._table, self._kind, self._entry, self._index = table, kind, entry, index
         self._process = process
-        self._numbers = table.numbers
         self._result = parsed(message(kind + READ), entry, f"result {index + 1}")
-        self._metrics = table.by_number(self._result.metrics[:])
-        self._alike = table.kinds.setdefault(frozenset(self._metrics), _Alike())
-        self.memo = self._alike.memo
-        metrics, plain = self._metrics, {}
-        for name, (number, unit) in self._alike.asked.items():
-            raw = metrics[number]
-            if raw[-11:-8] == _DOUBLE and len(raw) < 15:
-                value = _unpacked(raw, len(raw) - 8)[0] / unit
-                if isfinite(value):
-                    plain[name] = value
-        self._plain: dict[str, float] = plain
+        self._metrics: list[bytes] = self._result.metrics[:]
+        self._alike = table.kinds.of(self._metrics)
+        self._places, self.memo = self._alike.places, self._alike.memo
+        self._plain = self._alike.numbers(self._metrics)
 
     def __reduce__(self) -> tuple[type[_Metrics], tuple[_Table, Workload, bytes, int, int]]:
         return _Metrics, (self._table, self._kind, self._entry, self._index, self._process)
@@ -245,8 +289,10 @@ class _Metrics(ByName):
                     yield decoded(domain.name), decoded(one.name)
 
     def _metric(self, name: str) -> Any:
-        raw = self._metrics.get(self._numbers.get(name, -1))
-        return None if raw is None else self._parsed(self._table.metric, raw, f"{name} of result")
+        place = self._places.get(name)
+        if place is None:
+            return None
+        return self._parsed(self._table.metric, self._metrics[place], f"{name} of result")
 
     def _parsed(self, kind: Any, data: bytes, what: str) -> Any:
         try:
@@ -257,12 +303,12 @@ class _Metrics(ByName):
     def number(self, name: str) -> float | None:
         if (known := self._plain.get(name)) is not None:
             return known
-        number = self._numbers.get(name, -1)
-        raw = self._metrics.get(number)
-        if raw is None:
+        place = self._places.get(name)
+        if place is None:
             return None
+        raw = self._metrics[place]
         if raw[-11:-8] == _DOUBLE and len(raw) < 15:
-            self._alike.asked[name] = number, 1e9 if is_time(name) else 1.0
+            self._alike.ask(name, raw[:-8])
             return self._si(name, _unpacked(raw, len(raw) - 8)[0])
         value = self._metric(name).value
         kind = value.WhichOneof("kind")
@@ -287,23 +333,24 @@ class _Metrics(ByName):
 
     def _as_before(self, name: str, read: Callable[[str], _T]) -> _T:
         """What most launches of a kernel have alike, read once."""
-        key = read.__name__, self._metrics.get(self._numbers.get(name, -1)) or name
+        place = self._places.get(name)
+        key = read.__name__, name if place is None else self._metrics[place]
         if key not in self._table.alike:
             self._table.alike[key] = read(name)
         found: _T = self._table.alike[key]
         return found
 
     def has(self, name: str) -> bool:
-        return self._numbers.get(name) in self._metrics
+        return name in self._places
 
     def any_of(self, names: frozenset[str]) -> bool:
-        return not self._metrics.keys().isdisjoint(self._table.group(names))
+        return self._alike.any_of(names)
 
     def matching(self, pattern: Pattern[str]) -> Collection[str]:
-        return self._table.matching(pattern)
+        return self._alike.matching(pattern)
 
     def names(self) -> Collection[str]:
-        return frozenset(self._table.names[number] for number in self._metrics)
+        return self._places.keys()
 
     def machine_code(self, address: str) -> bytes | None:
         if self._kind is not Workload.KERNEL or not is_address(address):

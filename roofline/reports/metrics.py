@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from re import Pattern
@@ -22,7 +22,7 @@ _NANOSECONDS = ("gpu__time_", "profiler__pmsampler_interval_time")
 _MAY_BE_NAN = ("launch__", "device__", "profiler__", "nv", "pcie", "c2c")
 
 
-def renamed(names: list[str]) -> list[str]:
+def renamed(names: Sequence[str]) -> Sequence[str]:
     """The names of a report as ncu has spelled them since 2020; one that is there stays."""
     known, tables = frozenset(names), _renamed()
     if known.isdisjoint(tables["whole"]) and not any(name.endswith("__sol_pct") for name in names):
