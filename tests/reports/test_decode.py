@@ -1,5 +1,6 @@
 import copy
 import dataclasses
+import math
 import pickle
 import shutil
 
@@ -151,6 +152,22 @@ def test_a_metric_of_another_result_of_the_file_is_absent_from_this_one(tmp_path
         assert lacks.instances(name) == {}
         assert name in has.names()
         assert name not in lacks.names()
+
+
+def test_a_number_is_found_however_each_result_writes_it(tmp_path):
+    one, path = tmp_path / "one.ncu-rep", tmp_path / "two.ncu-rep"
+    values = [1.5, math.nan, 2.5, 7, 0.5]
+    some = [strange.launch(metrics={"sm__some.sum": value}) for value in values]
+    for file in (one, path):
+        file.write_bytes(strange.report(*some))
+
+    found = []
+    for launch in (*read(one), *read(path)):
+        assert launch.metrics.number("gpu__time_duration.sum") == 1e-3
+        found.append(launch.metrics.number("sm__some.sum"))
+        assert bool(launch.metrics.notes()) == (found[-1] is None)
+
+    assert found == [1.5, None, 2.5, 7.0, 0.5] * 2
 
 
 def test_progress_counts_files(tmp_path):
