@@ -27,6 +27,7 @@ _QUANTITIES = {
     "waves": "waves",
 }
 _LOSSES = ("regression", "program")  # what may get slower by at most a share
+_CLOCKS_ALIKE = 0.0005  # a loss that differs by less without them prints as the same
 _VERDICTS = {"bound": [bound.value for bound in Bound], "limiter": list(UNITS)}
 
 
@@ -168,18 +169,19 @@ def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     if change is None:
         yield None, "not_judged", note("no_step_time")
         return
-    noise = change.text.facts["noise"] or 0.0
-    found = [("wall time", change.outcome, change.speedup, change.speedup * (1 + noise))]
-    found += [(f.name, f.outcome, f.ratio, f.high or f.ratio) for f in change.figures]
-    wanted = [one for one in found if one[0] == (gate.pattern or "wall time")]
-    if not wanted:
-        yield None, "not_judged", note("gate_not_measured", what=gate.pattern)
-    for name, outcome, ratio, best in wanted:
-        status, text = _loss(gate, outcome, ratio, best)
-        if outcome == "unknown":
-            why = note("gate_figure_unjudged", what=name) if gate.pattern else note("no_step_time")
-            status, text = "not_judged", why
-        yield name, status, text
+    name = gate.pattern or change.whole.name
+    found = next((one for one in (change.whole, *change.figures) if one.name == name), None)
+    if found is None:
+        yield None, "not_judged", note("gate_not_measured", what=name)
+    elif found.low is None or found.high is None:
+        few = note("gate_few_pairs") if found.pairs else note("gate_one_run")
+        yield name, "not_judged", few
+    elif found.better is None:
+        yield name, "not_judged", note("gate_no_direction", what=name)
+    else:
+        noise = max(found.ratio / found.low, found.high / found.ratio) - 1
+        code = "gate_worse" if found in change.figures else "gate_slower"
+        yield name, *_loss(gate, found.outcome, found.ratio, noise, code)
 
 
 def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus, Note]:
@@ -205,21 +207,29 @@ def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus
 
 
 def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
-    """Slower by more than the limit: beyond noise, and more than the clocks alone explain."""
-    if pair.timing is None or pair.outcome == "unknown":
+    """Slower beyond noise and by more than the limit, without what the clocks alone explain."""
+    timing, work = pair.timing, pair.work
+    if timing is None or pair.outcome == "unknown":
         return "not_judged", note("no_duration")
-    best, shown = pair.timing.speedup_high, pair.timing.speedup
-    if pair.work.differs and pair.work.ratio and pair.work.speedup:
-        best, shown = best * pair.work.ratio, pair.work.speedup
-    return _loss(gate, pair.outcome, shown, best)
+    if work.differs and work.ratio:
+        ratio, code = timing.speedup_high * work.ratio, "gate_slower_equal_work"
+    else:
+        ratio = timing.speedup_high
+        alike = math.isclose(ratio, timing.speedup, rel_tol=_CLOCKS_ALIKE)
+        code = "gate_slower" if alike else "gate_slower_equal_clocks"
+    return _loss(gate, pair.outcome, ratio, timing.noise, code)
 
 
-def _loss(gate: Gate, outcome: str, shown: float, best: float) -> tuple[GateStatus, Note]:
-    """Whether it got slower by more than the limit, at ``best``."""
+def _loss(
+    gate: Gate, outcome: str, ratio: float, noise: float, code: str
+) -> tuple[GateStatus, Note]:
+    """Failed where it got worse beyond the noise, and the loss as measured is over the limit."""
+    if outcome == "no_change":
+        return "passed", note("gate_within_noise", speedup=ratio, noise=noise)
     if outcome != "slower":
-        return "passed", note("outcome", speedup=shown, outcome=outcome)
-    loss, limit = 1 / best - 1, float(gate.value) / 100
-    return "failed" if loss > limit else "passed", note("gate_slower", loss=loss, limit=limit)
+        return "passed", note("outcome", speedup=ratio, outcome=outcome)
+    loss, limit = 1 / ratio - 1, float(gate.value) / 100
+    return "failed" if loss > limit else "passed", note(code, loss=loss, limit=limit)
 
 
 _BY = {"gone": _gone, "program": _program}

@@ -131,6 +131,7 @@ def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramCh
     noise = None if whole.low is None else whole.ratio / whole.low - 1
     facts = {"speedup": whole.ratio, "noise": noise, "outcome": whole.outcome}
     return ProgramChange(
+        whole=whole,
         figures=tuple(figures),
         before_s=one.median,
         after_s=other.median,

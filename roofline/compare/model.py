@@ -256,9 +256,10 @@ class Correctness:
 class ProgramChange:
     """Two timings of the program without a profiler; ``speedup`` of the medians, or of pairs.
 
-    ``figures`` are the program's own.
+    ``whole`` is how the wall time compares, ``figures`` how the program's own do.
     """
 
+    whole: PairedRatio
     before_s: float
     after_s: float
     before_p95_s: float | None

@@ -61,10 +61,31 @@ def test_a_regression_within_the_noise_passes() -> None:
     assert status(compared(launch(us=1000), launch(us=1025)), "regression=1%") == ["passed"]
 
 
+def test_a_regression_says_the_loss_as_measured() -> None:
+    """1080 / 1000 - 1 = 8.0 %, with nothing taken off for the noise of 3 %."""
+    (found,) = judge(SLOWER, [parse_gate("regression=5%")])
+    (within,) = judge(compared(launch(us=1000), launch(us=1025)), [parse_gate("regression=0%")])
+
+    assert note_text(found.text) == "8.0 % slower (limit 5.0 %)"
+    assert note_text(within.text) == "0.98x, within the noise (3.0 %)"
+
+
 def test_a_clock_is_no_regression() -> None:
     before, after = pairs.by_clock()
 
     assert status(compared(after, before), "regression=5%") == ["passed"]
+
+
+def test_what_a_clock_explains_is_taken_off_a_regression_and_said() -> None:
+    """1.5x longer at 0.8 times the clock: 1.5 x 0.8 - 1 = 20.0 % slower at equal clocks."""
+    busy = {**pairs.IDLE, "fp32": 90.0}
+    before = launch(us=1000, use=busy, sm_clock_hz=1e9)
+    after = launch(us=1500, use=busy, sm_clock_hz=0.8e9)
+
+    (found,) = judge(compared(before, after), [parse_gate("regression=5%")])
+
+    assert found.status == "failed"
+    assert note_text(found.text) == "20.0 % slower at equal clocks (limit 5.0 %)"
 
 
 def test_a_larger_problem_is_no_regression() -> None:

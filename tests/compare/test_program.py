@@ -133,20 +133,73 @@ def test_a_figure_without_a_direction_is_not_judged(tmp_path: Path) -> None:
     assert "which way is better" in note_text(gated.text)
 
 
+def gated(program: ProgramChange, gate: str) -> tuple[str, str]:
+    comparison = replace(compared(launch(), launch()), program=program)
+    (found,) = judge(comparison, [parse_gate(gate)])
+    return found.status, note_text(found.text)
+
+
 @pytest.mark.parametrize(
-    ("gate", "after_s", "status"),
+    ("gate", "after_s", "status", "said"),
     [
-        ("program=5%", 2.5, "failed"),  # 1 / (0.8 x 1.02) - 1 = 22.5 %
-        ("program=25%", 2.5, "passed"),
-        ("program=0%", 2.03, "passed"),  # 1.5 % slower, within the spread of 2 %
-        ("program=0%", 2.06, "failed"),
-        ("nothere: program=5%", 2.5, "not_judged"),
+        ("program=5%", 2.5, "failed", "25.0 % slower (limit 5.0 %)"),  # 2.5 / 2 - 1
+        ("program=24%", 2.5, "failed", "25.0 % slower (limit 24.0 %)"),
+        ("program=26%", 2.5, "passed", "25.0 % slower (limit 26.0 %)"),
+        # 1.5 % slower, and the spread of 2 % takes in 1: 2 / 2.03 x 1.02 = 1.005
+        ("program=0%", 2.03, "passed", "0.99x, within the noise (2.0 %)"),
+        ("program=0%", 2.06, "failed", "3.0 % slower (limit 0.0 %)"),
+        ("program=0%", 1.6, "passed", "1.25x, faster"),
+        ("nothere: program=5%", 2.5, "not_judged", "nothere was not measured"),
     ],
 )
-def test_the_program_can_be_gated(tmp_path: Path, gate: str, after_s: float, status: str) -> None:
+def test_the_program_can_be_gated(
+    tmp_path: Path, gate: str, after_s: float, status: str, said: str
+) -> None:
     program = program_time(timed(tmp_path / "b.json", 2.0), timed(tmp_path / "a.json", after_s))
-    comparison = replace(compared(launch(), launch()), program=program)
 
-    (found,) = judge(comparison, [parse_gate(gate)])
+    assert gated(program, gate) == (status, said)
 
-    assert found.status == status
+
+def test_a_loss_is_judged_as_measured_and_not_less_its_noise(tmp_path: Path) -> None:
+    """100 ms to 115 ms with a spread of 11 %: 100 / 115 x 1.11 = 0.965 is below 1, so worse."""
+    one = {"name": "lat", "pattern": "", "better": "lower", "values": [1, 2], "spread": 0.11}
+    rate = one | {"name": "rate", "better": "higher"}
+    both = [[one | {"median": 100.0}, rate | {"median": 115.0}]]
+    both += [[one | {"median": 115.0}, rate | {"median": 100.0}]]
+    program = program_time(
+        timed(tmp_path / "b.json", 2.0, metrics=both[0]),
+        timed(tmp_path / "a.json", 2.0, metrics=both[1]),
+    )
+
+    for name in ("lat", "rate"):
+        assert gated(program, f"{name}: program=5%") == ("failed", "15.0 % worse (limit 5.0 %)")
+        assert gated(program, f"{name}: program=15.1%")[0] == "passed"
+
+
+def test_pairs_of_runs_are_judged_by_their_median_where_the_interval_leaves_out_1(
+    tmp_path: Path,
+) -> None:
+    """1 / 1.824 = 0.548, 1 / 2.01 = 0.498, 1 / 1.43 = 0.699: the loss is 82.4 %."""
+    old = {"schema": "roofline.time/1", "repeats": 9, "wall_s": {"median": 2.0, "spread": 0.5}}
+    ratio = {"name": "wall time", "pairs": 9, "better": "lower"}
+    slow = {"ratio": 1 / 1.824, "low": 1 / 2.01, "high": 1 / 1.43, "outcome": "slower"}
+    same = {"ratio": 0.95, "low": 0.9, "high": 1.02, "outcome": "no_change"}
+    few = {"ratio": 0.5, "low": None, "high": None, "outcome": "unknown"}
+    told = {}
+    for name, found in (("slow", slow), ("same", same), ("few", few)):
+        path = timed(tmp_path / f"{name}.json", 2.0, against=old, paired=[ratio | found])
+        told[name] = gated(judge_program(None, read_times(path)), "program=60%")
+
+    assert told["slow"] == ("failed", "82.4 % slower (limit 60.0 %)")
+    assert told["same"] == ("passed", "0.95x, within the noise (7.4 %)")  # 1.02 / 0.95 - 1
+    assert told["few"][0] == "not_judged"
+    assert "fewer than six pairs of runs have no interval" in told["few"][1]
+
+
+def test_one_run_is_not_judged_for_want_of_a_spread(tmp_path: Path) -> None:
+    before = timed(tmp_path / "b.json", 2.0, spread=None, repeats=1)
+
+    status, said = gated(program_time(before, timed(tmp_path / "a.json", 3.0)), "program=5%")
+
+    assert status == "not_judged"
+    assert said.startswith("one run has no spread: roofline time --repeats 20")
