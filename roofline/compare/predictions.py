@@ -52,7 +52,8 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
             far = most > 1 and (1 - 1 / speedup) / (1 - 1 / most) < NEAR
             passed = speedup > most * (1 + timing.noise)
             code = codes[0 if passed else 1 if far else 2]
-            if most < speedup and not passed and _JUDGED.get(code) == "confirmed":
+            near = _JUDGED.get(code) == "confirmed" and not passed
+            if near and most < speedup and _printed(most) != _printed(speedup):
                 code, shown["noise"] = "bound_passed_within_noise", timing.noise
             yield Prediction(
                 by="floor",
@@ -143,8 +144,8 @@ def _warps(pair: KernelPair) -> Iterator[_Bound]:
 
 # What is neither confirmed nor refuted was not put to the test.
 _JUDGED: dict[str, Judgement] = {
-    **dict.fromkeys(("bound_reached", "bound_passed_within_noise"), "confirmed"),
-    **dict.fromkeys(("count_fell", "count_fell_and_another_is_nearest"), "confirmed"),
+    **dict.fromkeys(("bound_reached", "count_fell"), "confirmed"),
+    "count_fell_and_another_is_nearest": "confirmed",
     **dict.fromkeys(("bound_exceeded", "bound_exceeded_at_same_work"), "refuted"),
     **dict.fromkeys(("another_is_nearest", "count_fell_beyond", "warps_beyond"), "refuted"),
 }
@@ -193,7 +194,6 @@ class Expectation:
 
 _TIMES = ("time", "step")
 _BEYOND = 4 / 3
-_SAME = (("x", 1.0),)
 # What can be expected of -> its field and the unit in which an amount is typed.
 EXPECTED = {
     "time": ("duration_s", "s"),
@@ -302,16 +302,13 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         if one is None or other is None or not one:
             return "not_testable", note("amount_not_measured", measure=field)
         return judge_change(item, one, other, SAME, field=field)
-    if item.ends == _SAME:
-        outcomes: dict[str, Judgement] = {"faster": "exceeded", "slower": "short"}
-        reason = note("outcome", speedup=speedup, outcome=pair.outcome)
-        kept: Judgement = "confirmed" if pair.outcome == "no_change" else "not_testable"
-        return outcomes.get(pair.outcome, kept), reason
-    before_s = pair.before.measured.duration_s or 0.0
-    low, high = item.ratios(before_s)
-    t = pair.timing
+    t, reason = pair.timing, note("reached", speedup=speedup)
+    if max(abs(end / speedup - 1) for end in (t.speedup_low, t.speedup_high)) > SAME:
+        clocks = note("equal_clocks", low=t.speedup_low, high=t.speedup_high)
+        reason = note("and", what=reason, why=clocks)
+    ratios = item.ratios(pair.before.measured.duration_s or 0.0)
     sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
-    return _two_sided(item, (low, high), sure, maybe, noise, note("reached", speedup=speedup))
+    return _two_sided(ratios, sure, maybe, noise, reason)
 
 
 def judge_change(
@@ -326,18 +323,10 @@ def judge_change(
         reason = note("amount_changed", measure=field, before=before, after=after)
     change = before / after if after else inf
     span = change / (1 + noise), change * (1 + noise)
-    return _two_sided(item, item.ratios(before), (change, change), span, noise, reason)
-
-
-def _within_noise(item: Expectation, ratios: tuple[float, float], noise: float) -> bool:
-    """Whether noise alone can give the least that is expected of a time."""
-    low, high = ratios
-    one = item.what in _TIMES and len(item.ends) == 1 and item.ends != _SAME
-    return one and 1 / (1 + noise) < (high if high <= 1 else low) < 1 + noise
+    return _two_sided(item.ratios(before), (change, change), span, noise, reason)
 
 
 def _two_sided(
-    item: Expectation,
     expected: tuple[float, float],
     sure: tuple[float, float],
     maybe: tuple[float, float],
@@ -346,20 +335,33 @@ def _two_sided(
 ) -> tuple[Judgement, Note]:
     """A change (before / after) against what after / before was to be.
 
+    Confirmed is what lies in the range, as it is printed, and is a change beyond the noise where
+    one was expected. What noise alone may have put outside is neither short nor exceeded.
     ``maybe`` spans what the change could be at all, ``sure`` what it is but for noise.
     """
     low, high = expected
-    rises = high > 1 and low >= 1
-    beyond = note("beyond_expected", what=reason)
-    if maybe[1] * high < 1:
-        return ("exceeded", beyond) if rises else ("short", reason)
-    if maybe[0] * low > 1:
-        return ("short", reason) if rises else ("exceeded", beyond)
-    if _within_noise(item, expected, noise):
-        return "not_testable", note("within_the_noise", noise=noise, **reason.facts)
-    if sure[0] * high * (1 + noise) >= 1 and sure[1] * low <= 1 + noise:
+    least, most = (1 / end if end else inf for end in (high, low))
+    none = maybe[0] <= 1 <= maybe[1]
+    if least == most == 1 and none:
+        return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
+    inside = [
+        least <= one <= most or _printed(one) in (_printed(least), _printed(most)) for one in sure
+    ]
+    if all(inside) and not (none and (least > 1 or most < 1)):
         return "confirmed", reason
-    return "not_testable", note("left_open", what=reason)
+    if maybe[0] > most or maybe[1] < least:
+        rises = high > 1 and low >= 1
+        if (maybe[1] < least) is rises:
+            return "exceeded", note("beyond_expected", what=reason)
+        return "short", reason
+    if any(inside) and not all(inside):
+        return "not_testable", note("left_open", what=reason)
+    code = "no_change_beyond_noise" if all(inside) else "outside_within_noise"
+    return "not_testable", note(code, what=reason, noise=noise)
+
+
+def _printed(ratio: float) -> str:
+    return f"{ratio:.3g}"
 
 
 # --- a claimed cause: it must have been the limit, and relieved ---------------------------------
