@@ -446,6 +446,11 @@ class Verdict:
     rule: Rule = field(default_factory=Rule)
 
     @property
+    def two_roofs(self) -> bool:
+        """Whether only stated figures are known, which say what does not limit: the two roofs."""
+        return self.advice == "cause.two_roofs"
+
+    @property
     def co_limited(self) -> bool:
         """Whether a second unit limits as well."""
         return self.co_limiter is not None

@@ -53,6 +53,8 @@ def _longest(groups: Sequence[Group], total_s: float) -> Note:
         return Note(code="longest_above_peak", facts=facts | v.doubts[0].facts)
     if _held_back(longest):
         return Note(code="longest_held_back", facts=facts | {"cause": v.causes[0].code})
+    if v.two_roofs:
+        return Note(code="longest_below_roofs", facts=facts)
     known = {Bound.LATENCY: "waits", Bound.UNKNOWN: "not_judged"}
     return Note(code=f"longest_{known.get(v.bound, 'limited')}", facts=facts)
 
@@ -92,7 +94,11 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         yield Note(code=of, facts=facts)
     elif promised:
         yield Note(code="no_saving")
-    elif any(g.result.verdict.bound is Bound.LATENCY and not _held_back(g) for g in open_):
+    elif any(
+        g.result.verdict.bound is Bound.LATENCY
+        and not (g.result.verdict.two_roofs or _held_back(g))
+        for g in open_
+    ):
         yield Note(code="saving_not_known")
 
 

@@ -38,7 +38,8 @@ def test_on_the_slope_is_bandwidth() -> None:
 
 
 def test_well_below_both_roofs_is_latency_and_with_one_of_them_unknown() -> None:
-    assert judged(flops=1e12, bytes=1e11, seconds=1.0).bound is Bound.LATENCY
+    below = judged(flops=1e12, bytes=1e11, seconds=1.0)
+    assert (below.bound, below.advice, below.two_roofs) == ("latency", "cause.two_roofs", True)
     one = judged(bytes=1e11, seconds=1.0)
     assert (one.bound, one.ceiling_percent) == (Bound.UNKNOWN, None)
 

@@ -249,6 +249,8 @@ def claim(scene: Scene) -> str:
         name = names.short(marks[0].name, 40)
         if judged.bound is Bound.UNKNOWN:
             return f"{name}: what limits it is not known"
+        if judged.two_roofs:
+            return f"{name} is limited by {said.NEITHER}"
         percent = "" if judged.limiter is None else f" {numbers.percent(judged.limiter_percent)}"
         return f"{name} is {judged.bound}-bound: {said.limited_by(judged)}{percent}"
     bounds = dict.fromkeys(mark.result.verdict.bound for mark in marks)

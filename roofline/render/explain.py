@@ -117,6 +117,9 @@ def _headline(v: Verdict) -> Text:
     name, at = names.the_unit(v.nearest), numbers.percent(v.limiter_percent)
     if v.bound is Bound.LATENCY:
         text = f": no unit is near its peak, the busiest is {name} at {at}"
+        if v.two_roofs:
+            text = f"limited by {said.NEITHER}, of which {name} is at {at}"
+            return Text(f"{text} (confidence {v.confidence})", style="bold")
     elif v.bound is Bound.UNKNOWN:
         text = ": not enough was measured to say what limits it"
         text = ": the figures cannot be true" if v.cause == "above_peak" else text
@@ -270,7 +273,8 @@ def _rule(v: Verdict, m: Measurement) -> str:
     least = v.evidence.get("threshold", v.rule.latency)
     by = "--latency-threshold" if least == v.rule.latency else "for FP64 where there is almost none"
     if v.bound is Bound.LATENCY:
-        return f"{busiest} is under {least:g} % ({by}): latency."
+        other = f"{said.OTHERS}, which only a profile tells" if v.two_roofs else "latency"
+        return f"{busiest} is under {least:g} % ({by}): {other}."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
     others = [use for use in m.units if use.unit != nearest.unit]

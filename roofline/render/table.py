@@ -230,6 +230,8 @@ def share(row: Row) -> str:
 def limiter(row: Row) -> str:
     """The unit that limits, else that nothing does or is known to."""
     v = row.result.verdict
+    if v.two_roofs:
+        return said.limited_by(v)
     return names.unit(v.limiter) if v.limiter else str(v.bound)
 
 

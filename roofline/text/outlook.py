@@ -88,6 +88,11 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"{_longest(f)} waits: the busiest unit, {the_unit(f['unit'])}, is at "
         f"{percent(f['percent'])}."
     ),
+    "longest_below_roofs": lambda f: (
+        f"{_longest(f)} is limited by neither DRAM nor arithmetic: {the_unit(f['unit'])}, the "
+        f"busier, is at {percent(f['percent'])}. A cache, shared memory, issue slots or latency: "
+        "profile it to tell."
+    ),
     "longest_not_judged": lambda f: f"{_longest(f)} cannot be judged: too little was measured.",
     "longest_above_peak": lambda f: f"{_longest(f)} cannot be judged. {above_peak(f)}.",
     "saving": lambda f: f"{_saving(f)}.",

@@ -21,6 +21,9 @@ _ALL = 0.995  # of the time: what is left rounds to none
 _COUNT = 1000.0
 _STEPS = 6
 
+NEITHER = "neither DRAM nor arithmetic"
+OTHERS = "a cache, shared memory, issue slots or latency"
+
 # Why not to be sure, or why nothing can be said.
 DOUBTS: Mapping[str, Sentence] = {
     **TOLD["doubts"],
@@ -47,6 +50,8 @@ def limited_by(verdict: Verdict) -> str:
         return unit(verdict.limiter)
     if verdict.cause is not None:
         return words(verdict.cause)
+    if verdict.two_roofs:
+        return "neither roof"
     return "cause unknown" if verdict.bound is Bound.LATENCY else ""
 
 
@@ -131,9 +136,11 @@ def _ceilings(result: Result) -> str:
         return f"headroom: {up_to(v.gain)} until {full(v.limiter)}"
     if v.bound is Bound.LATENCY:
         if v.gain is None or (took_s and v.floor_s and took_s / v.floor_s > PROMISED):
+            every = "both roofs are" if v.two_roofs else "every unit is"
             least = 10 * ceil(((v.limiter_percent or 0.0) + 0.1) / 10)
-            return "" if v.gain else f"no useful bound: every unit is below {least} %"
-        return f"if latency were hidden: {_up_to(result, v.floor_s)}, then {nearest}"
+            return "" if v.gain else f"no useful bound: {every} below {least} %"
+        so = "if nothing else held it back" if v.two_roofs else "if latency were hidden"
+        return f"{so}: {_up_to(result, v.floor_s)}, then {nearest}"
     limit = full(v.floor_limiter or v.nearest or "its limit")
     none = took_s and v.floor_s > _ALL * took_s
     factor = _up_to(result, v.floor_s)
@@ -160,6 +167,11 @@ def claim(result: Result) -> str:
         return f"Unknown: {_why_unknown(result)}."
     if v.bound is Bound.LATENCY:
         least = v.evidence.get("threshold", v.rule.latency)
+        if v.two_roofs:
+            return (
+                f"Limited by {NEITHER}: {name} reaches {percent(v.limiter_percent)} (under "
+                f"{percent(least)}), the other less; it is {OTHERS}."
+            )
         return (
             f"Latency: nothing is near its limit. The busiest, {name}, reaches "
             f"{percent(v.limiter_percent)} (under {percent(least)}); {cause(result)}."
@@ -181,7 +193,7 @@ def hint(result: Result) -> str:
         return _why_unknown(result) + _remedy(result)
     why = cause(result)
     if v.bound is Bound.LATENCY:
-        said = f"latency: {why}"
+        said = f"{'' if v.two_roofs else 'latency: '}{why}"
     else:
         at = percent(v.limiter_percent)
         said = f"{unit(v.nearest)}{_part(result)} at {at}{_above(v)}{_bytes_reached(result)}"
@@ -250,10 +262,15 @@ def avoid(result: Result) -> tuple[str, ...]:
     v, first = result.verdict, _entries(result.verdict)
     if v.bound is Bound.LATENCY and not _held_back(v):
         units = result.measurement.units
-        kinds = ((Family.COMPUTE, "operations"), (Family.BANDWIDTH, "bytes"))
+        stated = v.two_roofs
+        kinds = (
+            (Family.COMPUTE, "operations"),
+            (Family.BANDWIDTH, "DRAM bytes" if stated else "bytes"),
+        )
+        busy, comma = ("", "") if stated else ("the busiest, ", ",")
         busiest = [(next((u for u in units if u.family is f), None), what) for f, what in kinds]
         far = tuple(
-            f"fewer {what}: the busiest, {the_unit(use.unit)}, is at {percent(use.percent)}"
+            f"fewer {what}: {busy}{the_unit(use.unit)}{comma} is at {percent(use.percent)}"
             for use, what in busiest
             if use and use.percent < _FAR  # only what is really far from a limit
         )
@@ -268,6 +285,8 @@ def cause(result: Result) -> str | None:
         return _why_unknown(result)
     proven = [one for one in v.causes if not one.code.startswith("stall_")]
     if not v.causes:
+        if v.two_roofs:
+            return f"{OTHERS}; {NEITHER}"
         ruled_out = _ruled_out(m) if v.cause is None else words(v.cause)
         return ruled_out if v.bound is Bound.LATENCY else None
     if not proven:

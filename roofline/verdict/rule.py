@@ -183,6 +183,8 @@ def _advice(m: Measurement, bound: Bound, top: UnitUse, causes: Sequence[Cause])
         return f"unit.{key}"
     if causes:
         return entry_of(causes[0])
+    if m.kind is Kind.FIGURES:
+        return "cause.two_roofs"
     if m.stalls:
         return "cause.none"
     known = m.theoretical_occupancy_percent is not None

@@ -84,6 +84,21 @@ def test_one_low_figure_alone_says_which_to_add() -> None:
     assert "give --bytes and --flops (0" in done.stdout
 
 
+def test_below_both_roofs_the_others_are_named_and_latency_is_not_claimed() -> None:
+    three = ("--gpu", "GTX 1660 SUPER", "--flops", "4.3e9", "--bytes", "302MB", "--time", "9.58ms")
+    screen, card = (" ".join(run(*three, *more).stdout.split()) for more in ((), ("--explain", 1)))
+
+    # 302 MB in 9.58 ms are 31.5 of 336 GB/s.
+    assert "neither DRAM nor arithmetic: DRAM, the busier, is at 9 %. A cache, shared" in screen
+    assert "neither roof 9 %?" in screen
+    assert "why a cache, shared memory, issue slots or latency; neither DRAM" in screen
+    assert "roofline profile PROGRAM" in screen
+    assert "no useful bound: both roofs are below 10 %" in screen
+    assert "not fewer operations: the FMA pipe is at 9 % fewer DRAM bytes: DRAM is at 9 %" in card
+    for said in ("waits", "stall reasons", "hiding latency", "every unit"):
+        assert said not in screen + card
+
+
 def test_figures_that_no_gpu_reaches_are_one_sentence_without_advice() -> None:
     three = ("--gpu", "h100-sxm5-80gb", "--flops", "1e15", "--bytes", "3GB", "--time", "1ms")
     screen = run(*three).stdout
