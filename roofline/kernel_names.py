@@ -369,7 +369,12 @@ def _part(text: str, closing: dict[int, int], start: int, end: int, depth: int =
 
 
 def _shown(name: str) -> _Part:
-    text = printable(name[:_LONGEST]).strip() or NAMELESS
+    return _parts(name[:_LONGEST])
+
+
+@lru_cache(4096)
+def _parts(name: str) -> _Part:
+    text = printable(name).strip() or NAMELESS
     closing = _brackets(text)
     start, end, _ = _extent(text, closing)
     return _part(text, closing, start, end)

@@ -115,6 +115,12 @@ class Plays(dict[str, Play]):
         by_table = ((key.partition("."), play) for key, play in self.items() if play.when)
         return tuple((key, play) for (table, _, key), play in by_table if table == "cause")
 
+    def of(self, key: str | None) -> Play:
+        """The entry of a verdict's ``advice``; that on others where there is none on the key."""
+        if key is None:
+            return Play()
+        return self.get(key) or self.get(f"{key.partition('.')[0]}.other") or Play()
+
 
 def plays() -> Plays:
     """All entries.
@@ -158,10 +164,8 @@ def entry_of(cause: Cause) -> str:
 
 
 def play(key: str | None) -> Play:
-    """The entry of a verdict's ``advice``; that on others where there is none on the key."""
-    if key is None:
-        return Play()
-    return plays().get(key) or plays().get(f"{key.partition('.')[0]}.other") or Play()
+    """The entry of a verdict's ``advice``, as ``Plays.of`` gives it."""
+    return plays().of(key)
 
 
 def _read(path: Path) -> dict[str, Any]:

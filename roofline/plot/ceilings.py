@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from roofline.model import Bound, Measurement, Result
@@ -38,13 +38,18 @@ def own_ceilings(result: Result) -> tuple[OwnCeiling, ...]:
 
     That of the busiest unit where the kernel waits; none where nothing is known of any unit.
     """
-    m, v = result.measurement, result.verdict
+    return tuple(own_ceiling(result.measurement, *one) for one in _nearest(result))
+
+
+def _nearest(result: Result) -> Iterator[tuple[str, float, Bound]]:
+    v = result.verdict
     if v.nearest is None or v.limiter_percent is None:
-        return ()
+        return
     # The verdict may know better than the counter: it takes what it computed where that is more.
-    first = own_ceiling(m, v.nearest, v.limiter_percent, v.bound)
-    following = (use for use in m.units if use.unit == v.co_limiter)
-    return first, *(own_ceiling(m, u.unit, u.percent, Bound(u.family.value)) for u in following)
+    yield v.nearest, v.limiter_percent, v.bound
+    for use in result.measurement.units if v.co_limiter else ():
+        if use.unit == v.co_limiter:
+            yield use.unit, use.percent, Bound(use.family.value)
 
 
 def level_intensity(m: Measurement, level: str) -> float | None:
@@ -60,10 +65,11 @@ def unit_columns(results: Sequence[Result], most: int) -> tuple[str, ...]:
     several are there only where a verdict names them.
     """
     peaks: dict[str, float] = {}
-    for use in (use for result in results for use in result.measurement.units):
-        if math.isfinite(use.percent):
-            peaks[use.unit] = max(peaks.get(use.unit, 0.0), use.percent)
-    named = {own.unit for result in results for own in own_ceilings(result)}
+    for result in results:
+        for use in result.measurement.units:
+            if use.percent > peaks.get(use.unit, -1.0) and use.percent < math.inf:
+                peaks[use.unit] = use.percent
+    named = {unit for result in results for unit, _, _ in _nearest(result)}
     order = {key: place for place, key in enumerate(UNITS)}
 
     def place(unit: str) -> tuple[int, str]:

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
 from html import escape
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 _SHARES = "Shares are of the time before. Times measured under ncu."
 _COLUMNS = 16  # units of the table
 _STILL = 50  # rows for readers without script
-_DIGITS = "%.5e"  # of a number of the data
 _SCHEDULERS = 4  # of an SM, each a warp instruction a cycle at most
 _MOST_SMS = 1 << 16  # a report that says more is damaged
 _MEASURED = {  # what has a place of its own is not among the numbers
@@ -48,6 +48,8 @@ _MEASURED = {  # what has a place of its own is not among the numbers
     for key, quantity in QUANTITIES.items()
     if hasattr(Measurement, key) and key not in ("total_operations", "operations_per_s")
 }
+_measured = attrgetter(*_MEASURED)
+_BANDWIDTHS = tuple((unit_name(level), f"{level}_bytes_per_s") for level in LEVELS)
 _COUNTS = (
     *("instructions", "global_requests", "global_sectors"),
     *("shared_requests", "shared_wavefronts"),
@@ -186,14 +188,12 @@ class _Strings(dict[Any, int]):
 
 
 def _number(value: float | None) -> float | None:
-    if value is None or not math.isfinite(value):
-        return None
-    return float(_DIGITS % value)
+    return None if value is None or not math.isfinite(value) else float(f"{value:.5e}")
 
 
-def _numbers(values: Mapping[str, float | None]) -> dict[str, float]:
+def _numbers(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     finite = math.isfinite
-    return {k: float(_DIGITS % v) for k, v in values.items() if v is not None and finite(v)}
+    return {key: float(f"{v:.5e}") for key, v in values if v is not None and finite(v)}
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +207,9 @@ def _device(panel: Panel) -> dict[str, Any]:
     if m.sm_clock_hz and m.device.sm_count and m.device.sm_count < _MOST_SMS:
         issue = _SCHEDULERS * m.device.sm_count * m.sm_clock_hz
     roofs = [
-        _without_none({"key": r.key, "name": r.name, "rates": _numbers(r.rates), "how": r.how})
+        _without_none(
+            {"key": r.key, "name": r.name, "rates": _numbers(r.rates.items()), "how": r.how}
+        )
         for r in panel.roofs
     ]
     return {"name": panel.device, "roofs": roofs, "issue": _number(issue)}
@@ -226,12 +228,11 @@ def _side(result: Result, ceilings: Sequence[OwnCeiling]) -> dict[str, Any]:
             "limit": words.limit(v),
             "near": v.nearest,
             "ai": _numbers(
-                {level: level_intensity(m, level) for level in INNER}
-                | {"dram": m.arithmetic_intensity}
+                (*((x, level_intensity(m, x)) for x in INNER), ("dram", m.arithmetic_intensity))
             ),
             "r": _number(m.operations_per_s),
             "own": owns,
-            "u": _numbers({use.unit: use.percent for use in m.units}),
+            "u": _numbers((use.unit, use.percent) for use in m.units),
         }
     )
 
@@ -239,7 +240,6 @@ def _side(result: Result, ceilings: Sequence[OwnCeiling]) -> dict[str, Any]:
 def _kernel(mark: Mark, kept: _Strings) -> dict[str, Any]:
     result, m, v = mark.result, mark.result.measurement, mark.result.verdict
     name = words.name(mark)
-    measured = {key: getattr(m, key) for key in _MEASURED}
     return _side(result, mark.ceilings) | _without_none(
         {
             "name": name,
@@ -252,14 +252,14 @@ def _kernel(mark: Mark, kept: _Strings) -> dict[str, Any]:
             "co": v.co_limited or None,
             "why": mark.why,
             "inf": mark.place.value == "infinite" or None,
-            "ops": _numbers(m.operations),
-            "roof": _numbers(v.roof_percent),
+            "ops": _numbers(m.operations.items()),
+            "roof": _numbers(v.roof_percent.items()),
             "dom": v.dominant,
             "spread": [_number(end) for end in mark.spread or ()],
-            "m": _numbers(measured),
+            "m": _numbers(zip(_MEASURED, _measured(m), strict=True)),
             "from": kept[tuple(sorted(m.provenance.items()))],
             "uses": kept[tuple((use.unit, use.metric) for use in m.units)],
-            "c": _numbers({key: m.counts.get(key) for key in _COUNTS}),
+            "c": _numbers((key, m.counts.get(key)) for key in _COUNTS),
         }
     )
 
@@ -272,31 +272,24 @@ def _evidence(
     Of kind "units" and "numbers" the page has the values; "bars" are labels with a percentage,
     "peaks" labels with rates by kind, "code" instructions.
     """
-    m, v, found = result.measurement, result.verdict, details or Details(index=0)
+    m, v = result.measurement, result.verdict
+    told_by = said.entries(v)
     claim = (said.claim(result), said.context(result) or "", leave(result))
     stalls = tuple((names.words(s.reason), _number(100 * s.share)) for s in m.stalls)
-    sampled = tuple(
-        (numbers.share(i.share), instructions.awaited(i), instructions.place(i),
-         names.printable(i.sass or f"{i.address:#x}"), names.printable(i.source or ""))
-        for i in found.sampled
-    )  # fmt: skip
     sections: tuple[tuple[str, str, Iterable[Any]], ...] = (
         ("What changed", "p", changed),
         ("Claim", "p", claim),
         ("Causes", "ul", (said.cause_text(result, one) for one in v.causes)),
-        ("Try first", "ol", said.try_first(result) or (said.hint(result),)),
+        ("Try first", "ol", said.try_first(result, told_by) or (said.hint(result),)),
         ("What that could buy", "p", (said.bounds(result),)),
-        ("What would refute this", "p", (said.refute(result),)),
-        ("Not worth the time", "ul", said.avoid(result)),
+        ("What would refute this", "p", (said.refute(result, told_by),)),
+        ("Not worth the time", "ul", said.avoid(result, told_by)),
         ("Confidence", "p", (f"{v.confidence}", *said.confidence_reasons(result))),
         ("Utilisation in % of peak", "units", (1,) if m.units else ()),
         ("Numbers", "numbers", (1,)),
         ("Peaks", "peaks", _peaks(result)),
         ("Stalled warps", "bars", stalls),
-        ("Instructions", "p", instructions.blame(found) if details else ()),
-        ("Hot instructions", "code", sampled),
-        ("Accesses that move more than they need", "ul", instructions.waste(found)),
-        ("What NVIDIA's rules say", "ul", instructions.rules(found.rules)),
+        *(_code(details) if details else ()),
         (
             "Not measured",
             "ul",
@@ -309,18 +302,28 @@ def _evidence(
             yield title, kind, told
 
 
+def _code(found: Details) -> Iterator[tuple[str, str, Iterable[Any]]]:
+    """Sections about the instructions of a kernel."""
+    sampled = (
+        (numbers.share(i.share), instructions.awaited(i), instructions.place(i),
+         names.printable(i.sass or f"{i.address:#x}"), names.printable(i.source or ""))
+        for i in found.sampled
+    )  # fmt: skip
+    yield "Instructions", "p", instructions.blame(found)
+    yield "Hot instructions", "code", sampled
+    yield "Accesses that move more than they need", "ul", instructions.waste(found)
+    yield "What NVIDIA's rules say", "ul", instructions.rules(found.rules)
+
+
 def _peaks(result: Result) -> Iterator[tuple[str, str, str, tuple[tuple[str, float], ...]]]:
     """Peaks of each kind, with the key of what was reached: alike for many kernels."""
     kinds = result.peaks.of_kind()
-    for level in LEVELS:
-        key = f"{level}_bytes_per_s"
-        known = tuple((p.kind, rate) for p in kinds if (rate := getattr(p, key)))
-        if known:
-            yield unit_name(level), key, "B/s", known
+    for name, key in _BANDWIDTHS:
+        if known := tuple([(p.kind, rate) for p in kinds if (rate := getattr(p, key))]):
+            yield name, key, "B/s", known
     for key in result.measurement.operations:
-        rates = ((p.kind, p.operations_per_s.get(key)) for p in kinds)
-        known = tuple((kind, rate) for kind, rate in rates if rate)
-        if known:
+        rates = [(p.kind, p.operations_per_s.get(key)) for p in kinds]
+        if known := tuple([(kind, rate) for kind, rate in rates if rate]):
             yield names.operation(key), key, f"{names.operation_unit(key)}/s", known
 
 

@@ -291,8 +291,12 @@ def _panel(marks: Sequence[Mark], options: Options) -> Panel:
 
 def _details(rows: Sequence[Row]) -> Iterator[str]:
     """What to add to equal names: their grids and blocks, else their files and places in them."""
-    shaped = [(row.name, names.geometry(row.result.measurement)) for row in rows]
-    same_name, same_both = Counter(name for name, _ in shaped), Counter(shaped)
+    same_name = Counter(row.name for row in rows)
+    shaped = [
+        (row.name, names.geometry(row.result.measurement) if same_name[row.name] > 1 else "")
+        for row in rows
+    ]
+    same_both = Counter(shaped)
     sources = [row.result.measurement.source for row in rows]
     in_file = Counter(zip(shaped, sources, strict=True))
     files = [*dict.fromkeys(source for source in sources if source is not None)]

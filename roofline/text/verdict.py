@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil, inf
 
 from roofline.model import PROMISED, Bound, Cause, Family, Measurement, Note, Result, Verdict
-from roofline.playbook import Play, entry_of, play, told
+from roofline.playbook import Play, entry_of, play, plays, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
 from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
@@ -199,7 +199,7 @@ def hint(result: Result) -> str:
         said = f"{unit(v.nearest)}{_part(result)} at {at}{_above(v)}{_bytes_reached(result)}"
         if why is not None and _inside(v, v.causes[0]):
             said += f"; {why}"
-    what = _entries(v)[0].hint
+    what = entries(v)[0].hint
     if v.action_reason == "initialisation":
         what = "random initialisation or fill, hardly what was meant to be profiled"
     elif v.action_reason == "near_ceiling" and what:
@@ -219,7 +219,7 @@ def _why(result: Result) -> str:
     made_by = library_name(result.measurement.demangled or result.measurement.name)
     by = f" ({made_by})" if made_by else ""
     if v.action_reason == "near_ceiling":
-        less = "" if made_by else f", or {_entries(v)[0].hint}"
+        less = "" if made_by else f", or {entries(v)[0].hint}"
         return f"near its ceiling{by}: leave it{less}"
     if said := cause(result):
         return said
@@ -241,25 +241,28 @@ def _next(result: Result) -> str:
 def step(result: Result) -> str:
     """What to try first, for one line; what to collect where nothing can be said."""
     first = "; ".join(try_first(result)[:2])
-    return first or _remedy(result).removeprefix("; ") or _entries(result.verdict)[0].hint
+    return first or _remedy(result).removeprefix("; ") or entries(result.verdict)[0].hint
 
 
-def refute(result: Result) -> str:
-    """The experiment that would prove the verdict wrong; empty for an unknown one."""
-    return next((entry.refute for entry in _entries(result.verdict) if entry.refute), "")
+def refute(result: Result, told_by: Sequence[Play] | None = None) -> str:
+    """The experiment that would prove the verdict wrong; empty for an unknown one.
+
+    Who asks for this and for what is below gives the ``entries``, so that they are found once.
+    """
+    return next((e.refute for e in told_by or entries(result.verdict) if e.refute), "")
 
 
-def try_first(result: Result) -> tuple[str, ...]:
+def try_first(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
     """What to try, the best first: by cause, what gives most first, then by unit."""
     v = result.verdict
-    lines = (line for entry in _entries(v) for line in entry.steps(v.evidence))
+    lines = (line for entry in told_by or entries(v) for line in entry.steps(v.evidence))
     return tuple(dict.fromkeys(lines))[:_STEPS]
 
 
-def avoid(result: Result) -> tuple[str, ...]:
+def avoid(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
     """What is not worth the time."""
     far: tuple[str, ...] = ()
-    v, first = result.verdict, _entries(result.verdict)
+    v = result.verdict
     if v.bound is Bound.LATENCY and not _held_back(v):
         units = result.measurement.units
         stated = v.two_roofs
@@ -274,7 +277,7 @@ def avoid(result: Result) -> tuple[str, ...]:
             for use, what in busiest
             if use and use.percent < _FAR  # only what is really far from a limit
         )
-    lines = (line for entry in first for line in told(entry.avoid, v.evidence))
+    lines = (line for entry in told_by or entries(v) for line in told(entry.avoid, v.evidence))
     return tuple(dict.fromkeys((*far, *lines)))
 
 
@@ -313,7 +316,7 @@ def _held_back(v: Verdict) -> bool:
     return bool(v.causes) and v.causes[0].promise == "first"
 
 
-def _entries(v: Verdict) -> list[Play]:
+def entries(v: Verdict) -> list[Play]:
     """The entries that speak of a verdict, the most important first.
 
     Causes inside a unit, and those that the saving rests on, come before the unit's own entry; what
@@ -321,12 +324,11 @@ def _entries(v: Verdict) -> list[Play]:
     """
     if v.advice is not None and v.advice.startswith("caller."):
         return [play(v.advice)]  # what helps its author helps nobody here
-    entries = {entry_of(one): one for one in v.causes}
-    own = [] if v.advice is None or v.advice in entries or _held_back(v) else [v.advice]
-    before = [key for key, one in entries.items() if _inside(v, one) or one.promise == v.gain_by]
-    return [
-        play(key) for key in (*before, *own, *(key for key in entries if key not in before))
-    ] or [play(None)]
+    known, causes = plays(), {entry_of(one): one for one in v.causes}
+    own = [] if v.advice is None or v.advice in causes or _held_back(v) else [v.advice]
+    before = [key for key, one in causes.items() if _inside(v, one) or one.promise == v.gain_by]
+    keys = (*before, *own, *(key for key in causes if key not in before))
+    return [known.of(key) for key in keys or (None,)]
 
 
 def _inside(v: Verdict, one: Cause) -> bool:
