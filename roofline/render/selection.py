@@ -29,6 +29,7 @@ from roofline.timeline.model import (
     KernelShare,
     ProfileRequest,
     Selection,
+    StepExcess,
     TimelineDevice,
     Use,
     WhatIf,
@@ -285,18 +286,37 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
             if band.total_s
         )
         number = numbers.plural(sum(band.gaps for band in device.gap_bands), "gap")
+        number += f" of all {device.counted} steps" * (device.counted > 1)
         yield f"Idle time by length of {number}: {', '.join(listed)}."
-
     for name, excess in (("First step", device.cold), ("Slow steps", device.slow)):
         if excess is not None and device.spread and excess.more_s > _WORTH * device.spread.p50_s:
             number = f" ({len(excess.steps)} of {device.counted})" if name != "First step" else ""
-            short = names.short_all((n for _, n, _ in excess.parts), _NAMED)
-            more = [
-                f"{kind} {n if kind == 'idle' else brief} +{numbers.duration(s)}"
-                for (kind, n, s), brief in zip(excess.parts, short, strict=True)
-            ]
-            after = f"{name}{number} +{numbers.duration(excess.more_s)}"
-            yield f"{after}: {', '.join(more) or 'nothing that is known'}."
+            yield f"{name}{number} {_excess(excess)}"
+
+
+def _excess(excess: StepExcess) -> str:
+    """What steps have more of: the parts of the step, then kernels and gaps, and what is left."""
+    least_s = _WORTH * excess.more_s
+    titles = PARTS | {First.GAPS: "idle"}
+    split = [f"{titles[p]} {_signed(s)}" for p, s in excess.split if abs(s) > least_s]
+    short = names.short_all((n for _, n, _ in excess.parts), _NAMED)
+    more = []
+    rows = zip(excess.parts, short, excess.launches, strict=True)
+    for (kind, name, s), brief, (typical, here, others) in rows:
+        counts = [f"{typical:.4g} -> {here:.4g} launches"] if here != typical else []
+        counts += [f"{others:.4g} of another step"] if others else []
+        said = f" ({', '.join(counts)})" if counts else ""
+        more.append(f"{kind} {name if kind == 'idle' else brief} {_signed(s)}{said}")
+    left_s = excess.more_s - sum(s for _, _, s in excess.parts)
+    if left_s > least_s:
+        more.append(f"{numbers.duration(left_s)} in smaller ones or not explained")
+    elif left_s < -least_s:
+        more.append("which overlap, or take the place of others")
+    return f"{_signed(excess.more_s)} ({', '.join(split)}): {', '.join(more)}."
+
+
+def _signed(s: float) -> str:
+    return f"{'-' if s < 0 else '+'}{numbers.duration(abs(s))}"
 
 
 def if_moved(found: WhatIf, steps: int) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -38,6 +37,7 @@ from roofline.timeline.model import (
     Use,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
+from roofline.timeline.steps import placed
 
 _HOME = Path(__file__).with_name("idle.toml")
 # A gap of up to 1.5 times the usual time between launches (the median) is the cost of launching
@@ -303,36 +303,49 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
     kinds = ("copy" if kind == COPY else "kernel" for kind in groups.kind.tolist())
     names = [*zip(kinds, (i.name for i in groups.identities), strict=True)]
     names += [("idle", found.title) for found in idle.classes.by_code.values()]
+    started = placed(part.events.start, part.windows)
+    uses = part.occupancy.windows
+
+    def spent(windows: list[int]) -> NDArray[Any]:
+        """What ran in ``windows`` and the idle time: s a window, launches, those of other steps."""
+        events, clock = part.events, Clock.of([part.windows[i] for i in windows])
+        here = np.isin(started, windows)
+        lasted = (clock.inside(events.end) - clock.inside(events.start)) / 1e9
+        columns = (lasted, here, here & (part.step != started))
+        size = len(groups.identities)
+        sums = np.stack([np.bincount(part.group, c, minlength=size) for c in columns])
+        idle_s = idle.by_cause(windows)
+        return np.hstack([sums / len(windows), np.stack([idle_s, idle_s * 0, idle_s * 0])])
 
     def excess(windows: list[int]) -> StepExcess | None:
         if not windows:
             return None
-        spent = [
-            np.concatenate([_by_kernel(part, groups, w), idle.by_cause(w)])
-            for w in (windows, [p50])
-        ]
         more_s = math.fsum(walls_s[i] for i in windows) / len(windows) - walls_s[p50]
-        parts: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for key, s in zip(names, (spent[0] - spent[1]).tolist(), strict=True):
-            parts[key] += s  # grids of a kernel have one name
-        found = [(*key, s) for key, s in parts.items() if s > _PART * abs(more_s)]
+        parts: dict[tuple[str, str], NDArray[Any]] = {}
+        rows = np.stack([spent([p50]), spent(windows)]).transpose(2, 0, 1)
+        for key, row in zip(names, rows, strict=True):
+            parts[key] = parts.get(key, 0) + row  # grids of a kernel have one name
+        found = [
+            ((*key, more), (float(typical), float(here), float(others)))
+            for key, ((was_s, typical, _), (is_s, here, others)) in parts.items()
+            if (more := float(is_s - was_s)) > _PART * abs(more_s)
+        ]
+        found.sort(key=lambda p: -p[0][2])
         return StepExcess(
             steps=tuple(part.windows[i].number for i in windows),
             more_s=more_s,
-            parts=tuple(sorted(found, key=lambda p: -p[2])[:_PARTS]),
+            parts=tuple(p for p, _ in found[:_PARTS]),
+            split=tuple(
+                (name, math.fsum(uses[i].parts[name] for i in windows) / len(windows) - was_s)
+                for name, was_s in uses[p50].parts.items()
+            ),
+            launches=tuple(n for _, n in found[:_PARTS]),
         )
 
     spread = StepSpread(
         p50_s=walls_s[p50], p95_s=walls_s[p95], p99_s=walls_s[p99], max_s=walls_s[most]
     )
     return {"spread": spread, "cold": excess(cold), "slow": excess(slow)}
-
-
-def _by_kernel(part: DeviceEvents, groups: Groups, windows: Sequence[int]) -> NDArray[Any]:
-    mine = np.isin(part.step, windows)
-    lasted = (part.events.end - part.events.start)[mine]
-    sums = np.bincount(part.group[mine], weights=lasted, minlength=len(groups.identities))
-    return sums / 1e9 / len(windows)
 
 
 def first_of(use: StepUse, *, host_paced: bool | None) -> First:

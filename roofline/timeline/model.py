@@ -354,13 +354,18 @@ class StepSpread:
 class StepExcess:
     """What ``steps`` have more of than the step of median length, on average: s a step.
 
-    ``parts`` are (kind, name, s), the largest first: "kernel" with its name, "idle" with the title
-    of its class. Kernels can overlap, so parts need not add up to ``more_s``.
+    Both are of what ran in the window of a step, whichever step launched it. ``split`` are (part
+    of the step, s), which add up to ``more_s``. ``parts`` are (kind, name, s), the largest first:
+    "kernel" with its name, "idle" with the title of its class; kernels can overlap, and short ones
+    are not listed, so these need not add up. ``launches`` are of each of ``parts``: in the step of
+    median length, in ``steps``, and those of the latter that another step launched.
     """
 
     steps: tuple[int, ...]
     more_s: float
     parts: tuple[tuple[str, str, float], ...]
+    split: tuple[tuple[First, float], ...] = ()
+    launches: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

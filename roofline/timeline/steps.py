@@ -75,10 +75,10 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
 
 def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) -> Integers:
     """For each event the place in ``windows`` where it was launched or, unknown, started; or -1."""
-    started = _place(events.start, windows)
+    started = placed(events.start, windows)
     if not ranges:
         return started
-    return np.where(events.launch >= 0, _place(events.launch, ranges), started)
+    return np.where(events.launch >= 0, placed(events.launch, ranges), started)
 
 
 def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:
@@ -87,10 +87,10 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     Copies and collectives of the next step may run ahead on streams of their own, so compute
     kernels decide where steps meet, if there are any.
     """
-    step = _place(events.launch, ranges)
+    step = placed(events.launch, ranges)
     range_ends = np.array([r.end if r.own_end is None else r.own_end for r in ranges])
     within = np.where(events.launch < range_ends[step], step, -1)
-    within = np.where(events.launch < 0, _place(events.start, ranges), within)
+    within = np.where(events.launch < 0, placed(events.start, ranges), within)
     _, own_ends = _extent(events, within, len(ranges))
     _, ends = _extent(events, step, len(ranges))
     if (compute & (step >= 0)).any():
@@ -152,7 +152,7 @@ def leave_out(windows: Sequence[Window], keep: Keep) -> list[Window]:
     return [replace(w, left_out=why.get(w.number)) for w in windows]
 
 
-def _place(times: Integers, intervals: Sequence[Range] | Sequence[Window]) -> Integers:
+def placed(times: Integers, intervals: Sequence[Range] | Sequence[Window]) -> Integers:
     """For each time the interval that holds it, -1 for none; intervals are sorted, disjoint."""
     if not intervals:
         return np.full(len(times), -1, dtype=np.int64)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from roofline.cli.select import parse_move, parse_percentile
 from roofline.errors import InputError, UsageError
+from roofline.render.selection import head
 from roofline.timeline import load_timeline, select
 from roofline.timeline.events import Timeline
 from roofline.timeline.model import Criteria, First, Selection, TimelineDevice, WhatIf
@@ -19,6 +20,7 @@ from roofline.timeline.replay import Schedule, host_times
 from roofline.timeline.selection import device_events
 from roofline.timeline.what_if import what_if
 from tests.timeline.made import call, copy, kernel, launched, step, trace, write
+from tests.timeline.test_ranks import REDUCE
 
 
 def made(folder: Path, *events: Any) -> Timeline:
@@ -272,6 +274,34 @@ def test_a_step_is_a_distribution(tmp_path: Path) -> None:
     (kind, name, more_s), *_ = device.slow.parts
     assert (kind, name) == ("kernel", "rebuild")
     assert more_s == pytest.approx(35.7e-3)
+
+
+def test_a_slow_step_is_told_by_what_ran_in_it_whichever_step_launched_it(tmp_path: Path) -> None:
+    # Steps of 10 ms: gemm 4 ms, all-reduce 2 ms. One of 25 ms also has one of 15 ms that
+    # the step before launched.
+    events, at = [], 0
+    for i in range(6):
+        events += [step(i, at, (25_000 if i == 3 else 10_000) - 1)]
+        events += launched(3 * i + 1, "gemm", at + 100, 4_000)
+        if i == 3:
+            events += launched(12, REDUCE, at + 5_000, 15_000, asked=at - 500, stream=20)
+            at += 15_000
+        events += launched(3 * i + 2, REDUCE, at + 7_000, 2_000, stream=20)
+        at += 10_000
+    selection = select(made(tmp_path, events))
+    slow = selection.selected.slow
+    assert slow is not None
+    assert slow.steps == (4,)
+    assert slow.more_s == pytest.approx(15e-3)
+    assert slow.parts[0] == ("kernel", REDUCE, pytest.approx(15e-3))
+    assert slow.launches[0] == (1, 2, 1)
+    assert dict(slow.split)[First.COMMUNICATION] == pytest.approx(15e-3)
+    assert sum(s for _, s in slow.split) == pytest.approx(slow.more_s)
+    line = next(line for line in head(selection) if line.startswith("Slow steps"))
+    assert line.startswith(
+        "Slow steps (1 of 4) +15.0 ms (exposed communication +15.0 ms): kernel "
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL +15.0 ms (1 -> 2 launches, 1 of another step)"
+    )
 
 
 def test_another_step_can_be_judged(tmp_path: Path) -> None:
