@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roofline.units import UNITS
 from scripts.refresh_docs import BLOCK, ROOT, nvidia, pages, refreshed
 from tests.e2e.running import run
 
@@ -28,6 +29,13 @@ def test_the_readme_shows_what_is_printed_of_nvidias_examples():
 
 def test_there_is_something_to_check():
     assert "analyze.md" in {page.name for page in CHECKED}
+
+
+def test_the_glossary_explains_every_unit():
+    rows = re.findall(r"^\| (.+?) \|", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.M)
+    explained = {word.strip() for row in rows for word in row.split(",")}
+
+    assert {unit.name for unit in UNITS.values()} - explained == set()
 
 
 PYTHON = [
