@@ -21,7 +21,7 @@ from roofline.compare.baseline import baseline_path, load_baseline, save_baselin
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
 from roofline.compare.history import Stage, followed, history
-from roofline.compare.judge import LEAST_SPREAD, judge_program, judge_step, judge_steps
+from roofline.compare.judge import LEAST_SPREAD, alone, judge_program, judge_step, judge_steps
 from roofline.compare.model import Comparison, ProgramChange
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
@@ -75,23 +75,30 @@ class Comparing:
         }
 
     def compare(
-        self, before: Analysis, after: Analysis, program: ProgramChange | None = None
+        self, before: Analysis | None, after: Analysis, program: ProgramChange | None = None
     ) -> Comparison:
-        """The comparison that they ask for, with what became of the program's time."""
+        """The comparison that they ask for, with what became of the program's time.
+
+        Without ``before`` it is what can be said of AFTER alone.
+        """
         for name in self.given():
             if name in OF_TIMELINES:
                 why = "BEFORE and AFTER are reports"
                 raise UsageError(f"--{name} is for timelines", why=why, hint="leave it out")
-        found = compare(
-            before,
-            after,
-            maps=self.maps,
-            expect=[one for one in self.expect if one.what != "step"],
-            because=self.because,
-            noise=self.noise,
-            timeline=self.timeline,
-            allow=self.allow,
-        )
+        expect = [one for one in self.expect if one.what != "step"]
+        if before is None:
+            found = alone(after, [*expect, *self.because])
+        else:
+            found = compare(
+                before,
+                after,
+                maps=self.maps,
+                expect=expect,
+                because=self.because,
+                noise=self.noise,
+                timeline=self.timeline,
+                allow=self.allow,
+            )
         steps = judge_steps(self.expect, program)
         return replace(found, program=program, notes=(*found.notes, *steps))
 
@@ -144,23 +151,22 @@ def command(options: CompareOptions) -> int:
         place = baseline_path(options.baseline, after)
         first = options.update_baseline and not place.exists()
         before = None if first else load_baseline(place)
-    if before is not None:
-        options, stated = _with_open_entry(before, after, options)
-        comparison = _compare(before, after, options)
-        _answer(comparison, options, stated)
-        _report_gates(comparison)
+    options, stated = _with_open_entry(before, after, options)
+    comparison = _compare(before, after, options)
+    _answer(comparison, after, options, stated)
+    _report_gates(comparison)
     if place is not None and options.update_baseline:
         save_baseline(place, after)
         say(f"{'new' if before is None else 'updated'} baseline {place}")
     unreadable = any(missed for _, missed in sides)
-    return InputError.exit_code if unreadable and before is not None else 0
+    return InputError.exit_code if unreadable else 0
 
 
 def _with_open_entry(
-    before: Analysis, after: Analysis, options: CompareOptions
+    before: Analysis | None, after: Analysis, options: CompareOptions
 ) -> tuple[CompareOptions, Stage]:
     """With the predictions that the record holds of this BEFORE, and what the entry will state."""
-    if options.record is None:
+    if options.record is None or before is None:
         return options, Stage()
     stated = Stage(digest=digest_of(before), after_digest=digest_of(after))
     found = opened(options.record, stated.digest)
@@ -322,7 +328,7 @@ def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
     return analysis, failures
 
 
-def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comparison:
+def _compare(before: Analysis | None, after: Analysis, options: CompareOptions) -> Comparison:
     """The comparison with everything that options add to it."""
     program = None
     if options.time_after is not None:
@@ -337,7 +343,9 @@ def _compare(before: Analysis, after: Analysis, options: CompareOptions) -> Comp
     return replace(comparison, gates=judge(comparison, options.gates))
 
 
-def _answer(comparison: Comparison, options: CompareOptions, stated: Stage) -> None:
+def _answer(
+    comparison: Comparison, after: Analysis, options: CompareOptions, stated: Stage
+) -> None:
     """Everything that is written: the answer, the picture, the record, what CI reads."""
     from roofline.render import ci, comparison_json, pull_request
     from roofline.render import comparison as render
@@ -351,10 +359,12 @@ def _answer(comparison: Comparison, options: CompareOptions, stated: Stage) -> N
         table=lambda: render.render(comparison, limit=top, width=width, color=color),
     )
     if options.plot is not None:
-        draw(comparison, {options.plot: "light"}, force=force)
+        draw(after if comparison.alone else comparison, {options.plot: "light"}, force=force)
     if options.junit is not None:
         write_text(options.junit, ci.junit(comparison), force=force)
-    if options.record is not None:
+    if options.record is not None and comparison.alone:
+        say(f"no entry of {options.record}, as there is no baseline yet")
+    elif options.record is not None:
         asked = ("problem", "hypothesis", "intervention")
         words = {name: said for name in asked if (said := getattr(options, name))}
         statement = replace(stated, recorded=now(), **words)
@@ -370,22 +380,22 @@ def now() -> str:
 
 
 def draw(
-    comparison: Comparison,
+    shown: Comparison | Analysis,
     files: Mapping[Path, str],
     *,
     title: str | None = None,
     force: bool = False,
 ) -> None:
-    """Draw the pairs that changed most into ``files`` (path to theme)."""
+    """Draw the pairs that changed most, or one side alone, into ``files`` (path to theme)."""
     from roofline.plot import Options, Picture, picture, save, write
 
     drawn: dict[str, Picture] = {}
     for path, theme in files.items():
         options = Options(theme=theme, title=title)
         if path.suffix.lower() == ".html":
-            write(comparison, path, options, force=force)
+            write(shown, path, options, force=force)
         else:
-            drawn[theme] = drawn.get(theme) or picture(comparison, options)
+            drawn[theme] = drawn.get(theme) or picture(shown, options)
             save(drawn[theme], path, force=force)
 
 

@@ -108,13 +108,20 @@ def judge(comparison: Comparison, gates: Sequence[Gate]) -> tuple[GateResult, ..
     return tuple(
         GateResult(gate=gate.text, kernel=kernel, status=status, text=text)
         for gate in gates
-        for kernel, status, text in _BY.get(gate.what, _judge)(comparison, gate)
+        for kernel, status, text in _of_one(comparison, gate)
     )
 
 
+def _of_one(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
+    if comparison.alone and gate.what in ("regression", "gone"):
+        yield None, "skipped", note("no_baseline")
+    else:
+        yield from _BY.get(gate.what, _judge)(comparison, gate)
+
+
 def failed(results: Sequence[GateResult]) -> tuple[GateResult, ...]:
-    """What must end in exit code 1: failed, and not judged, as silence is no pass."""
-    return tuple(r for r in results if r.status != "passed")
+    """What must end in exit code 1."""
+    return tuple(r for r in results if r.failing)
 
 
 def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
@@ -134,7 +141,7 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
             status, text = _regression(pair, gate)
         else:
             status, text = _figure(side, pair, gate)
-        if pair is None:
+        if pair is None and not comparison.alone:
             text = note("gate_new_kernel", what=text)
         yield side.measured.name, status, text
 

@@ -94,6 +94,23 @@ def compare(
     )
 
 
+def alone(after: Analysis, expectations: Sequence[Expectation] = ()) -> Comparison:
+    """AFTER where there is no baseline yet: all of it is new, and nothing expected is judged."""
+    nothing = CaptureInfo(
+        sources=(), launches=0, kernels=0, devices=(), ncu_versions=(), settings={}, total_s=None
+    )
+    return Comparison(
+        before=nothing,
+        after=_info(after),
+        checks=(),
+        pairs=(),
+        new=_unpaired(after, set()),
+        notes=tuple(
+            note("expectation", claim=one.claim, reason=note("no_baseline")) for one in expectations
+        ),
+    )
+
+
 def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramChange:
     """The change of the median; one within the wider of the two spreads is none.
 
@@ -174,7 +191,7 @@ def judge_step(
     """What was expected of the step, by its times before and after, and their noise."""
     said = []
     for item in (one for one in wanted if one.what == "step"):
-        claim = note("stated", option="--expect", text=item.text)
+        claim = item.claim
         if times is None:
             said.append(note("expectation", claim=claim, reason=note("no_step_time")))
         else:

@@ -20,7 +20,7 @@ PairBasis = Literal["time", "equal_clocks", "equal_work"]
 PairKind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
 Judgement = Literal["confirmed", "refuted", "short", "exceeded", "not_testable"]
 Severity = Literal["info", "warning", "refusal"]
-GateStatus = Literal["passed", "failed", "not_judged"]
+GateStatus = Literal["passed", "failed", "not_judged", "skipped"]
 WorkStatus = Literal["same", "different", "unknown"]
 WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
 _Changed = Literal["fewer_bytes", "more_bytes", "less_work", "more_work", "busier", "idler"]
@@ -234,12 +234,20 @@ class Unpaired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """A condition of --fail-on at one kernel, or at none."""
+    """A condition of --fail-on at one kernel, or at none.
+
+    "skipped" is a condition on a pair where there is no baseline yet.
+    """
 
     gate: str
     kernel: str | None
     status: GateStatus
     text: Note
+
+    @property
+    def failing(self) -> bool:
+        """Whether it ends in exit code 1: failed, and not judged, as silence is no pass."""
+        return self.status in ("failed", "not_judged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +316,11 @@ class Comparison(Displayed):
     program: ProgramChange | None = None
     notes: tuple[Note, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def alone(self) -> bool:
+        """Whether AFTER stands alone, as there is no baseline yet."""
+        return not self.before.launches
 
     def __repr__(self) -> str:
         times = {"before_s": self.before_paired_s, "after_s": self.after_paired_s}

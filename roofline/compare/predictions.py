@@ -176,6 +176,11 @@ class Expectation:
     ends: tuple[tuple[str, float], ...] = ()
     open: bool = False
 
+    @property
+    def claim(self) -> Note:
+        """It as it was typed."""
+        return note("stated", option="--because" if self.cause else "--expect", text=self.text)
+
     def ratios(self, before: float) -> tuple[float, float]:
         """The least and the most of after / before that it allows."""
         low, high = (self._ratio(before, *end) for end in (self.ends[0], self.ends[-1]))
@@ -273,8 +278,7 @@ def expected(
         else:
             before, after = [p.before.names for p in pairs], [p.after.names for p in pairs]
             positions = select(item.pattern, before) or select(item.pattern, after)
-        option = "--because" if item.cause else "--expect"
-        claim = note("stated", option=option, text=item.text)
+        claim = item.claim
         judged = [(position, *_judge(pairs[position], item)) for position in positions]
         nobody = note("no_pair_named" if item.pattern else "nothing_faster")
         for position, judgement, reason in judged or [(-1, "not_testable", nobody)]:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from roofline.compare.model import Comparison
 from roofline.render.comparison import gate
-from roofline.text.names import printable
+from roofline.text.names import printable, words
 from roofline.text.notes import note_text
 
 # GitHub shows ten annotations of a kind for a step; more are not worth their lines.
@@ -15,7 +15,7 @@ MOST = 10
 
 def github(comparison: Comparison) -> list[str]:
     """An error for each gate that failed, a warning for each doubt about comparability."""
-    failed = [g for g in comparison.gates if g.status != "passed"]
+    failed = [g for g in comparison.gates if g.failing]
     said = [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
     if comparison.correctness is not None and not comparison.correctness.passed:
         command = _data(comparison.correctness.command)
@@ -37,9 +37,11 @@ def junit(comparison: Comparison) -> str:
         case = ET.Element(
             "testcase", classname=group, name=printable(result.kernel or "all kernels")
         )
-        if result.status != "passed":
-            kind = result.status.replace("_", " ")
-            ET.SubElement(case, "failure", type=kind, message=printable(note_text(result.text)))
+        said = {"message": printable(note_text(result.text))}
+        if result.failing:
+            ET.SubElement(case, "failure", {"type": words(result.status), **said})
+        elif result.status == "skipped":
+            ET.SubElement(case, "skipped", said)
         cases.append(case)
     done = comparison.correctness
     if done is not None:
@@ -48,7 +50,10 @@ def junit(comparison: Comparison) -> str:
         if not done.passed:
             ET.SubElement(case, "failure", message=f"exit code {done.code}")
         cases.append(case)
-    counts = {"tests": str(len(cases)), "failures": str(sum(1 for case in cases if len(case)))}
+    totals = {"tests": len(cases)}
+    for key, what in (("failures", "failure"), ("skipped", "skipped")):
+        totals[key] = sum(case.find(what) is not None for case in cases)
+    counts = {key: str(total) for key, total in totals.items()}
     root = ET.Element("testsuites", {"name": "roofline", **counts})
     suite = ET.SubElement(root, "testsuite", {"name": "roofline compare", "errors": "0", **counts})
     suite.extend(cases)

@@ -224,7 +224,7 @@ def title(comparison: Comparison) -> str:
         for side in (comparison.before, comparison.after)
     )
     where = names.printable(", ".join(comparison.after.devices)) or "an unknown GPU"
-    return f"{before} -> {after} on {where}"
+    return f"{after if comparison.alone else f'{before} -> {after}'} on {where}"
 
 
 def totals(comparison: Comparison) -> str:
@@ -238,6 +238,8 @@ def totals(comparison: Comparison) -> str:
     said = [
         f"{count} {_COUNTED.get(o, o)}" for o in order if (count := comparison.counts.get(o, 0))
     ]
+    if comparison.alone:
+        return "nothing to compare with: there is no baseline yet"
     text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
     before, after = comparison.before_paired_s, comparison.after_paired_s
     if before and after:
@@ -433,8 +435,9 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
             yield hanging(f"{item.level}: ", text)
     yield Text()
     shown = comparison.pairs[:limit]
-    yield _table(shown, width)
-    yield Text()
+    if shown:
+        yield _table(shown, width)
+        yield Text()
     told = told_apart(shown)
     for rank, pair in enumerate(shown, 1):
         if pair in told:
@@ -446,7 +449,7 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
         yield Text(f"... and {len(comparison.pairs) - len(shown)} more: --top N shows N")
     yield from map(Text, (*unpaired(comparison), *extras(comparison)))
     for result in comparison.gates:
-        style = "" if result.status == "passed" else "bold yellow"
+        style = "bold yellow" if result.failing else ""
         yield hanging("gate: ", Text(gate(result), style=style))
     yield Text(foot(comparison), style="dim")
 

@@ -119,13 +119,14 @@ def _head(comparison: Comparison) -> Iterator[str]:
     if warnings:
         yield ""
         yield from (f"> {escaped(f'{c.level}: {note_text(c.text)}')}  " for c in warnings)
-    failed = [g for g in comparison.gates if g.status != "passed"]
+    failed = [g for g in comparison.gates if g.failing]
     if comparison.gates:
         count = len(comparison.gates)
         said = f"**{len(failed)} of {count} gate checks failed**"
         yield ""
-        yield said if failed else f"{count} of {count} gate checks passed"
-        yield from markdown.bullets(map(words.gate, failed[:ROWS]))
+        skipped = [g for g in comparison.gates if g.status == "skipped"]
+        yield said if failed else f"{count - len(skipped)} of {count} gate checks passed"
+        yield from markdown.bullets(map(words.gate, [*failed, *skipped][:ROWS]))
 
 
 def _body(comparison: Comparison, *, limit: int | None) -> list[str]:

@@ -191,6 +191,56 @@ def test_a_baseline_is_made_compared_with_and_updated(tmp_path: Path) -> None:
     assert [p.name for p in folder.iterdir()] == ["nvidia-a100-sxm4-80gb.json"]
 
 
+def test_without_a_baseline_gates_on_after_are_judged_and_on_pairs_skipped(tmp_path: Path) -> None:
+    """a100_transpose_before takes 500 us or more: both conditions on numbers are known."""
+    options = ("--baseline", tmp_path / "perf", "--update-baseline", "--junit", tmp_path / "j.xml")
+    gates = ("--fail-on", "time<1us", "--fail-on", "regression=5%", "--fail-on", "x: gone")
+    outputs = ("-o", tmp_path / "a.json", "--plot", tmp_path / "a.svg")
+
+    run("compare", *options, *gates, *outputs, "--expect", "transpose=2x", BEFORE)
+
+    data = json.loads((tmp_path / "a.json").read_text())
+    assert [g["status"] for g in data["gates"]] == ["passed", "skipped", "skipped"]
+    assert [n["text"] for n in data["notes"]] == [
+        "--expect transpose=2x: not judged, as there is no baseline yet"
+    ]
+    schema = json.loads((ROOT / "roofline/schemas/comparison-1.schema.json").read_text())
+    jsonschema.validate(data, schema)
+    suite = ET.parse(tmp_path / "j.xml").getroot()
+    assert [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "0", "2"]
+    assert len(suite.findall(".//skipped[@message]")) == 2
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    assert len([*(tmp_path / "perf").iterdir()]) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--fail-on", "time>1us"), ("--check", "false"), ("--fail-on", "nokernel: time>1us")]
+)
+def test_what_fails_never_makes_the_first_baseline(tmp_path: Path, wrong: tuple[str, str]) -> None:
+    result = run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE, *wrong, code=1)
+
+    assert "nothing to compare with: there is no baseline yet" in result.stdout
+    assert "baseline" not in result.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_a_baseline_every_form_says_so(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    record = ("--record", tmp_path / "log.md")
+
+    result = run(
+        "compare", "--baseline", tmp_path / "p", "--update-baseline", BEFORE, *record,
+        "--fail-on", "regression=5%",
+    )  # fmt: skip
+
+    assert "gate: SKIPPED regression=5%: not judged, as there is no baseline yet" in result.stdout
+    assert "no entry of" in result.stderr
+    assert not (tmp_path / "log.md").exists()
+    summary = (tmp_path / "summary.md").read_text()
+    assert "there is no baseline yet" in summary
+    assert "0 of 1 gate checks passed" in summary
+
+
 def test_a_failed_gate_keeps_the_baseline(tmp_path: Path) -> None:
     options = ("--baseline", tmp_path, "--update-baseline", "--fail-on", "regression=5%")
     run("compare", *options, AFTER)
