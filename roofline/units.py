@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,15 +122,17 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
     uses = tuple(uses)
     percents = {use.unit: use.percent for use in uses}
 
-    def key(use: UnitUse) -> tuple[float, bool, str]:
-        if (unit := _WHOLES.get(use.unit)) is None:
-            return -use.percent, False, use.unit
+    def of_whole(use: UnitUse, unit: Unit) -> tuple[float, bool, str]:
         yields = unit.generic or any(
             abs(percents.get(part, inf) - use.percent) <= TIE for part in unit.parts
         )
         return -(use.percent - (TIE if yields else 0.0)), yields, use.unit
 
-    return tuple(sorted(uses, key=key))
+    keys = (
+        of_whole(use, unit) if (unit := _WHOLES.get(use.unit)) else (-use.percent, False, use.unit)
+        for use in uses
+    )
+    return tuple(use for _, use in sorted(zip(keys, uses, strict=True), key=itemgetter(0)))
 
 
 def queue_of_fp64(use: UnitUse) -> bool:
@@ -138,16 +141,23 @@ def queue_of_fp64(use: UnitUse) -> bool:
 
 
 def of_full(uses: Iterable[UnitUse], *, few_fp64: bool) -> tuple[UnitUse, ...]:
-    """Uses in % of what the units reach, the fullest first; ``few_fp64`` is of the GPU."""
-    full = ((use, _of(FULL, use, few_fp64)) for use in uses)
+    """Ranked uses in % of what the units reach, ranked by that; ``few_fp64`` is of the GPU."""
+    uses = tuple(uses)
+    found = ((place, _of(FULL, use, few_fp64)) for place, use in enumerate(uses))
+    most = {place: rows[0] for place, rows in found if rows}
+    if not most:
+        return uses
     return ranked(
-        replace(use, percent=100 * use.percent / most[0]) if most else use for use, most in full
+        replace(use, percent=100 * use.percent / most[place]) if place in most else use
+        for place, use in enumerate(uses)
     )
 
 
-def same_work(top: UnitUse, use: UnitUse, *, few_fp64: bool) -> bool:
-    """Whether ``use`` counts the work of ``top`` by another name: no second unit that limits."""
-    return same_pipe(top, use) or any(_named(use, names) for names in _of(SAME, top, few_fp64))
+def beside(top: UnitUse, uses: Iterable[UnitUse], *, few_fp64: bool) -> list[UnitUse]:
+    """The other units, but for those that count the work of ``top`` by another name."""
+    same = [name for names in _of(SAME, top, few_fp64) for name in names]
+    others = (use for use in uses if use.unit != top.unit and not same_pipe(top, use))
+    return [use for use in others if not (same and _named(use, same))]
 
 
 def relieved_with(top: UnitUse, use: UnitUse) -> bool:

@@ -21,8 +21,10 @@ _REQUESTS_A_CYCLE = {
 
 def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str, float]:
     """All that is known, of the mean launch; what was not measured is not there."""
-    counts = {name: count / m.count for name, count in m.counts.items()}
-    known = counts | dict(m.ratios) | {f"stall_{s.reason}": s.share for s in m.stalls}
+    counts = (
+        {name: count / m.count for name, count in m.counts.items()} if m.count > 1 else m.counts
+    )
+    known = {**counts, **m.ratios, **{f"stall_{s.reason}": s.share for s in m.stalls}}
     busiest = max((use.percent for use in uses), default=0.0)
     found: dict[str, float | None] = {
         **_units(uses, busiest, rule),
@@ -36,7 +38,8 @@ def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str
         **_memory(m, known),
         **_instructions(known),
     }
-    return known | {name: value for name, value in found.items() if value is not None}
+    known.update({name: value for name, value in found.items() if value is not None})
+    return known
 
 
 def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, float | None]:

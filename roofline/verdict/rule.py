@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from roofline.model import (
     Bound,
@@ -19,7 +20,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.playbook import entry_of
-from roofline.units import FEW_FP64, ROUNDING, UNITS, of_full, relieved_with, same_work
+from roofline.units import FEW_FP64, ROUNDING, UNITS, beside, of_full, ranked, relieved_with
 from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import all_uses, computed, disagreement, idle_below, lacking, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
@@ -50,8 +51,8 @@ def judge(
     gaps = lacking(uses, idle)
     if measurement.kind is Kind.FIGURES:  # the two roofs are all that there is to know
         gaps = frozenset(Family) - {use.family for use in uses}
-    verdict = Verdict(
-        bound=Bound.UNKNOWN,
+    verdict = partial(
+        Verdict,
         limiter_percent=None if top is None else top.percent,
         nearest=None if top is None else top.unit,
         missing=_missing(measurement, gaps),
@@ -61,12 +62,11 @@ def judge(
     # Whatever runs does something: all zeros are no measurement.
     busiest = max((use.percent for use in uses), default=0.0)
     if measurement.kind is Kind.FIGURES and (beyond := _above_peak(measurement, peaks)):
-        return replace(
-            verdict, limiter_percent=None, nearest=None, cause="above_peak", doubts=(beyond,)
-        )
+        nothing: dict[str, Any] = {"limiter_percent": None, "nearest": None}
+        return verdict(bound=Bound.UNKNOWN, cause="above_peak", doubts=(beyond,), **nothing)
     if top is None or busiest == 0.0 or (busiest < rule.latency and gaps):
         why = (_why_unknown(measurement, top),)
-        return replace(verdict, cause="not_measured", doubts=why)
+        return verdict(bound=Bound.UNKNOWN, cause="not_measured", doubts=why)
     # Two FP64 units an SM are full at 83 to 86 %, and the reason to wait long before that.
     few = measurement.device.compute_capability in FEW_FP64
     scarce = few and top.unit == "fp64"
@@ -80,10 +80,10 @@ def judge(
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0
     waste = waste_floor(causes, full, evidence)
-    others = [u for u in uses if u.unit != top.unit and not same_work(top, u, few_fp64=few)]
+    others = beside(top, uses, few_fp64=few)
     second = next(iter(others), None)
     left = of_full((use for use in others if not relieved_with(top, use)), few_fp64=few)
-    following = next(iter(left), None)
+    following = next(iter(ranked(left)), None)
     nearest_two = full[0].percent, None if following is None else following.percent
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
     near = second if second and abs(top.percent - second.percent) <= rule.balance else None
@@ -93,8 +93,7 @@ def judge(
     confidence, doubts = doubts_of(
         measurement, uses, idle, bound, threshold, evidence, causes, (second, rule.balance)
     )
-    return replace(
-        verdict,
+    return verdict(
         bound=bound,
         limiter=None if bound is Bound.LATENCY else top.unit,
         co_limiter=None if near is None or bound is Bound.LATENCY else near.unit,
