@@ -22,17 +22,17 @@ def settings_folder(name: str) -> Path:
     """A folder in that of the user's settings of roofline; it need not exist."""
     linux: bool = sys.platform == "linux"
     if linux:  # as platformdirs says, which takes 12 ms to import
-        home = os.environ.get("XDG_CONFIG_HOME", "").strip()
-        home = home if home.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
-        return _settings(home, name)
+        return _settings(name, os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME"))
     from platformdirs import user_config_path
 
     return user_config_path("roofline", appauthor=False) / name
 
 
 @cache  # it is asked for by the launch
-def _settings(home: str, name: str) -> Path:
-    return Path(home, "roofline", name)
+def _settings(name: str, config: str, _home: str | None) -> Path:
+    config = config.strip()
+    config = config if config.startswith("/") else os.path.expanduser("~/.config")  # noqa: PTH111
+    return Path(config, "roofline", name)
 
 
 def refuse_unreadable(path: Path) -> None:

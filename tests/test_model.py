@@ -149,3 +149,21 @@ def test_units_are_those_of_the_names(ending, unit):
     for name, quantity in QUANTITIES.items():
         if name.endswith(ending) and not name.endswith("_per_s"):
             assert quantity.unit == unit
+
+
+def test_what_is_built_thawed_is_the_value() -> None:
+    named: dict[str, Any] = {
+        "unit": "dram",
+        "family": model.Family.BANDWIDTH,
+        "percent": 12.0,
+        "metric": "dram__a",
+    }
+    use = model.thawed(model.UnitUse)(**named)
+    use.__class__ = model.UnitUse
+
+    assert use == model.UnitUse(**named)
+    assert hash(use) == hash(model.UnitUse(**named))
+    assert dataclasses.replace(use, percent=1.0).percent == 1.0
+    assert pickle.loads(pickle.dumps(use)) == use
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        use.percent = 1.0

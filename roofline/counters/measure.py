@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from roofline.counters import recipes
@@ -24,9 +24,12 @@ from roofline.model import (
     Metrics,
     Missing,
     Note,
+    UnitUse,
+    thawed,
 )
 from roofline.units import FEW_FP64
 
+_Measured = thawed(Measurement)
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8
 _SHORT_S = 20e-6
@@ -89,7 +92,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         "launch": numbers["waves"] is None and launch.kind is Kind.KERNEL,
         "sm_clock": numbers["sm_clock_hz"] is None,
     }
-    return Measurement(
+    measured: Measurement = _Measured(
         source=source or launch.source,
         range=launch.range,
         index=launch.index,
@@ -126,11 +129,13 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
             *peak_notes,
             *reader.notes,
             *_notes(launch, device, sms, numbers),
-            *_fp64_note({use.unit: use.percent for use in units}, device),
+            *_fp64_note(units, device),
             *metrics.notes(),
         ),
         **numbers,
     )
+    measured.__class__ = Measurement
+    return measured
 
 
 def _numbers(reader: recipes.QuantityReader) -> dict[str, Any]:
@@ -209,11 +214,13 @@ def _occupancy_limiter(metrics: Metrics, numbers: Mapping[str, float | None]) ->
     return " and ".join(what for what, value in limits.items() if value == least) or None
 
 
-def _fp64_note(busy: Mapping[str, float], device: Device) -> Iterator[Note]:
+def _fp64_note(units: Iterable[UnitUse], device: Device) -> Iterator[Note]:
     """Doubles where there are almost no FP64 units for them, and too few to be the cause."""
+    if device.compute_capability not in FEW_FP64:
+        return
+    busy = {use.unit: use.percent for use in units}
     percent, most = busy.get("fp64", 0.0), max(busy.values(), default=0.0)
-    few = device.compute_capability in FEW_FP64 and busy.get("dram", 0.0) < _FULL_DRAM
-    if few and _SOME_FP64 <= percent < most / 2:
+    if _SOME_FP64 <= percent < most / 2 and busy.get("dram", 0.0) < _FULL_DRAM:
         yield Note(code="some_fp64")
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 
 from roofline.counters.opcodes import TensorWork
-from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, read, read_table
+from roofline.counters.recipes import L2_PEAK, WAVEFRONT_BYTES, planned, read, read_table, there
 from roofline.model import Device, Metrics, Note, Peaks
 
 # Peak instructions a cycle over the whole device -> (operation key, operations each).
@@ -39,7 +39,6 @@ def _tensor_rows(*, by_warp: bool, into_fp16: bool) -> tuple[tuple[str, str], ..
 
 
 _ALL = tuple(name for name, _ in _tensor_rows(by_warp=True, into_fp16=True))
-_TENSOR_PEAKS = frozenset(_ALL)
 DENSE_PEAKS = tuple(name for name in _ALL if "_sparsity_on" not in name)
 # Turing's wavefronts of 128 bytes take two cycles; elsewhere they take one.
 _L1_PER_CYCLE = {"7.5": 64.0}
@@ -116,18 +115,18 @@ def _operations(
     if not clock_hz:
         return {}
     per_cycle: dict[str, float] = {}
-    for name, key, operations in VECTOR:
+    for name, key, operations in planned(metrics, VECTOR, there):
         rate = metrics.number(name)
         if rate:
             per_cycle[key] = operations * rate
             how[key] = _said(name, operations)
-    if metrics.any_of(_TENSOR_PEAKS):
-        by_warp = tensor.path == "mma_sync"
-        into_fp16 = tensor.accumulate.get("tensor_fp16") == "fp16"
-        for name, key in _tensor_rows(by_warp=by_warp, into_fp16=into_fp16):
-            if rate := metrics.number(name):
-                per_cycle[key] = rate
-                how[key] = _said(name)
+    by_warp = tensor.path == "mma_sync"
+    into_fp16 = tensor.accumulate.get("tensor_fp16") == "fp16"
+    rows = _tensor_rows(by_warp=by_warp, into_fp16=into_fp16)
+    for name, key in planned(metrics, rows, there):
+        if rate := metrics.number(name):
+            per_cycle[key] = rate
+            how[key] = _said(name)
     return {key: rate * clock_hz for key, rate in per_cycle.items()}
 
 

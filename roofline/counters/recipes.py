@@ -16,6 +16,7 @@ from roofline.model import Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
 _T = TypeVar("_T")
+_Row = TypeVar("_Row", bound=tuple[str, ...] | tuple[Any, ...])
 Number = Callable[[str], float | None]
 # The reader's own names: what follows from others under several names.
 SM_CYCLES = "SM cycles elapsed"
@@ -58,6 +59,11 @@ def planned(metrics: Metrics, source: Any, plan: Callable[[Metrics, Any], _T]) -
     if known is None:  # what is kept with it keeps its place in memory, too
         known = memo[id(source)] = source, plan(metrics, source)
     return known[1]
+
+
+def there(metrics: Metrics, rows: Iterable[_Row]) -> tuple[_Row, ...]:
+    """The rows, which begin with a metric's name, of those that a result has."""
+    return tuple(row for row in rows if metrics.has(row[0]))
 
 
 def possible(metrics: Metrics, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
@@ -134,6 +140,8 @@ class QuantityReader:
     def read(self, recipes: tuple[Recipe, ...]) -> Reading | None:
         """Apply the first recipe that the report allows."""
         recipes = planned(self.metrics, recipes, possible)
+        if not recipes:
+            return None
         found = first(_of_rates(recipes) if self._rates else recipes, self.number)
         if found is None or SM_CYCLES not in found.how:
             return found

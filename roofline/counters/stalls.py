@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from roofline.counters.recipes import planned, there
 from roofline.model import Metrics, Stall
 
 # "selected" and "not_selected" are warps that issued or could have: no stalls.
@@ -19,26 +20,24 @@ _SPELLINGS = (
     ("warp-state ratios", "smsp__average_warp_latency_issue_stalled_{}.ratio"),
     ("warp samples", "smsp__pcsamp_warps_issue_stalled_{}"),
 )
-# Per spelling: how it is said, metric name -> reason, and the names alone.
+# Per spelling: how it is said, and metrics with the reason that each counts.
 _TABLES = tuple(
-    (how, names, frozenset(names))
+    (how, tuple((spelling.format(reason), SAME.get(reason, reason)) for reason in REASONS))
     for how, spelling in _SPELLINGS
-    for names in [{spelling.format(reason): reason for reason in REASONS}]
 )
 SAMPLE_GROUP = "group:smsp__pcsamp_warp_stall_reasons"
 
 
 def stalls(metrics: Metrics) -> tuple[tuple[Stall, ...], str | None]:
     """Stall reasons with their shares of all stalls, largest first, and how they were read."""
-    for how, names, all_ in _TABLES:
-        if not metrics.any_of(all_):
+    for how, rows in _TABLES:
+        if not (counted := planned(metrics, rows, there)):
             continue
         found: dict[str, float] = {}
-        for metric, reason in names.items():
+        for metric, reason in counted:
             value = metrics.number(metric)
             if value is not None:
-                name = SAME.get(reason, reason)
-                found[name] = found.get(name, 0.0) + value
+                found[reason] = found.get(reason, 0.0) + value
         if how == "warp samples":
             found |= _unknown_samples(metrics)
         total = sum(found.values())

@@ -60,8 +60,9 @@ def tensor_work(reader: QuantityReader) -> TensorWork:
 def _mix(metrics: Metrics) -> tuple[TensorWork | None, str]:
     for name, (threads, how) in MIXES.items():
         if executions := metrics.instances(name):
-            warps = {opcode: count / threads for opcode, count in executions.items()}
-            return tensor_mix(warps), how
+            if threads != 1:
+                executions = {opcode: count / threads for opcode, count in executions.items()}
+            return tensor_mix(executions), how
     active, faint = _activity(metrics)
     if not active and not faint:
         return None, ""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from roofline.counters.recipes import planned
-from roofline.model import Family, Metrics, UnitUse
+from roofline.counters.recipes import planned, there
+from roofline.model import Family, Metrics, UnitUse, thawed
 from roofline.units import (
     AGGREGATES,
     ELAPSED,
@@ -47,6 +47,7 @@ _EXACT = 1e-3
 _PORTS = ("l1tex__m_l1tex2xbar_req_cycles_active", "l1tex__m_xbar2l1tex_read_sectors")
 
 
+_Use = thawed(UnitUse)
 # Where a percentage stands: the metric's name, its unit's key, and its side.
 _Place = tuple[str, str, Family]
 
@@ -83,7 +84,7 @@ def unit_uses(
         for found in _searched(metrics, unlisted, active, share):
             if found.unit not in busiest or found.percent > busiest[found.unit].percent:
                 busiest[found.unit] = found
-    _listed(metrics, planned(metrics, _LINKS, _there), share, busiest)
+    _listed(metrics, planned(metrics, _LINKS, there), share, busiest)
     for unit in THROUGHPUTS:
         _hidden(metrics, unit, busiest, active, share, capability)
     return ranked(busiest.values())
@@ -111,7 +112,8 @@ def _listed(
             best[unit] = percent, name, side
     for unit, (percent, name, side) in best.items():
         if percent > above and (unit not in busiest or percent > busiest[unit].percent):
-            busiest[unit] = UnitUse(unit=unit, family=side, percent=percent, metric=name)
+            use = busiest[unit] = _Use(unit=unit, family=side, percent=percent, metric=name)
+            use.__class__ = UnitUse
     return most
 
 
@@ -131,10 +133,6 @@ def _places(names: str, family: Family, other: str) -> tuple[_Place, ...]:
 
 
 _LINKS = _places(",".join(members(links=True)), Family.BANDWIDTH, "other_memory")
-
-
-def _there(metrics: Metrics, places: tuple[_Place, ...]) -> tuple[_Place, ...]:
-    return tuple(place for place in places if metrics.has(place[0]))
 
 
 # --- whatever else says how busy a unit was -------------------------------------------------------

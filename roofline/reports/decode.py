@@ -310,9 +310,9 @@ class _Metrics(ByName):
         if raw[-11:-8] == _DOUBLE and len(raw) < 15:
             self._alike.ask(name, raw[:-8])
             return self._si(name, _unpacked(raw, len(raw) - 8)[0])
-        value = self._metric(name).value
-        kind = value.WhichOneof("kind")
-        return None if kind is None or kind == "text" else self._si(name, getattr(value, kind))
+        if name.startswith(("launch__", "device__")):  # whole, and alike in many
+            return self._as_before(name, super().number)
+        return super().number(name)
 
     def _value(self, name: str) -> Scalar | None:
         metric = self._metric(name)
@@ -395,4 +395,7 @@ def _scalar(value: Any) -> Scalar | None:
     if kind is None:
         return None
     found = getattr(value, kind)
-    return decoded(found) if kind == "text" else found
+    return _text(found) if kind == "text" else found
+
+
+_text = lru_cache(1 << 12)(decoded)  # opcodes recur from launch to launch

@@ -36,11 +36,9 @@ def peak_set(
             k: rate * per_rate for k, rate in rates.items() if k not in report.operations_per_s
         }
         how = dict.fromkeys(filled, "registry's operations a cycle and SM x SMs x SM clock")
-        report = replace(
-            report,
-            operations_per_s={**filled, **report.operations_per_s},
-            how={**how, **report.how},
-        )
+        if filled:
+            rates = {**filled, **report.operations_per_s}
+            report = replace(report, operations_per_s=rates, how={**how, **report.how})
     key = None if found.spec is None else found.spec.key
     return PeakSet(report=report, datasheet=datasheet, achieved=achieved, spec=key), notes
 
