@@ -162,8 +162,11 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
     if gate.pattern is not None:
         # All names of BEFORE, so that an exact one means its kernel and no other.
         sides = [*(k.side for k in gone), *(p.before for p in comparison.pairs)]
-        names = [side.names for side in sides]
-        gone = tuple(gone[i] for i in select(gate.pattern, names) if i < len(gone))
+        meant = select(gate.pattern, [side.names for side in sides])
+        if not meant:
+            yield None, "not_judged", note("gate_none_before", pattern=gate.pattern)
+            return
+        gone = tuple(gone[i] for i in meant if i < len(gone))
     for kernel in gone:
         yield kernel.side.measured.name, "failed", note("gate_gone")
     if not gone:

@@ -116,6 +116,9 @@ def test_a_kernel_that_is_gone() -> None:
     assert status(comparison, "gone") == ["failed"]
     assert status(comparison, "softmax: gone") == ["failed"]
     assert status(comparison, "a: gone") == ["passed"]
+    (mistyped,) = judge(comparison, [parse_gate("sofmax: gone")])
+    assert mistyped.status == "not_judged"
+    assert note_text(mistyped.text) == "no kernel of BEFORE is named 'sofmax'"
 
 
 def with_new() -> Comparison:
