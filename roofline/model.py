@@ -352,6 +352,8 @@ class PeakSet:
 
 # No bound of more times than that is a promise.
 PROMISED = 10.0
+# A cause that gives less is not named.
+MATTERS = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

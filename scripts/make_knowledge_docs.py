@@ -64,10 +64,14 @@ an entry fires only on what was measured. A file that is not understood is refus
   figure is written as `{{blocks:FORM}}`: {", ".join(FORMATS)}, `of block` or Python's `,.1f`.
 - `promise`: `waste` is work that can go (`removes`, by unit), `occupancy` and `idle` give up to
   `gain`; `wait` and `plain` have no number, and a `gain` only ranks; `first` holds back the rest.
+- `relieves`: the units of a `plain` cause, as those in `removes`. Off the latency bound a cause is
+  named only where one of its units limits or is near (FP64: half as busy as the busiest). Waste
+  that gives less than 1.1x alone is named where the rest gives 1.1x more with it than without it.
 - `count`, `counted`: the evidence that must fall if the fix is one, and its name, which `compare`
   checks.
 - `hint`, `refute`, `try_first`, `avoid`: what to do; a line may be
-  `{{ say = "...", when = "...", risk = "..." }}`.
+  `{{ say = "...", when = "...", loads = ["l1"], risk = "..." }}`. `loads` are the units onto which
+  it moves work: with one of them at the threshold the line is left out.
 - `risk`, of an entry or of a line to try: what it may change: `exact` nothing, `reassociates` the
   order of sums, `changes numerics` the precision. Answers say the last two beside the advice.
 """
@@ -80,6 +84,7 @@ def cause(key: str, play: Play) -> str:
         ("Not when", _code(play.unless)),
         ("Claim", " / ".join(f"`{line.say}`" for line in play.claim)),
         ("Promise", _promise(play)),
+        ("Relieves", ", ".join(map(unit, play.units))),
         ("Must fall", f"{play.counted} (`{play.count}`)" if play.count else ""),
         ("Refuted by", play.refute),
         ("Try", "; ".join(map(_line, play.try_first))),
@@ -102,7 +107,9 @@ def _code(text: str) -> str:
 
 def _line(line: Advice) -> str:
     risk = f" ({line.risk})" if line.risk else ""
-    return line.say + risk + (f" (when {_code(line.when)})" if line.when else "")
+    busy = f" (not where {' or '.join(map(unit, line.loads))} is near its limit)"
+    when = f" (when {_code(line.when)})" if line.when else ""
+    return line.say + risk + when + (busy if line.loads else "")
 
 
 def _way(formula: str) -> str:

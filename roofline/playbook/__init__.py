@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from math import inf
 from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
@@ -30,7 +31,18 @@ _SHARED = ("hint", "refute", "meaning", "try_first", "avoid")  # by the entries 
 # from more, the other is work inside of a unit.
 Promise = Literal["first", "waste", "occupancy", "idle", "wait", "plain"]
 # How a claim may write a figure, beside Python's own ",.1f" and "of block" (1 block, 2 blocks).
-FORMATS = ("exact", "share", "percent", "waves", "duration", "size", "bandwidth", "plain", "ratio")
+FORMATS = (
+    "exact",
+    "count",
+    "share",
+    "percent",
+    "waves",
+    "duration",
+    "size",
+    "bandwidth",
+    "plain",
+    "ratio",
+)
 # Of changes to the code: results stay, sums are in another order, numbers get coarser.
 Risk = Literal["exact", "reassociates", "changes numerics"]
 
@@ -39,11 +51,13 @@ Risk = Literal["exact", "reassociates", "changes numerics"]
 class Advice:
     """A line of advice; ``when`` is the evidence without which it is not given.
 
+    ``loads`` are the units onto which it moves work: not given where one of them is full.
     ``risk`` is that of the entry where the line has none.
     """
 
     say: str
     when: str = ""
+    loads: tuple[str, ...] = ()
     risk: Risk | None = None
 
 
@@ -53,8 +67,9 @@ class Play:
 
     A cause fires where ``when`` holds and ``unless`` does not. Of its sentences in ``claim`` the
     first with all of its figures known is said. ``gain`` is how many times faster it gets at
-    most; ``removes`` is, by unit, the share of work (0 to 1) that can go; ``count`` the figure that
-    must fall then, and ``counted`` what that is called.
+    most; ``removes`` is, by unit, the share of work (0 to 1) that can go, and ``relieves`` names
+    the units where no share is known; ``count`` is the figure that must fall then, and
+    ``counted`` what that is called.
     """
 
     hint: str = ""
@@ -67,10 +82,16 @@ class Play:
     unless: str = ""
     gain: str = ""
     removes: Mapping[str, str] = field(default_factory=dict)
+    relieves: tuple[str, ...] = ()
     count: str = ""
     counted: str = ""
     claim: tuple[Advice, ...] = ()
     risk: Risk | None = None
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units that a fix relieves."""
+        return self.relieves or tuple(self.removes)
 
     def fires(self, evidence: Evidence) -> bool:
         """Whether the evidence proves this cause."""
@@ -103,7 +124,13 @@ def figures(claim: str) -> frozenset[str]:
 
 def told(lines: tuple[Advice, ...], evidence: Mapping[str, Any]) -> tuple[str, ...]:
     """The lines that the evidence does not speak against."""
-    return tuple(line.say for line in lines if not line.when or holds(line.when, evidence))
+    full = evidence.get("threshold", inf)
+    return tuple(
+        line.say
+        for line in lines
+        if (not line.when or holds(line.when, evidence))
+        and not any(evidence.get(unit, 0.0) >= full for unit in line.loads)
+    )
 
 
 class Plays(dict[str, Play]):

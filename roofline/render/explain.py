@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline.model import (
+    MATTERS,
     QUANTITIES,
     Bound,
     Cause,
@@ -165,7 +166,7 @@ def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple
 def _gives(one: Cause) -> str:
     if not one.gain or one.promise not in ("waste", "occupancy", "idle"):
         return ""
-    return f" ({said.up_to(one.gain)})"
+    return f" ({'alone ' if one.gain < MATTERS else ''}{said.up_to(one.gain)})"
 
 
 def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil, inf
 
-from roofline.model import PROMISED, Bound, Cause, Family, Measurement, Note, Result, Verdict
+from roofline.model import (
+    MATTERS,
+    PROMISED,
+    Bound,
+    Cause,
+    Family,
+    Measurement,
+    Note,
+    Result,
+    Verdict,
+)
 from roofline.playbook import Play, entry_of, play, plays, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
@@ -82,7 +92,18 @@ def _without_waste(result: Result) -> str:
         return ""
     gone = " and ".join(wasted(result))
     factor = up_to(v.gain) if v.waste_floor_s is None else _up_to(result, v.waste_floor_s)
-    return f"without {gone}: {factor}, then {unit(v.waste_limiter)}"
+    alone = max((c.gain or 1.0 for c in _only_together(v)), default=None)
+    one = "" if alone is None else f" (one alone: {up_to(alone)})"
+    return f"without {gone}: {factor}, then {unit(v.waste_limiter)}{one}"
+
+
+def _only_together(v: Verdict) -> list[Cause]:
+    """Several wastes of which none gives anything without the others."""
+    wastes = [one for one in v.causes if one.promise == "waste"]
+    alone = any((one.gain or inf) >= MATTERS for one in wastes) or (v.advice or "").startswith(
+        "caller."
+    )
+    return [] if alone or len(wastes) < 2 else wastes
 
 
 def wasted(result: Result) -> Iterator[str]:
@@ -249,14 +270,20 @@ def refute(result: Result, told_by: Sequence[Play] | None = None) -> str:
 
     Who asks for this and for what is below gives the ``entries``, so that they are found once.
     """
+    if both := [play(entry_of(one)).counted for one in _only_together(result.verdict)]:
+        return (
+            f"Take out {' and '.join(both)}, not one alone: these counts and the time must fall "
+            "together. If the time stays, they were not the cause."
+        )
     return next((e.refute for e in told_by or entries(result.verdict) if e.refute), "")
 
 
 def try_first(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
     """What to try, the best first: by cause, what gives most first, then by unit."""
     v = result.verdict
+    first = [next(play(entry_of(one)).steps(v.evidence), "") for one in _only_together(v)]
     lines = (line for entry in told_by or entries(v) for line in entry.steps(v.evidence))
-    return tuple(dict.fromkeys(lines))[:_STEPS]
+    return tuple(filter(None, dict.fromkeys((*first, *lines))))[:_STEPS]
 
 
 def avoid(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
@@ -300,7 +327,7 @@ def cause(result: Result) -> str | None:
 
 
 def cause_text(result: Result, one: Cause) -> str:
-    """One cause with its counts."""
+    """One cause with its counts, and its unit where that is another one than the limiter."""
     v, m, entry = result.verdict, result.measurement, play(entry_of(one))
     kind, _, reason = one.code.partition("_")
     if kind == "stall":
@@ -308,7 +335,20 @@ def cause_text(result: Result, one: Cause) -> str:
         return f"warps stall on {words(reason)}{next(of, '')}: {entry.meaning}"
     facts = dict(v.evidence) | ({"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {})
     claimed = entry.said(facts)
-    return sentence(claimed, facts) if claimed else words(one.code)
+    return _unit_of(result, entry) + (sentence(claimed, facts) if claimed else words(one.code))
+
+
+def _unit_of(result: Result, entry: Play) -> str:
+    """The unit that a cause loads, where causes are not of the limiter alone: "ADU 96 %: "."""
+    v, units = result.verdict, entry.units
+    loaded = (play(entry_of(one)).units for one in v.causes)
+    if v.limiter is None or not units or all(v.limiter in some for some in loaded if some):
+        return ""
+    own = next((use for use in result.measurement.units if use.unit in units), None)
+    if own is None:
+        return ""
+    near = own.unit != v.limiter and f"near_{own.unit}" in v.evidence
+    return f"{'as near: ' if near else ''}{unit(own.unit)} {percent(own.percent)}: "
 
 
 def _held_back(v: Verdict) -> bool:

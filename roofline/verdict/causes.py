@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from roofline.model import PROMISED, Bound, Cause, Measurement, UnitUse
+from roofline.model import MATTERS, PROMISED, Bound, Cause, Measurement, UnitUse
 from roofline.playbook import Play, entry_of, plays
 from roofline.playbook.condition import Evidence, amount
 from roofline.units import queue_of_fp64
 
-# A cause that gives less is not named.
-MATTERS = 1.1
 # Latency without a cause has no bound where the busiest unit is under this.
 NO_BOUND = 33.0
 # Above this the unit itself is the answer, and no waiting keeps it from more.
@@ -30,17 +28,26 @@ def causes_of(
 ) -> tuple[Cause, ...]:
     """What the evidence proves and what matters, what gives most first.
 
-    A debug build holds back all but what the launch alone decides. Below 80 % of peak the reasons
-    to wait are there, too, last of all the top stall reason.
+    Waste that gives too little alone is named where the rest gives more only with it, as of two
+    units that are as near. A debug build holds back all but what the launch alone decides. Below
+    80 % of peak the reasons to wait are there, too, last of all the top stall reason.
     """
     if bound is Bound.UNKNOWN:
         return ()
+    fired = [
+        (Cause(code=key, promise=play.promise, gain=_gain(play, uses, evidence)), play)
+        for key, play in plays().causes
+        if play.fires(evidence) and (bound is Bound.LATENCY or _of_limit(play, evidence))
+    ]
+    wastes = [play for cause, play in fired if play.promise == "waste" and cause.gain is not None]
     found = []
-    for key, play in plays().causes:
-        if not play.fires(evidence):
-            continue
-        cause = Cause(code=key, promise=play.promise, gain=_gain(play, uses, evidence))
+    for cause, play in fired:
         small = cause.gain is not None and cause.gain < MATTERS
+        if small and play in wastes:
+            rest = [one for one in wastes if one is not play]
+            kept, left = (_floor_without(some, uses, evidence)[0] for some in (rest, wastes))
+            if small := kept < MATTERS * left:
+                wastes = rest
         unneeded = play.promise in _WAITING and uses[0].percent >= _FULL
         if not (small or unneeded or (play.promise == "waste" and cause.gain is None)):
             found.append(cause)
@@ -55,6 +62,16 @@ def causes_of(
     if stalled and uses[0].percent < _FULL and not roles:
         found.append(Cause(code=f"stall_{m.stalls[0].reason}", promise="wait"))
     return tuple(found)
+
+
+def _of_limit(play: Play, evidence: Evidence) -> bool:
+    """Whether a fix relieves a unit that limits or is near: elsewhere it saves nothing.
+
+    FP64 counts from half of the busiest: it is full long before its peak.
+    """
+    scarce = evidence.get("fp64", 0.0) >= evidence["busiest"] / 2
+    near = (f"near_{unit}" in evidence or (unit == "fp64" and scarce) for unit in play.units)
+    return not play.units or any(near)
 
 
 def _gain(play: Play, uses: Sequence[UnitUse], evidence: Evidence) -> float | None:

@@ -8,7 +8,7 @@ import pytest
 from roofline import playbook
 from roofline.errors import InputError, RooflineWarning
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
-from roofline.playbook import FOLDER, FORMATS, builtin, figures, play, plays
+from roofline.playbook import FOLDER, FORMATS, builtin, figures, play, plays, told
 from roofline.playbook.condition import names
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
@@ -83,7 +83,7 @@ PROVEN = {
         {"counts": {"conversions": 3e8, "to_float": 1.5e8, "to_integer": 1.5e8}},
     ),
     "constant_loads": (
-        (("l1", 95.0), ("constant", 92.0)),
+        (("adu", 95.0), ("constant", 92.0), ("issue", 60.0)),
         {"counts": {"constant_loads": 1.3e8, "instructions": 1e9}},
     ),
     "atomics": ((("l2", 95.0),), {"ratios": {"atomics_percent": 95.0}}),
@@ -209,6 +209,121 @@ def without(name, units, values):
     busy = [(key, 0.0 if key == name else percent) for key, percent in units]
     measured = judged(busy, **values | changed).measurement
     return evidence_of(measured, measured.units, Rule()) | {"latency": 0.0}
+
+
+# --- causes and the units they load ---------------------------------------------------------------
+
+INSIDE = [code for code in PROVEN if play(f"cause.{code}").promise in ("waste", "plain")]
+
+
+def test_every_cause_inside_a_unit_says_which_units_a_fix_relieves():
+    for key, entry in builtin().items():
+        named = entry.promise in ("waste", "plain") and bool(entry.when)
+        assert bool(entry.units) is named, key
+        assert set(entry.units) <= set(UNITS), key
+        assert not (entry.relieves and entry.removes), key
+
+
+@pytest.mark.parametrize("code", INSIDE)
+def test_a_cause_of_a_unit_that_is_far_from_the_limit_is_not_named(code):
+    units, values = PROVEN[code]
+    most = max(percent for _, percent in units)
+    own = tuple((key, 45.0 * percent / most) for key, percent in units)
+    found = judged((*own, ("tensor", 99.0)), **values)
+
+    assert code not in {cause.code for cause in found.verdict.causes}
+
+
+# Words of advice that put work on a unit.
+ONTO = {
+    "shared memory": "l1",
+    "__ldg": "l1",
+    "global memory": "l1",
+    "plain loads": "lsu",
+    "on the FMA pipe": "fma",
+    "ensor cores": "tensor",
+    "INT8 matrix": "tensor",
+}
+
+
+def test_a_line_that_moves_work_onto_another_unit_says_onto_which():
+    lines = {
+        key: [line for line in entry.try_first for word in ONTO if word in line.say]
+        for key, entry in builtin().items()
+    }
+    unsaid = {
+        key
+        for key, some in lines.items()
+        for line in some
+        if not any(ONTO[word] in line.loads for word in ONTO if word in line.say)
+    }
+
+    # These take more off L1 than they put there, say how to use less of it, or only measure.
+    assert unsaid == {
+        "unit.l1",
+        "unit.l1_shared",
+        "unit.l1_global",
+        "unit.lsu",
+        "cause.bank_conflicts",
+        "cause.uncoalesced",
+        "cause.atomics",
+        "cause.occupancy_limited",
+        "cause.two_roofs",
+    }
+
+
+def test_no_advice_loads_a_unit_that_is_full():
+    free = dict.fromkeys(UNITS, 30.0) | {"threshold": 60.0}
+    for key, entry in builtin().items():
+        for line in (replace(line, when="") for line in entry.try_first):
+            assert set(line.loads) <= set(UNITS), key
+            assert told((line,), free) == (line.say,)
+            for onto in line.loads:
+                assert told((line,), free | {onto: 95.0}) == (), key
+        assert not entry.try_first or any(not line.loads for line in entry.try_first), key
+
+
+def conv(**busy: float) -> Result:
+    """Bank conflicts beside indexed constants: L1 99 %, ADU 96 %, issue slots 88 %."""
+    units = {"l1": 99.0, "adu": 96.0, "constant": 92.0, "issue": 88.0} | busy
+    counts = {"shared_conflicts": 2.5e8, "shared_wavefronts": 5e8, "elapsed_cycles": 5.3e6}
+    counts |= {"constant_loads": 2.5e8, "instructions": 2e9}
+    ratios = {"wavefronts_percent": units["l1"]}
+    return judged(tuple(units.items()), counts=counts, ratios=ratios)
+
+
+def test_wastes_of_two_units_that_are_as_near_are_named_together():
+    # 5e8 wavefronts are 95.3 % of 100 SMs x 5.3e6 cycles x 99 %, half of them conflicts: L1 falls
+    # to 51.8 %, yet the ADU keeps 96. Without the constants L1 keeps 99, without both the issue
+    # slots 88 x 7/8 = 77 %.
+    found = conv()
+    gains = {cause.code: cause.gain for cause in found.verdict.causes}
+
+    assert gains["bank_conflicts"] == pytest.approx(1 / 0.96)
+    assert gains["constant_loads"] == pytest.approx(1 / 0.99)
+    assert found.verdict.gain == pytest.approx(1 / 0.77)
+    assert said.gain(found) == (
+        "without 250,000,000 bank conflicts and 250,000,000 constant loads: up to 1.30x "
+        "(1.00 ms -> 770 µs), then issue slots (one alone: up to 1.04x)"
+    )
+    first, second = found.verdict.causes
+    assert said.cause_text(found, first).startswith("L1/shared 99 %: bank conflicts: 50")
+    assert said.cause_text(found, second).startswith("as near: ADU 96 %: constants indexed by")
+    assert said.refute(found).startswith("Take out bank conflicts and constant loads, not one")
+    assert [step.split()[0] for step in said.try_first(found)[:2]] == ["pad", "unroll"]
+    assert "__ldg" not in advice(found)
+
+
+def test_waste_that_gives_nothing_with_the_rest_either_is_not_named():
+    # Issue slots that hold 96 % after both: no constant is worth it, and no conflict.
+    assert conv(issue=99.0, alu=98.0).verdict.causes == ()
+    # Constants of a unit that is far from the limit belong to no answer.
+    (only,) = conv(adu=60.0, constant=61.0, issue=50.0).verdict.causes
+    assert only.code == "bank_conflicts"
+    # Alone on the ADU they are the answer, and L1 has room for the table.
+    found = conv(l1=40.0, issue=50.0)
+    assert [cause.code for cause in found.verdict.causes] == ["constant_loads"]
+    assert "__ldg" in advice(found)
 
 
 def test_no_number_is_promised_without_an_amount():
