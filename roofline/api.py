@@ -283,7 +283,8 @@ def select(
         start: of a stretch of time in place of steps, in ns; ``end`` is its end.
         end: see ``start``.
         step_at: the percentile of the step that is judged.
-        device: a GPU's index or a part of its name; of several the busiest is ranked.
+        device: a GPU's index or a part of its name; of several the busiest is ranked. Of all, the
+            one that the others wait for, if they have collectives in common.
         top: select at most so many kernels.
         min_share: of the wall time, 0 to 1.
         by: what is told apart: "config", "name", "op", "module" or "nvtx".

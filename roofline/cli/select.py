@@ -104,6 +104,9 @@ def command(options: SelectOptions) -> int:
         refused.append(error)
         say(str(error))
 
+    paths = [path.resolve() for path in options.timelines]
+    for path in {path: None for path in options.timelines if paths.count(path.resolve()) > 1}:
+        say(f"warning: {path} is named more than once; it counts once")
     asked = {name: getattr(options, name) for name in _ASKED}
     asked["own_names"] |= local and options.by in ("module", "nvtx")
     try:

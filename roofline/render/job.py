@@ -8,23 +8,27 @@ from roofline.text import names, numbers
 from roofline.text.numbers import plural
 from roofline.timeline.model import Job
 
-_STEADY = 0.8  # of the collectives: a rank that is last that often is slower
+_STEADY = 0.8  # of the skew: a rank that causes so much of it is slower
+_CLOSE = 1.1  # times: skew and transfer that differ by less weigh alike
 _RANKS = 8
 _COLLECTIVES = 5
 
 
 def lines(job: Job) -> Iterator[str]:
-    """The answer, then the ranks by how often they are waited for, then the collectives."""
+    """The answer, then the ranks by how long they are waited for, then the collectives."""
+    if job.unmatched > sum(c.count * len(c.ranks) for c in job.collectives):
+        most = f"{plural(job.unmatched, 'launch')}, most of them, have no counterpart"
+        yield f"Perhaps these are not ranks of one job: {most}."
     yield verdict(job)
     noun, whole = _noun(job), "" if job.steps is None else " in all"
-    for rank in sorted(job.ranks, key=lambda r: (-r.last, r.number))[:_RANKS]:
+    for rank in sorted(job.ranks, key=lambda r: (-r.caused_s, r.number))[:_RANKS]:
         step = "" if rank.step_s is None else f"steps of {numbers.duration(rank.step_s)}, "
         yield (
             f"{noun} {rank.number}: {step}last in {rank.last} of {job.count}, waited "
             f"{numbers.duration(rank.waited_s)}{whole} for others"
         )
     if (more := len(job.ranks) - _RANKS) > 0:
-        yield f"{plural(more, f'more {noun}')}, last less often"
+        yield f"{plural(more, f'more {noun}')}, waited for less"
     for c in job.collectives[:_COLLECTIVES]:
         group = "" if c.group is None else f" in group {names.printable(c.group)}"
         bus = c.bus_bytes_per_s
@@ -35,8 +39,6 @@ def lines(job: Job) -> Iterator[str]:
         )
     how = "process group" if job.matched_by == "name" else "order and time of end"
     lost = f"; {plural(job.unmatched, 'launch')} without a counterpart" if job.unmatched else ""
-    if job.unmatched > sum(c.count * len(c.ranks) for c in job.collectives):
-        lost += " (most of them: perhaps these are not ranks of one job)"
     clock = "" if job.one_clock else "; the files' clocks differ, so all are taken to end together"
     yield f"matched by {how}{lost}{clock}"
 
@@ -46,15 +48,21 @@ def verdict(job: Job) -> str:
     steps, each = (1, "in all") if job.steps is None else (job.steps, "a step")
     skew, transfer = (numbers.duration(t / steps) for t in (job.skew_s, job.transfer_s))
     last = job.latest
-    who = "no rank is last"
-    if last.last:
-        who = f"{_noun(job)} {last.number} is last in {last.last} of {job.count}"
-    if job.transfer_s >= job.skew_s:
-        meaning = "the transfer takes longer: network, or the size of the messages"
-    elif last.last >= _STEADY * job.count:
+    who, meaning = "no rank is last", "uneven work or a late host, not network"
+    if last.caused_s:
+        by_it = last.caused_s / job.skew_s
+        who = (
+            f"{_noun(job)} {last.number} is last in {last.last} of {job.count}, which is "
+            f"{numbers.share(by_it)} of the skew"
+        )
         meaning = "load balance, not network"
-    else:
-        meaning = "the ranks come late in turn: uneven work or a late host, not network"
+        if by_it < _STEADY:
+            meaning = "the ranks come late in turn: uneven work or a late host, not network"
+    if job.transfer_s > job.skew_s * _CLOSE:
+        meaning = "the transfer takes longer: network, or the size of the messages"
+    elif job.transfer_s * _CLOSE > job.skew_s:
+        own = meaning.removesuffix(", not network")
+        meaning = f"both count: the transfer (network, size of the messages), and {own}"
     return f"Skew {skew} {each}, transfer {transfer}, {who}: {meaning}."
 
 

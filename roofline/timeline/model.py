@@ -445,8 +445,8 @@ class ProfileRequest:
 class Rank:
     """One rank of a job: a device of a file; of one file's devices ``number`` is the index.
 
-    ``last`` counts the collectives that began here last; ``waited_s`` is the time in collectives
-    before the last of the others came.
+    ``last`` counts the collectives that began here last, ``caused_s`` sums their skew;
+    ``waited_s`` is the time in collectives before the last of the others came.
     """
 
     number: int
@@ -454,6 +454,7 @@ class Rank:
     device: int
     step_s: float | None
     last: int = 0
+    caused_s: float = 0.0
     waited_s: float = 0.0
 
 
@@ -511,8 +512,8 @@ class Job:
 
     @property
     def latest(self) -> Rank:
-        """The rank that is waited for most often."""
-        return max(self.ranks, key=lambda r: r.last)
+        """The rank that is waited for longest."""
+        return max(self.ranks, key=lambda r: r.caused_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

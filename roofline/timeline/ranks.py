@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 
 import numpy as np
 
+from roofline.errors import InputError
 from roofline.timeline.device import DeviceEvents
 from roofline.timeline.events import Integers, Message
 from roofline.timeline.model import Collective, Job, Rank
@@ -77,12 +79,18 @@ def job(tracks: Sequence[Track]) -> Job | None:
 
     Starts are compared within one file. Clocks of several files differ, and all ranks leave a
     collective together: there, each instance is compared by how long it took.
+
+    Raises:
+        InputError: two files are of one rank.
+
     """
+    for one, other in combinations(tracks, 2):
+        _refuse_same(one, other)
     one_clock = len({t.source for t in tracks}) == 1
     told = [t.rank.device if one_clock else t.told for t in tracks]
     known = [n for n in told if n is not None]
     number = known if len(set(known)) == len(tracks) else list(range(len(tracks)))
-    last, waited = np.zeros(len(tracks), np.int64), np.zeros(len(tracks), np.int64)
+    last, caused, waited = np.zeros((3, len(tracks)), np.int64)
     found: list[Collective] = []
     places = [t.places() for t in tracks]
     for group, name in dict.fromkeys(key for own in places for key in own):
@@ -100,8 +108,11 @@ def job(tracks: Sequence[Track]) -> Job | None:
             continue
         came = start.max(axis=0)
         uneven = came > start.min(axis=0)
-        late = np.bincount(start.argmax(axis=0)[uneven], minlength=len(who))
+        skew = came - start.min(axis=0)
+        behind = start.argmax(axis=0)[uneven]
+        late = np.bincount(behind, minlength=len(who))
         last[who] += late
+        np.add.at(caused, np.array(who)[behind], skew[uneven])
         waited[who] += (came - start).sum(axis=1)
         transfer_s = int((end.min(axis=0) - came).sum()) / 1e9
         found.append(
@@ -110,7 +121,7 @@ def job(tracks: Sequence[Track]) -> Job | None:
                 group=group,
                 ranks=tuple(number[i] for i in who),
                 count=len(first),
-                skew_s=int((came - start.min(axis=0)).sum()) / 1e9,
+                skew_s=int(skew.sum()) / 1e9,
                 transfer_s=transfer_s,
                 last=number[who[int(late.argmax())]],
                 last_count=int(late.max()),
@@ -119,11 +130,12 @@ def job(tracks: Sequence[Track]) -> Job | None:
         )
     if not found:
         return None
-    ranks = zip(tracks, number, last.tolist(), waited.tolist(), strict=True)
+    counts = last.tolist(), (caused / 1e9).tolist(), (waited / 1e9).tolist()
     steps = [t.steps for t in tracks if t.steps is not None]
     return Job(
         ranks=tuple(
-            replace(t.rank, number=own, last=late, waited_s=ns / 1e9) for t, own, late, ns in ranks
+            replace(t.rank, number=own, last=late, caused_s=by_it, waited_s=here)
+            for t, own, late, by_it, here in zip(tracks, number, *counts, strict=True)
         ),
         collectives=tuple(sorted(found, key=lambda c: -(c.skew_s + c.transfer_s))),
         steps=min(steps) if len(steps) == len(tracks) else None,
@@ -131,6 +143,20 @@ def job(tracks: Sequence[Track]) -> Job | None:
         one_clock=one_clock,
         unmatched=sum(len(t.starts) for t in tracks) - sum(c.count * len(c.ranks) for c in found),
     )
+
+
+def _refuse_same(one: Track, other: Track) -> None:
+    if one.source == other.source:
+        return
+    why, told = None, (one.told, other.told)
+    same = ((one.starts, other.starts), (one.ends, other.ends))
+    if None not in told:
+        why = f"both say that they are rank {one.told}" if len(set(told)) == 1 else None
+    elif len(one.starts) and all(np.array_equal(*both) for both in same):
+        why = "they hold the same collectives at the same times"
+    if why is not None:
+        what = f"{one.rank.file} and {other.rank.file} are of one rank"
+        raise InputError(what, why=why, hint="one file for each rank of one job")
 
 
 def _aligned(ranks: Sequence[tuple[Track, Integers]]) -> list[Integers]:

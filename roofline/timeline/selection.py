@@ -80,7 +80,7 @@ def select_ranks(
 ) -> Selection:
     """The same for the ranks of one job, each read when the one before it is done with.
 
-    The kernels are those of the rank that the others wait for most often; without collectives in
+    The kernels are those of the rank that the others wait for longest; without collectives in
     common, of the one with the longest steps.
     """
     classes = classes or known_classes()
@@ -117,7 +117,10 @@ def _select(
         for d in plain.devices:
             own = {name: getattr(d, name) for name in _OF_KERNELS}
             devices[d.index] = replace(devices[d.index], **own)
+    tracks = [track(part, groups.kind, source) for part in parts.values()]
     index = _device(devices, criteria.device)
+    if criteria.device is None and len(tracks) > 1 and (made := job(tracks)) is not None:
+        index = made.latest.device
     part = parts.get(index)
     steps: Steps = "window" if criteria.window else "recording"
     if timeline.totals:
@@ -138,7 +141,7 @@ def _select(
         notes=(*timeline.notes, *notes),
         asked=criteria,
     )
-    return selection, [track(part, groups.kind, source) for part in parts.values()]
+    return selection, tracks
 
 
 def device_events(

@@ -145,7 +145,9 @@ def test_a_folder_is_a_job_and_one_bad_file_does_not_hide_the_others(tmp_path: P
     found = run(tmp_path)
     assert found.exit_code == 3
     assert "settings.json" in found.stderr
-    assert "rank 1 is last in 1 of 1: load balance, not network" in " ".join(found.stdout.split())
+    assert "rank 1 is last in 1 of 1, which is 100.0 % of the skew: load balance" in " ".join(
+        found.stdout.split()
+    )
     assert run(tmp_path, "--device", 0).exit_code == 2
 
 

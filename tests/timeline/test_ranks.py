@@ -13,7 +13,7 @@ from roofline.render import job as render
 from roofline.render import selection_json
 from roofline.timeline import load_timeline, select, select_ranks
 from roofline.timeline.load import timeline_files
-from roofline.timeline.model import Job, Selection
+from roofline.timeline.model import Criteria, Job, Selection
 from tests.timeline.made import kernel, step, trace, write
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -77,8 +77,8 @@ def test_files_need_no_common_clock(tmp_path: Path):
     assert job.transfer_s == pytest.approx(40e-6)
     assert job.latest.number == 1
     assert render.verdict(job) == (
-        "Skew 80.0 µs a step, transfer 20.0 µs, rank 1 is last in 2 of 2: load balance, "
-        "not network."
+        "Skew 80.0 µs a step, transfer 20.0 µs, rank 1 is last in 2 of 2, which is 100.0 % of the "
+        "skew: load balance, not network."
     )
     _, _, waits, work, _ = render.lines(job)
     assert waits.endswith("waited 160 µs in all for others")
@@ -88,6 +88,40 @@ def test_files_need_no_common_clock(tmp_path: Path):
 def test_the_kernels_are_those_of_the_rank_that_is_waited_for(tmp_path: Path):
     ranks = [[told(0, 100), kernel("a", 200, 9)], [told(500, 20), kernel("b", 700, 9)]]
     assert [k.name for k in found(tmp_path, *ranks).kernels] == ["b"]
+
+
+def test_of_one_file_the_device_that_is_waited_for_is_ranked(tmp_path: Path):
+    # Device 1 is last in one of three, for 90 of 110 us; device 0 has more kernel time.
+    early = [reduce(t, lasted) for t, lasted in ((0, 110), (210, 20), (310, 20))]
+    late = [reduce(t, lasted, device=1) for t, lasted in ((90, 20), (200, 30), (300, 30))]
+    own = kernel("a", 400, 90), kernel("b", 400, 5, device=1)
+    timeline = load_timeline(write(tmp_path, trace(*own, *early, *late)))
+    selection = select(timeline)
+    assert selection.job is not None
+    assert [r.caused_s for r in selection.job.ranks] == pytest.approx([20e-6, 90e-6])
+    assert (selection.device, selection.job.latest.last) == (1, 1)
+    assert "device 1 is last in 1 of 3, which is 81.8 % of the skew: load balance" in (
+        render.verdict(selection.job)
+    )
+    assert select(timeline, Criteria(device=(0, 1))).device == 0
+
+
+def test_two_files_of_one_rank_are_refused(tmp_path: Path):
+    content = trace(told(0, 100), kernel("a", 200, 9), distributedInfo={"rank": 1})
+    timelines = [load_timeline(write(tmp_path, content, f"{n}.json")) for n in "ab"]
+    with pytest.raises(InputError, match="json are of one rank: both say that they"):
+        select_ranks(timelines)
+    same = [told(0, 100), kernel("a", 200, 9)]
+    with pytest.raises(InputError, match="same collectives at the same times"):
+        found(tmp_path, same, same, told_rank=False)
+
+
+def test_skew_and_transfer_that_weigh_alike_are_both_said(tmp_path: Path):
+    # 100 us of waiting and 105 us of transfer.
+    job = job_of(tmp_path, [told(0, 205), kernel("a", 300, 9)], [told(1, 105), kernel("a", 300, 9)])
+    assert render.verdict(job).endswith(
+        "both count: the transfer (network, size of the messages), and load balance."
+    )
 
 
 def test_bus_bandwidth_is_what_nccl_tests_count(tmp_path: Path):
