@@ -70,8 +70,9 @@ class Stage:
     and clocks accounted for; ``program`` are wall times without a profiler, ``figures`` what the
     program printed of its own.
 
-    ``gain`` is the time of the pairs before over after, ``total`` that of all changes that led to
-    it, ``follows`` the entry where its BEFORE was the AFTER.
+    ``before_s`` and ``after_s`` are for as many launches as BEFORE had, of the ``launches`` of
+    both sides. ``gain`` is the time of the pairs before over after, ``total`` that of all changes
+    that led to it, ``follows`` the entry where its BEFORE was the AFTER.
     """
 
     entry: int = 0
@@ -89,6 +90,7 @@ class Stage:
     predictions: tuple[str, ...] = ()
     before_s: float | None = None
     after_s: float | None = None
+    launches: tuple[int, int] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     program: tuple[float, float] | None = None
     figures: tuple[PairedRatio, ...] = ()
@@ -135,6 +137,12 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
 def counted(stages: Iterable[Stage]) -> list[Stage]:
     """The changes that were made and whose check did not fail."""
     return [stage for stage in stages if stage.status == "closed" and not stage.failed]
+
+
+def per_launch(stages: Sequence[Stage]) -> bool:
+    """Whether sums do not compare, as captures have different numbers of launches."""
+    known = [stage.launches for stage in stages if stage.before_s]
+    return None not in known and any(one != other for one, other in filter(None, known))
 
 
 def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:

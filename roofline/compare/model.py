@@ -322,6 +322,17 @@ class Comparison(Displayed):
         """Whether AFTER stands alone, as there is no baseline yet."""
         return not self.before.launches
 
+    @property
+    def judged(self) -> list[KernelPair]:
+        """The pairs whose times compare."""
+        return [p for p in self.pairs if p.timing is not None and not p.work.differs]
+
+    @property
+    def launches(self) -> tuple[int, int]:
+        """The launches of those pairs; of sums none was divided, so BEFORE's stand for both."""
+        sides = [(p.before, p.after if p.per == "launch" else p.before) for p in self.judged]
+        return sum(one.launches for one, _ in sides), sum(other.launches for _, other in sides)
+
     def __repr__(self) -> str:
         times = {"before_s": self.before_paired_s, "after_s": self.after_paired_s}
         return short(self, pairs=len(self.pairs), gone=len(self.gone), new=len(self.new), **times)

@@ -243,7 +243,14 @@ def totals(comparison: Comparison) -> str:
     text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
     before, after = comparison.before_paired_s, comparison.after_paired_s
     if before and after:
-        text += f"; {duration(before)} to {duration(after)} in all ({change(before / after)})"
+        one, other = comparison.launches
+        gain = change(before / after)
+        if one == other:
+            return f"{text}; {duration(before)} to {duration(after)} in all ({gain})"
+        whole = sum(p.after.total_s or 0.0 for p in comparison.judged)
+        text += f"; {duration(before / one)} to {duration(after / one)} per launch ({gain}); "
+        text += f"in sum {duration(before)} of {plural(one, 'launch')} to "
+        text += f"{duration(whole)} of {other:,} ({change(before / whole)})"
     return text
 
 

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.compare.history import LITTLE, Bottleneck, Stage, counted, program_of
+from roofline.compare.history import LITTLE, Bottleneck, Stage, counted, per_launch, program_of
 from roofline.compare.record import NOT_STATED
 from roofline.model import PROMISED
 from roofline.render.documents import Number, about
@@ -119,6 +119,8 @@ def head(stages: Sequence[Stage]) -> str:
         text += f", {numbers.plural(waiting, 'prediction')} open"
     if done and done[-1].total:
         text += f"; {change(done[-1].total)} in total"
+        if per_launch(stages):
+            text += ", times per launch"
     if (program := program_of(stages)) and all(program):
         text += f"; the program {change(program[0] / program[1])} ({numbers.fall(*program)})"
     return text
@@ -126,17 +128,23 @@ def head(stages: Sequence[Stage]) -> str:
 
 def _table(stages: Sequence[Stage]) -> list[list[str]]:
     """The titles, and a row a change below the capture that it started from."""
-    rows = [["-entry", "recorded", "change", "-time", "gain", "in total", "first bottleneck"]]
+    each = per_launch(stages)
+    took_title = "-per launch" if each else "-time"
+    rows = [["-entry", "recorded", "change", took_title, "gain", "in total", "first bottleneck"]]
     for stage in stages:
         before, after = map(_bottleneck, (stage.first_before, stage.first_after))
+        times_s = [
+            one and one / (stage.launches[0] if each and stage.launches else 1)
+            for one in (stage.before_s, stage.after_s)
+        ]
         if stage.status == "closed" and stage.follows is None:
             number, files = str(stage.entry - 1), ", ".join(stage.before)
-            rows.append([number, "", files, duration(stage.before_s), "", "", before])
+            rows.append([number, "", files, duration(times_s[0]), "", "", before])
         gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
             gain = "no change" if "no_change" in stage.counts else "not judged"
         total = "check FAILED" if stage.failed else total
-        took = "open" if stage.status == "open" else duration(stage.after_s)
+        took = "open" if stage.status == "open" else duration(times_s[1])
         when = (stage.recorded or "").replace("T", " ")[:16]
         rows.append([str(stage.entry), when, _name(stage), took, gain, total, after])
     if any(stage.recorded for stage in stages):
@@ -159,6 +167,9 @@ def _bottleneck(one: Bottleneck | None, letters: int = 30) -> str:
 
 def _told(stage: Stage) -> Iterator[str]:
     """The predictions with their judgements, the program's time, and the evidence."""
+    if stage.launches and stage.launches[0] != stage.launches[1]:
+        one, other = stage.launches
+        yield f"{one:,} launches before, {other:,} after: times compare if each does the same work"
     for claim in stage.predictions:
         yield f"{claim}: open"
     seen = dict.fromkeys((q.claim, q.judgement) for q in stage.judged)
@@ -186,7 +197,7 @@ def outlook(stages: Sequence[Stage]) -> str:
     ceilings = "measured ceilings" if found.measured else "nearest ceilings"
     if found.left > PROMISED:
         return f"Go on: at their {ceilings} its kernels would be more than {PROMISED:g}x faster."
-    fall = numbers.fall(found.total_s, found.floor_s)
+    fall = numbers.fall(found.total_s, found.floor_s) + (", in sum" if per_launch(stages) else "")
     left = f"all kernels at their {ceilings}, same work: at most {times(found.left)} ({fall})"
     if found.stop:
         near = "" if found.left <= LITTLE else ", and what takes the time is near its ceiling"

@@ -88,6 +88,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         status="closed",
         before=comparison.before.sources,
         after=comparison.after.sources,
+        launches=comparison.launches,
         counts=comparison.counts,
         program=None if program is None else (program.before_s, program.after_s),
         figures=() if program is None else program.figures,

@@ -17,6 +17,8 @@ from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, hi
 from roofline.compare.judge import compare
 from roofline.model import Peaks
 from roofline.render import history as render
+from roofline.render.comparison import totals
+from roofline.render.record import stage_of
 from tests.compare.pairs import capture, launch
 from tests.shared import SHARED
 
@@ -266,3 +268,27 @@ def test_captures_that_do_not_compare_are_named() -> None:
 
     told = f"{AFTER.name} and h100_copy.ncu-rep: these captures do not compare: different GPU"
     assert (done.exit_code, told in done.stderr) == (2, True)
+
+
+def test_times_are_per_launch_where_the_numbers_of_launches_differ() -> None:
+    # 4 launches of 1 ms; 8 of 0.5 ms, half the work each or not; 2 of 0.25 ms.
+    captures = [
+        capture(*(launch(us=us) for _ in range(count)))
+        for us, count in ((1e3, 4), (500, 8), (250, 2))
+    ]
+    compared = [compare(*captures[i : i + 2]) for i in (0, 1)]
+    stages = history(
+        stage_of(one, Stage(entry=i, before=(f"v{i}",), after=(f"v{i + 1}",)))
+        for i, one in enumerate(compared, 1)
+    )
+
+    assert "1.00 ms to 500 µs per launch (2.00x faster); in sum 4.00 ms of 4 launches to " in (
+        said := totals(compared[0])
+    )
+    assert said.endswith("to 4.00 ms of 8 (1.00x)")
+    text = render.render(stages, width=140, color=False)
+    assert "2 changes; 4.00x faster in total, times per launch" in text
+    rows = [line for line in text.splitlines() if line[:3] in ("0  ", "1  ", "2  ")]
+    for row, time in zip(rows, ("1.00 ms", "500 µs", "250 µs"), strict=True):
+        assert f" {time} " in row
+    assert "8 launches before, 2 after: times compare if each does the same work" in text
