@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roofline.cli import cli
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
 from roofline.render.times import render, turns
@@ -361,3 +363,50 @@ def test_output_is_not_overwritten(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert (tmp_path / "t.json").read_text() == "mine"
+
+
+def gated(*words: str, after: str) -> Result:
+    """100 ms against ``after``, in turns, of which each run prints the same."""
+    argv = ["time", "--repeats", "6", "--warmup", "0", "--metric", "lat<=lat ([0-9.]+)"]
+    argv += ["--metric", "bare=lat ([0-9.]+)", "--against", "echo lat 100", *words]
+    return CliRunner().invoke(cli, [*argv, "--", "echo", "lat", after])
+
+
+def test_pairs_of_runs_are_gated_by_the_loss_as_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """115 / 100 - 1 = 15.0 %, in every pair, so that the interval leaves out 1."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    file = tmp_path / "t.json"
+
+    failing = gated("--fail-on", "lat: program=5%", "-o", str(file), after="115")
+    passing = gated("--fail-on", "lat: program=15.1%", after="115")
+    faster = gated("--fail-on", "lat: program=0%", after="80")
+    same = gated("--fail-on", "lat: program=0%", after="100")
+
+    assert [r.exit_code for r in (failing, passing, faster, same)] == [1, 0, 0, 0]
+    said = "FAILED lat: program=5% at lat: 15.0 % worse (limit 5.0 %)"
+    assert f"gate: {said}" in failing.stderr
+    assert f"roofline: 1 of 1 gate checks failed\n  {said}" in failing.stderr
+    assert "::error title=roofline gate::FAILED lat: program=5%25 at lat" in failing.stderr
+    assert json.loads(file.read_text())["paired"][1]["outcome"] == "slower"
+    assert "gate: passed lat: program=15.1% at lat: 15.0 % worse (limit 15.1 %)" in passing.stdout
+    assert "gate: passed lat: program=0% at lat: 1.25x, faster" in faster.stdout
+    assert "gate: passed lat: program=0% at lat: 1.00x, within the noise (0.0 %)" in same.stdout
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ("regression=5%", "'regression=5%' is not of the program's time"),
+        ("nothere: program=5%", "no --metric of this name says which way is better"),
+        ("bare: program=5%", "--metric 'bare<=RE' or 'bare>=RE'"),
+    ],
+)
+def test_what_could_not_be_gated_is_refused_before_the_runs(gate: str, said: str) -> None:
+    refused = gated("--fail-on", gate, after="100")
+
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+    alone = CliRunner().invoke(cli, ["time", "--fail-on", "program=5%", "true"])
+    assert "try: --against 'python old.py'" in alone.stderr

@@ -22,7 +22,7 @@ from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
 from roofline.compare.history import Stage, followed, history
 from roofline.compare.judge import LEAST_SPREAD, alone, judge_program, judge_step, judge_steps
-from roofline.compare.model import Comparison, ProgramChange
+from roofline.compare.model import Comparison, Correctness, GateResult, ProgramChange
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 from roofline.compare.record import (
     add_record,
@@ -154,7 +154,7 @@ def command(options: CompareOptions) -> int:
     options, stated = _with_open_entry(before, after, options)
     comparison = _compare(before, after, options)
     _answer(comparison, after, options, stated)
-    _report_gates(comparison)
+    report_gates(comparison.gates, comparison.correctness)
     if place is not None and options.update_baseline:
         save_baseline(place, after)
         say(f"{'new' if before is None else 'updated'} baseline {place}")
@@ -401,11 +401,9 @@ def draw(
 
 def _for_github(comparison: Comparison) -> None:
     """Annotations and the step's summary, where GitHub Actions runs this."""
-    from roofline.render import ci, pull_request
+    from roofline.render import pull_request
 
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in ci.github(comparison):
-            say(line, command=True)
+    annotate(comparison.gates, comparison)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:
@@ -415,13 +413,22 @@ def _for_github(comparison: Comparison) -> None:
             say(f"no step summary: {error.strerror}")
 
 
-def _report_gates(comparison: Comparison) -> None:
+def annotate(gates: Sequence[GateResult], of: Comparison | None = None) -> None:
+    """Annotations of what failed, where GitHub Actions runs this."""
+    from roofline.render import ci
+
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in ci.gate_errors(gates) if of is None else ci.github(of):
+            say(line, command=True)
+
+
+def report_gates(gates: Sequence[GateResult], check: Correctness | None = None) -> None:
     """Raise where a gate failed or was not judged, or the check failed."""
     from roofline.render.comparison import gate
 
-    bad = failed(comparison.gates)
-    said = [f"{len(bad)} of {len(comparison.gates)} gate checks failed"] if bad else []
-    if comparison.correctness is not None and not comparison.correctness.passed:
-        said.append(f"the check failed: {comparison.correctness.command}")
+    bad = failed(gates)
+    said = [f"{len(bad)} of {len(gates)} gate checks failed"] if bad else []
+    if check is not None and not check.passed:
+        said.append(f"the check failed: {check.command}")
     if said:
         raise GateError("; ".join(said), details=[gate(g) for g in bad[:20]])

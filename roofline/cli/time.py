@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, Thread
+from typing import TYPE_CHECKING
 
 from roofline import wall_time
 from roofline.capture.machine import look
@@ -18,7 +19,24 @@ from roofline.errors import UsageError, one_line
 from roofline.patterns import command_words
 from roofline.process import run_quietly
 
+if TYPE_CHECKING:
+    from roofline.compare.gates import Gate
+    from roofline.compare.model import GateResult
+
 FORMATS = ("table", "json")
+
+
+def _gate(text: str) -> Gate:
+    """A condition on the program's time."""
+    from roofline.compare.gates import parse_gate
+
+    gate = parse_gate(text)
+    if gate.what != "program":
+        hint = "roofline compare BEFORE AFTER --fail-on; here: program=5%, 'NAME: program=5%'"
+        raise UsageError(f"--fail-on {text!r} is not of the program's time", hint=hint)
+    return gate
+
+
 # To the first look at clocks and power, and between two: often would slow down what is timed.
 _FIRST_S, _EACH_S = 0.5, 2.0
 
@@ -34,6 +52,7 @@ class TimeOptions:
         "--metric NAME=RE...", type=wall_time.parse_metric
     )
     against: str | None = opt.judged("--against COMMAND")
+    gates: tuple[Gate, ...] = opt.judged("--fail-on CONDITION...", type=_gate)
     output: Output = answer_in(*FORMATS)
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
@@ -46,6 +65,7 @@ def command(options: TimeOptions) -> None:
     against = command_words(options.against or "", "--against")
     if options.against is not None and not against:
         raise UsageError("--against names no program", hint="--against 'python old.py'")
+    _check_gates(options)
     machine = look()  # before the runs, so that what it loads is not timed
     with progress("runs", verb="Timing") as tell, _watched(bool(machine.gpus)) as samples:
         times = wall_time.time_program(
@@ -65,10 +85,37 @@ def command(options: TimeOptions) -> None:
     times = replace(times, environment=around, instrumented=inside)
     from roofline.render.times import render
 
-    table = render(times)
+    judged = _judged(times, options.gates)
+    table = render(times, judged)
     output.write(wall_time.to_json(times) if output.format == "json" else table)
     if output.file is not None:
         say(f"{table}Wrote {one_line(str(output.file))}", prefix="")
+    if judged:
+        from roofline.cli.compare import annotate, report_gates
+
+        annotate(judged)
+        report_gates(judged)
+
+
+def _check_gates(options: TimeOptions) -> None:
+    """Refuse before the runs what could not be judged after them."""
+    if options.gates and not options.against:
+        hint = "--against 'python old.py'; or two timings to roofline compare --fail-on"
+        raise UsageError("--fail-on has nothing to compare with", hint=hint)
+    judged = {"wall time", *(metric.name for metric in options.metrics if metric.better)}
+    for gate in options.gates:
+        if gate.pattern is not None and gate.pattern not in judged:
+            what = f"--fail-on {gate.text!r}: no --metric of this name says which way is better"
+            raise UsageError(what, hint=f"--metric '{gate.pattern}<=RE' or '{gate.pattern}>=RE'")
+
+
+def _judged(times: wall_time.ProgramTimes, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
+    if not gates:
+        return ()
+    from roofline.compare.gates import judge_times
+    from roofline.compare.judge import judge_program
+
+    return judge_times(judge_program(None, times), gates)
 
 
 @contextmanager

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from roofline.compare.model import Comparison, GateResult, GateStatus, KernelPair, Side, note
+from roofline.compare.model import (
+    Comparison,
+    GateResult,
+    GateStatus,
+    KernelPair,
+    ProgramChange,
+    Side,
+    note,
+)
 from roofline.errors import UsageError
 from roofline.model import QUANTITIES, Bound, Note
 from roofline.patterns import select
@@ -105,18 +113,31 @@ def _unknown(text: str, what: str = "") -> UsageError:
 
 def judge(comparison: Comparison, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
     """Every gate at every kernel it means; a gate that meets none is "not_judged"."""
+    return _results(gates, lambda gate: _of_one(comparison, gate))
+
+
+def judge_times(program: ProgramChange, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
+    """Gates of the program's time alone, where no kernel was measured."""
+    return _results(gates, lambda gate: _program(program, gate))
+
+
+def _results(
+    gates: Sequence[Gate], of: Callable[[Gate], Iterator[_Judged]]
+) -> tuple[GateResult, ...]:
     return tuple(
         GateResult(gate=gate.text, kernel=kernel, status=status, text=text)
         for gate in gates
-        for kernel, status, text in _of_one(comparison, gate)
+        for kernel, status, text in of(gate)
     )
 
 
 def _of_one(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
-    if comparison.alone and gate.what in ("regression", "gone"):
+    if gate.what == "program":
+        yield from _program(comparison.program, gate)
+    elif comparison.alone and gate.what in ("regression", "gone"):
         yield None, "skipped", note("no_baseline")
     else:
-        yield from _BY.get(gate.what, _judge)(comparison, gate)
+        yield from (_gone if gate.what == "gone" else _judge)(comparison, gate)
 
 
 def failed(results: Sequence[GateResult]) -> tuple[GateResult, ...]:
@@ -173,9 +194,8 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         yield None, "passed", note("gate_none_gone")
 
 
-def _program(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
+def _program(change: ProgramChange | None, gate: Gate) -> Iterator[_Judged]:
     """The program's wall time without a profiler, or the figure of its own that is named."""
-    change = comparison.program
     if change is None:
         yield None, "not_judged", note("no_step_time")
         return
@@ -240,6 +260,3 @@ def _loss(
         return "passed", note("outcome", speedup=ratio, outcome=outcome)
     loss, limit = 1 / ratio - 1, float(gate.value) / 100
     return "failed" if loss > limit else "passed", note(code, loss=loss, limit=limit)
-
-
-_BY = {"gone": _gone, "program": _program}

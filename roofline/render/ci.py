@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from roofline.compare.model import Comparison
+from roofline.compare.model import Comparison, GateResult
 from roofline.render.comparison import gate
 from roofline.text.names import printable, words
 from roofline.text.notes import note_text
@@ -13,10 +14,15 @@ from roofline.text.notes import note_text
 MOST = 10
 
 
+def gate_errors(gates: Sequence[GateResult]) -> list[str]:
+    """An error for each gate that failed."""
+    failed = [g for g in gates if g.failing]
+    return [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
+
+
 def github(comparison: Comparison) -> list[str]:
     """An error for each gate that failed, a warning for each doubt about comparability."""
-    failed = [g for g in comparison.gates if g.failing]
-    said = [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
+    said = gate_errors(comparison.gates)
     if comparison.correctness is not None and not comparison.correctness.passed:
         command = _data(comparison.correctness.command)
         said.append(f"::error title=roofline check::{command} failed")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from roofline.compare.model import GateResult
+from roofline.render.comparison import gate
 from roofline.text import console
 from roofline.text.console import to_text
 from roofline.text.numbers import ABSENT, clock, duration, plural, share
@@ -16,12 +18,12 @@ _WIDTH = 110  # the table is written to a file or a pipe, too
 _UNITS = {"sm_clock_hz": ("SM clock", clock), "power_w": ("power", "{:.0f} W".format)}
 
 
-def render(times: ProgramTimes) -> str:
-    """``times`` as text."""
-    return to_text(_parts(times), width=_WIDTH, color=False)
+def render(times: ProgramTimes, gates: Sequence[GateResult] = ()) -> str:
+    """``times`` as text, with what became of conditions on them."""
+    return to_text(_parts(times, gates), width=_WIDTH, color=False)
 
 
-def _parts(times: ProgramTimes) -> Iterator[RenderableType]:
+def _parts(times: ProgramTimes, gates: Sequence[GateResult]) -> Iterator[RenderableType]:
     around, against = times.environment, times.against
     how = "without a profiler"
     if times.instrumented:
@@ -47,6 +49,7 @@ def _parts(times: ProgramTimes) -> Iterator[RenderableType]:
             yield Text(f"{what} {write(span[0])} to {write(span[1])} meanwhile")
     if times.repeats == 1:
         yield Text("One run has no spread: whether another would differ is not known.")
+    yield from (console.hanging("gate: ", Text(gate(result))) for result in gates)
 
 
 def turns(one: PairedRatio) -> str:
