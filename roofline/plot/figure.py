@@ -87,7 +87,7 @@ def _drawn(scene: Scene, options: Options, chart_px: float, top: int) -> Canvas:
         heat.draw(canvas, scene, top)
     if single and "units" in scene.views:
         _draw_waits(canvas, scene.marks[0])
-    canvas.block(_footer(scene, drawn), SMALL_PX, below=16)
+    canvas.block(_footer(scene, options, drawn), SMALL_PX, below=16)
     return canvas
 
 
@@ -167,13 +167,27 @@ def _draw_waits(canvas: Canvas, mark: Mark) -> None:
         canvas.small(right + 10, y, text)
 
 
-def _footer(scene: Scene, drawn: int) -> list[str]:
+def _absent(scene: Scene, *, numbered: bool) -> str:
+    """What no roofline holds, and why: "Not on a roofline: 4, 5 (no FP or tensor operations)."."""
+    ranks: dict[str, list[str]] = {}
+    for mark in scene.marks:
+        if mark.place is Place.NONE:
+            ranks.setdefault(mark.why, []).append(str(mark.rank))
+    if len(scene.marks) == 1:
+        return "".join(f"Not on a roofline: {why}." for why in ranks)
+    told = [
+        f"{names.few(found, 6) if numbered else numbers.plural(len(found), 'kernel')} ({why})"
+        for why, found in ranks.items()
+    ]
+    return f"Not on a roofline: {'; '.join(told)}." if told else ""
+
+
+def _footer(scene: Scene, options: Options, drawn: int) -> list[str]:
     """What must be said below every picture."""
     units, marks, panels = "units" in scene.views, scene.marks, scene.panels
     charted = [p for p in panels if p.shown]
     off = "".join(words.off_the_axes(m for p in charted for m in p.shown))
     clocks = {m.result.measurement.sm_clock_hz for m in marks}
-    absent = [m.why for m in marks if m.place is Place.NONE and not units]
     left = ", ".join(p.name for p in charted[_charts(scene) :])
     first = "Mark: reached; bar: own ceiling, the rate over the utilisation of its unit."
     if len(clocks) > len(panels):
@@ -183,11 +197,12 @@ def _footer(scene: Scene, drawn: int) -> list[str]:
         (True, first),
         (off, off),
         (any(m.spread for m in marks), "Wide pale line: slowest to fastest launch."),
-        (absent, f"Not on the roofline: {len(absent)} ({', '.join(sorted(set(absent)))})."),
         (left, f"Without a chart: {left}."),
         (any(m.place is Place.INFINITE for m in marks), "∞: operations without any DRAM byte."),
     )
     lines = [text for there, text in of_chart if there and drawn]
+    if "roofline" in scene.views or not (options.views or charted):
+        lines += filter(None, [_absent(scene, numbered=units)])
     lines += [f"Box: the busiest unit, {under}; ·: not measured."] if units else []
     lines += scene.notes
     more = [f"and {len(lines) - _NOTES} more notes"] if len(lines) > _NOTES + 1 else []

@@ -163,9 +163,8 @@ def _ceilings(result: Result) -> str:
         so = "if nothing else held it back" if v.two_roofs else "if latency were hidden"
         return f"{so}: {_up_to(result, v.floor_s)}, then {nearest}"
     limit = full(v.floor_limiter or v.nearest or "its limit")
-    none = took_s and v.floor_s > _ALL * took_s
     factor = _up_to(result, v.floor_s)
-    text = f"no headroom: {limit}" if none else f"headroom: {factor} until {limit}"
+    text = f"no headroom: {limit}" if is_full(result) else f"headroom: {factor} until {limit}"
     # What a known waste leaves is the better answer to less work.
     if v.next_floor_s is not None and v.waste_floor_s is None:
         factor = _up_to(result, v.next_floor_s)
@@ -173,6 +172,12 @@ def _ceilings(result: Result) -> str:
         less = "it" if too is None else f"it and {the_unit(too)}"
         text += f"; with less work for {less}: {factor}, then {unit(v.next_limiter)}"
     return text
+
+
+def is_full(result: Result) -> bool:
+    """Whether what is left until the ceiling rounds to nothing."""
+    floor_s, took_s = result.verdict.floor_s, result.measurement.duration_s
+    return bool(floor_s and took_s and floor_s > _ALL * took_s)
 
 
 def full(key: str) -> str:

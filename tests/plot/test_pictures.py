@@ -95,6 +95,51 @@ def test_what_limits_a_kernel_too_is_within_the_balance(path):
                 assert judged.limiter_percent - own.percent <= judged.rule.balance
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "Not on a roofline: 3 (operations not measured); 4, 5 (no FP or tensor operations)."),
+        ({"views": ("units",)}, ""),
+        (
+            {"views": ("roofline",), "key": False},
+            (
+                "Not on a roofline: 1 kernel (operations not measured); "
+                "2 kernels (no FP or tensor operations)."
+            ),
+        ),
+    ],
+)
+def test_a_picture_says_which_kernels_no_roofline_holds_and_why(options, said):
+    none: dict[str, Any] = {"operations": {"fp32": 0.0}}
+    shown = analysis(
+        kernel("a", duration_s=5e-3),
+        kernel("b", duration_s=4e-3),
+        kernel("c", duration_s=3e-3, operations={}),
+        kernel("d", duration_s=2e-3, **none),
+        kernel("e", duration_s=1e-3, **none),
+    )
+    lines = " ".join(texts(draw(shown, Options(**options))))
+
+    assert said in lines
+    assert ("Not on" in lines) is bool(said)
+
+
+def test_units_alone_say_why_there_is_no_roofline():
+    lines = texts(draw(analysis(kernel("d", operations={"fp32": 0.0}))))
+
+    assert "Not on a roofline: no FP or tensor operations." in lines
+
+
+@pytest.mark.parametrize("views", [("units",), ("gain",)])
+def test_a_kernel_at_its_ceiling_is_promised_nothing(views):
+    made = kernel("full")
+    full = replace(made.verdict, floor_s=made.measurement.duration_s, floor_limiter="dram")
+    lines = " ".join(texts(draw(analysis(replace(made, verdict=full)), Options(views=views))))
+
+    assert "no headroom: DRAM is full" in lines
+    assert "1.00x" not in lines
+
+
 @pytest.mark.parametrize("path", [*SAMPLES, *REPORTS], ids=lambda path: path.name[:40])
 def test_ceilings_of_kernels_that_dram_limits_lie_on_the_dram_roof(path):
     for panel in compose(analyzed(path), Options()).panels:
