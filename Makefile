@@ -25,7 +25,7 @@ $(VENV)/.developer: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.user  ## analyse a sample report and leave a roofline picture in demo/
 	@mkdir -p demo
 	$(BIN)/roofline analyze sample_reports/h100_mix.ncu-rep --plot demo/roofline.png --force
-	@echo "The picture is demo/roofline.png"
+	@echo "The picture is demo/roofline.png. For the command roofline: . $(BIN)/activate"
 
 test: $(VENV)/.developer  ## all that decides whether a change is good
 	$(MAKE) --no-print-directory --jobs 3 lint types unit

@@ -16,6 +16,8 @@ from roofline.model import Device, Note
 from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near, pattern
 from roofline.specs.spec import Architecture, Citation, Spec
 
+# Pascal and older, by their names without the brand.
+_TOO_OLD = re.compile(r"(gtx )?(10[5-8]0|[4-9]\d0)\b|gt 1030|titan x|[pmk]\d{1,4}\b|mx[123]\d0")
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
 
 
@@ -64,6 +66,10 @@ class Registry:
         if hits:
             keys, hint = ", ".join(spec.key for spec in hits), f"roofline specs show {hits[0].key}"
             raise UsageError(f"{text!r} is the name of {len(hits)} GPUs", why=keys, hint=hint)
+        if _TOO_OLD.match(loose(text)):
+            why = "Nsight Compute profiles Volta (2017) and newer, and this one is older"
+            what = f"{text!r} is not in the registry"
+            raise UsageError(what, why=why, hint="roofline specs list")
         guesses = near(text, (name for spec in self.specs.values() for name in spec.names))
         if not guesses:
             raise UsageError(f"no GPU is called {text!r}", hint="roofline specs list")
@@ -72,10 +78,13 @@ class Registry:
         raise UsageError(f"no GPU is called {text!r}", why=why, hint=hint)
 
     def meant(self, text: str) -> tuple[Spec, tuple[Note, ...]]:
-        """As ``named``; of a model that is several, "h100", the first, and a note that says so."""
+        """As ``named``; of "h100" or "3060" the first that it can be, and a note that says so."""
         model = loose(text).replace(" ", "-")
         several = [spec.key for spec in matching(text, tuple(self.specs.values()))]
         several = several or [key for key in self.specs if key.startswith(f"{model}-")]
+        if not several:  # "3060" is "rtx-3060-12gb"; "1660" is not "gtx-1660-ti"
+            whole = re.compile(rf"-{re.escape(model)}(-\d+gb)?$")
+            several = [key for key in self.specs if whole.search(key)]
         try:
             return self.named(text), ()
         except UsageError:
@@ -83,7 +92,7 @@ class Registry:
                 raise
         spec, *others = (self.specs[key] for key in several)
         facts = {"text": text, "spec": spec.name, "others": ", ".join(one.key for one in others)}
-        return spec, (Note(code="gpu_taken", facts=facts),) if others else ()
+        return spec, (Note(code="gpu_taken" if others else "gpu_meant", facts=facts),)
 
     def _mentioning(self, device: Device) -> tuple[Spec, ...]:
         """The entries of every file that has the device's name or PCI id in its text."""

@@ -248,6 +248,36 @@ def test_a_memory_clock_that_differs_is_remarked_on() -> None:
     assert "memory_clock_differs" in codes(found)
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "code"),
+    [
+        ("4070 ti", "rtx-4070-ti", "gpu_meant"),
+        ("4070", "rtx-4070", "gpu_meant"),
+        ("3060", "rtx-3060-12gb", "gpu_taken"),
+        ("3060 12gb", "rtx-3060-12gb", "gpu_meant"),
+        ("h100", "h100-sxm5-80gb", "gpu_taken"),
+        ("1650", "gtx-1650", "gpu_meant"),
+    ],
+)
+def test_a_number_alone_is_the_first_card_that_it_can_be(text: str, key: str, code: str) -> None:
+    spec, notes = REGISTRY.meant(text)
+
+    assert (spec.key, [note.code for note in notes]) == (key, [code])
+    assert note_text(notes[0]).startswith(f"{text} is taken for {spec.name}")
+
+
+@pytest.mark.parametrize("text", ["GeForce GTX 1080 Ti", "1070", "Tesla P40", "TITAN X", "K80"])
+def test_what_ncu_does_not_profile_is_said_to_be_too_old(text: str) -> None:
+    with pytest.raises(UsageError, match=r"profiles Volta \(2017\) and newer"):
+        REGISTRY.meant(text)
+
+
+@pytest.mark.parametrize("text", ["1660", "GTX 1650 XYZ", "RTX 80", "4080 nothing", "1180"])
+def test_what_is_unknown_is_not_said_to_be_too_old(text: str) -> None:
+    with pytest.raises(UsageError, match="no GPU is called"):
+        REGISTRY.meant(text)
+
+
 def test_unknown_devices_come_with_near_names() -> None:
     assert "NVIDIA H100 PCIe" in look_up(name="NVIDIA H100").suggestions
 
