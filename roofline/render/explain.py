@@ -143,7 +143,7 @@ def _lines(said: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
 def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple[str, str]]:
     """What a colleague would write: why, what to try, what that gives, what would refute it."""
     v = result.verdict
-    causes = [said.cause_text(result, one) + _gives(one) for one in v.causes]
+    causes = [said.keeps(v, one) + said.cause_text(result, one) + _gives(one) for one in v.causes]
     left = leave(result)
     whys = [left, *(causes or [said.cause(result) or ("" if left else said.why(result))])]
     whys += [said.context(result) or ""]

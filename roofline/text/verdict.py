@@ -76,8 +76,9 @@ def bounds(result: Result) -> str:
 
 def gain(result: Result) -> str:
     """The part of ``bounds`` that kernels are ranked by, which comes first there."""
-    known = _ranked(result)(result)
-    return known or "not known: no counter predicts what hiding latency saves"
+    if result.verdict.bound is Bound.UNKNOWN:
+        return f"not known: {_why_unknown(result)}"
+    return _ranked(result)(result) or "not known: no counter predicts what hiding latency saves"
 
 
 def _ranked(result: Result) -> Callable[[Result], str]:
@@ -248,7 +249,7 @@ def _why(result: Result) -> str:
         less = "" if made_by else f", or {entries(v)[0].hint}"
         return f"near its ceiling{by}: leave it{less}"
     if said := cause(result):
-        return said
+        return (keeps(v, v.causes[0]) if v.causes else "") + said
     follows = _next(result)
     if v.action_reason == "library":
         return f"a library's kernel{by}{follows}"
@@ -374,6 +375,12 @@ def entries(v: Verdict) -> list[Play]:
     before = [key for key, one in causes.items() if _inside(v, one) or one.promise == v.gain_by]
     keys = (*before, *own, *(key for key in causes if key not in before))
     return [known.of(key) for key in keys or (None,)]
+
+
+def keeps(v: Verdict, one: Cause) -> str:
+    """The words between a limiter and a cause that is not its own work."""
+    first = next((cause for cause in v.causes if not _inside(v, cause)), None)
+    return "what keeps it from more: " if one is first else ""
 
 
 def _inside(v: Verdict, one: Cause) -> bool:

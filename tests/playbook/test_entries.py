@@ -553,6 +553,9 @@ def test_in_the_band_the_second_sentence_says_what_keeps_it_from_more():
     assert said.claim(found).startswith("Limited by DRAM: busy 70 % of the elapsed time")
     assert "What keeps it from more: a tail: 1.5 waves need the time of 2" in said.claim(found)
     assert said.hint(found).endswith("even out the last wave")  # on which the saving rests
+    assert said.why(found).startswith("what keeps it from more: a tail: 1.5 waves")
+    latent = judged((("dram", 50.0),), **values)
+    assert said.why(latent).startswith("a tail: 1.5 waves")
 
 
 def test_above_the_band_no_waiting_is_named():
@@ -608,6 +611,7 @@ def test_an_unreadable_launch_has_no_cause():
     )
 
     assert found.verdict.causes == ()
+    assert said.gain(found) == "not known: every utilisation reads 0 %: the counters did not count"
 
 
 @pytest.mark.parametrize(
