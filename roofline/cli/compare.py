@@ -201,9 +201,10 @@ def _compare_steps(options: CompareOptions) -> int:
 
     comparing, output = options.comparing, options.output
     why, hint = "BEFORE and AFTER are timelines", "leave it out"
-    of_step = all(one.what == "step" for one in comparing.expect)
-    honoured = (*OF_TIMELINES, *(["expect"] if of_step else []))
-    _refuse(options, "reports", why=why, hint=hint, honoured=honoured)
+    _refuse(options, "reports", why=why, hint=hint, honoured=(*OF_TIMELINES, "expect"))
+    if any(one.what != "step" for one in comparing.expect):
+        what = "of timelines only the step can be expected"
+        raise UsageError(what, why="--expect of kernels is for reports", hint="--expect step=1.2x")
     if options.plot is not None:
         raise UsageError("--plot is for reports", why=why, hint=hint)
     at = 50.0 if comparing.step_at is None else comparing.step_at

@@ -23,6 +23,7 @@ SCHEMA = "roofline.step-change/1"
 DESCRIPTION = "What changed between the steps of two timelines."
 _TITLES = ("-before", "-after", "-change")
 _ALIKE = 0.5  # of the kernel time, below which the two look like different programs
+_CLOCK_S = 0.5e-9  # recordings have no finer times
 _FIGURES = 40  # columns that times take
 
 
@@ -69,25 +70,28 @@ def markdown(change: StepChange, *, limit: int) -> str:
 
 def head(change: StepChange) -> Iterator[str]:
     """Faster or slower, by how much and beyond what; what is first before and after."""
-    before, after = map(numbers.duration, (change.before_s, change.after_s))
     factor = change.speedup
-    word = "faster" if factor >= 1 else "slower"
-    answer = f"{max(factor, 1 / factor):.2f}x {word}"
+    word, exact = "faster" if factor >= 1 else "slower", max(factor, 1 / factor)
+    answer = f"{exact:.2f}x {word}"
     if change.within_spread:
-        exact = f"{max(factor, 1 / factor):.3f}"
-        by = "" if exact == "1.000" else f" ({word} by a factor of {exact})"
+        by = "" if f"{exact:.3f}" == "1.000" else f" ({word} by a factor of {exact:.3f})"
         answer = f"no change beyond the spread of the steps{by}"
+    elif f"{exact:.3f}" == "1.000":
+        answer = "the same"
+    gpus = dict.fromkeys(names.printable(gpu or "unknown GPU") for gpu in change.gpus)
     if change.alike < _ALIKE:
-        share = f"{numbers.share(change.alike)} of the kernel time"
-        yield f"These look like different programs: {share} is in kernels of both."
-    yield f"Step {before} -> {after}: {answer}"
+        share = f"{numbers.share(change.alike)} of the kernel time is in kernels"
+        yield f"These look like different programs: {share} that both launch as often."
+    if len(gpus) > 1 and all(change.gpus):
+        yield f"The GPUs differ, so the change is not of the program alone: {' -> '.join(gpus)}."
+    yield f"Step {numbers.fall(change.before_s, change.after_s)}: {answer}"
     files = " -> ".join(names.printable(side.file) for side in (change.before, change.after))
     known = "one step counts on a side, so its spread is not known"
     if change.spread is not None:
         spread = numbers.share(change.spread)
         by = f"less than ±{spread[1:]}" if spread.startswith("<") else f"±{spread}"
         known = f"steps of a side differ by {by}"
-    yield f"{files}; {known}"
+    yield f"{files}, {' -> '.join(gpus)}; {known}"
     yield from _ranks(change)
     firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]
     if len(firsts) == 2:
@@ -135,4 +139,4 @@ def _times(before_s: float | None, after_s: float | None) -> tuple[str, str, str
         return *times, "new" if before_s is None else "gone"
     moved = after_s - before_s
     sign = "-" if moved < 0 else "+"
-    return *times, f"{sign}{numbers.duration(abs(moved))}" if moved else "same"
+    return *times, f"{sign}{numbers.duration(abs(moved))}" if abs(moved) > _CLOCK_S else "same"

@@ -70,11 +70,28 @@ class StepChange:
 
     @property
     def alike(self) -> float:
-        """The part of the kernel time of both sides that is in kernels which both have, 0 to 1."""
-        whole = sum((k.before_s or 0.0) + (k.after_s or 0.0) for k in self.kernels)
-        paired = [(k.before_s, k.after_s) for k in self.kernels]
-        both = sum(b + a for b, a in paired if b is not None and a is not None)
-        return both / whole if whole else 1.0
+        """The part of the kernel time of both sides that is in kernels of both, 0 to 1.
+
+        A kernel counts by how alike its shares of all launches are: programs of one framework have
+        kernels in common, and launch them in other numbers.
+        """
+        whole_s = sum((k.before_s or 0.0) + (k.after_s or 0.0) for k in self.kernels)
+        launches = [(k.before_launches or 0.0, k.after_launches or 0.0) for k in self.kernels]
+        totals = [sum(side) or 1.0 for side in zip(*launches, strict=True)] or [1.0, 1.0]
+        both_s = 0.0
+        for k, numbers in zip(self.kernels, launches, strict=True):
+            if k.before_s is not None and k.after_s is not None:
+                few, many = sorted(n / of for n, of in zip(numbers, totals, strict=True))
+                both_s += (k.before_s + k.after_s) * (few / many if many else 1.0)
+        return both_s / whole_s if whole_s else 1.0
+
+    @property
+    def gpus(self) -> tuple[str | None, str | None]:
+        """What each side ran on, with its SMs where only these differ; ``None`` is not recorded."""
+        found = [side.selected.device for side in (self.before, self.after)]
+        same = found[0].name == found[1].name and found[0].sm_count != found[1].sm_count
+        before, after = (f"{d.name} ({d.sm_count} SMs)" if same else d.name for d in found)
+        return before, after
 
     @property
     def within_spread(self) -> bool:

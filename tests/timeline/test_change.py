@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
-from roofline.render.step_change import head
+from roofline.render.step_change import head, render
 from roofline.timeline import load_timeline, select
 from roofline.timeline.change import StepChange, step_change
 from roofline.timeline.model import First
@@ -73,8 +73,41 @@ def test_different_programs_are_said_to_be(tmp_path: Path):
 
     assert found.alike == pytest.approx(0.2)  # relu's 200 of 1,000 us on both sides
     assert next(head(found)) == (
-        "These look like different programs: 20.0 % of the kernel time is in kernels of both."
+        "These look like different programs: 20.0 % of the kernel time is in kernels that both "
+        "launch as often."
     )
+
+
+def test_programs_with_kernels_in_common_are_told_by_how_often_they_launch_them(tmp_path: Path):
+    # reduce: 1 of 2 launches against 1 of 10 counts for a fifth, gemm: 1/2 against 9/10 for 5/9.
+    few, many = ("reduce", 10, 400), [("gemm", 500 + 20 * i, 10) for i in range(9)]
+    before = recorded(tmp_path, "a.json", 1000, few, ("gemm", 500, 90))
+    after = recorded(tmp_path, "b.json", 1000, few, *many)
+    found = change((before, after))
+    assert found.alike == pytest.approx((800 / 5 + 180 * 5 / 9) / 980)
+    assert next(head(found)).startswith("These look like different programs: 26.5 %")
+
+
+def test_another_gpu_is_said_first(tmp_path: Path):
+    def side(name: str, gpu: str) -> Path:
+        told = {"deviceProperties": [{"id": 0, "name": gpu}]}
+        return write(tmp_path, trace(launched(1, "gemm", 10, 100), **told), name)
+
+    found = change((side("a.json", "NVIDIA H100"), side("b.json", "NVIDIA A100")))
+    first, second, third, *_ = head(found)
+    assert first == (
+        "The GPUs differ, so the change is not of the program alone: NVIDIA H100 -> NVIDIA A100."
+    )
+    assert second == "Step 100 -> 100 µs: the same"
+    assert third.startswith("a.json -> b.json, NVIDIA H100 -> NVIDIA A100; one step counts")
+    assert found.gpus == ("NVIDIA H100", "NVIDIA A100")
+
+
+def test_less_than_a_clock_tells_is_the_same(sides: tuple[Path, Path]):
+    found = change((sides[0], sides[0]))
+    (part, *_) = found.parts
+    found = replace(found, parts=(replace(part, after_s=part.before_s - 1.39e-17),))
+    assert "e-17" not in render(found, width=100, color=False, limit=0)
 
 
 def test_a_change_of_grid_is_no_other_kernel(tmp_path: Path):
@@ -115,7 +148,7 @@ def test_the_answer_as_typed(sides: tuple[Path, Path]):
 
 def test_the_sides_are_the_same(sides: tuple[Path, Path]):
     text = run(sides[0], sides[0]).stdout
-    assert "Step 1.00 ms -> 1.00 ms: no change beyond the spread of the steps\n" in text
+    assert "Step 1.00 -> 1.00 ms: no change beyond the spread of the steps\n" in text
 
 
 def test_grids_tell_kernels_of_one_name_apart(tmp_path: Path):
@@ -162,7 +195,7 @@ def test_folders_are_the_ranks_of_a_job(tmp_path: Path):
     assert found.exit_code == 0, found.stderr
     assert found.stdout.splitlines()[:4] == [
         "Step 1.00 ms -> 500 µs: 2.00x faster",
-        "before/rank1.json -> after/rank1.json; steps of a side differ by ±0.0 %",
+        "before/rank1.json -> after/rank1.json, NVIDIA Toy; steps of a side differ by ±0.0 %",
         "The step is that of the rank that the others wait for most: rank 1.",
         "Mean step of rank 0: 1.00 -> 1.00 ms, 1: 1.00 ms -> 500 µs",
     ]
@@ -215,7 +248,8 @@ def test_what_was_expected_of_the_step(sides: tuple[Path, Path], expected: str, 
 def test_only_the_step_can_be_expected_of_timelines(sides: tuple[Path, Path]):
     found = run(*sides, "--expect", "gemm=1.2x")
     assert found.exit_code == 2
-    assert "--expect is for reports" in found.stderr
+    assert "of timelines only the step can be expected" in found.stderr
+    assert "--expect step=1.2x" in found.stderr
 
 
 def test_another_step_and_gpu_of_both_sides(tmp_path: Path):
