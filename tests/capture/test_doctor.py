@@ -211,7 +211,7 @@ WRONG: dict[str, dict[str, object]] = {
     "permission": {"machine": replace(GOOD, admin_only=True)},
     "counters": {"processes": ("dcgm-exporter",)},
     "mps": {"processes": ("nvidia-cuda-mps",)},
-    "tmpdir": {"temporary": Path("/nonexistent")},
+    "tmpdir": {"temporary": Path(__file__) / "no"},
     "reader": {"reader": None},
     "stubs": {"environment": {"LD_LIBRARY_PATH": "/stubs"}},
     "injection": {"environment": {"CUDA_INJECTION64_PATH": "/x"}},

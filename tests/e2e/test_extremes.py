@@ -117,7 +117,7 @@ def test_a_gate_that_cannot_fail_is_refused(gate: str):
     assert "can never fail" in done.stderr
 
 
-@pytest.mark.parametrize("value", ["9" * 31, "9" * 5000, "1e5", "-1"])
+@pytest.mark.parametrize("value", ["9" * 5000, "1e400", "-1"])
 def test_times_that_are_none(value: str):
     assert run("select", SAMPLE, f"--start={value}s").exit_code == 2
 
