@@ -30,6 +30,7 @@ from roofline.compare.record import (
     digest_of,
     opened,
     run_check,
+    seal_of,
 )
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text
@@ -169,12 +170,18 @@ def _with_open_entry(
     if options.record is None or before is None:
         return options, Stage()
     stated = Stage(digest=digest_of(before), after_digest=digest_of(after))
-    found = opened(options.record, stated.digest)
-    if found is None:
+    waiting = opened(options.record, stated.digest)
+    if not waiting:
         return options, stated
+    *earlier, found = waiting
+    for one in earlier:
+        say(f"entry {one.entry} about the same BEFORE stays open")
     times = [Path(source.file).stat().st_mtime for source in after.sources if source.file]
-    if times and max(times) < datetime.fromisoformat(found.recorded or "").timestamp():
-        say(f"warning: AFTER is older than the predictions of entry {found.entry}")
+    older = bool(times) and max(times) < datetime.fromisoformat(found.recorded or "").timestamp()
+    edited = found.seal not in (None, seal_of(found))
+    for bad, what in ((older, "AFTER is older than the"), (edited, "somebody edited the")):
+        if bad:
+            say(f"warning: {what} predictions of entry {found.entry}")
     words = [text.partition(" ")[::2] for text in found.predictions]
     expect = [parse_expect(text) for option, text in words if option == "--expect"]
     because = [parse_claim(text) for option, text in words if option == "--because"]
@@ -188,7 +195,9 @@ def _with_open_entry(
         after_digest=stated.after_digest,
         closes=found.entry,
         stated=found.recorded,
-        predictions=(),
+        seal=None,
+        older=older,
+        edited=edited,
     )
     return replace(options, comparing=comparing), stated
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from roofline.cli import options as opt
@@ -12,7 +12,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import File, Judging
 from roofline.compare.history import Stage
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
-from roofline.compare.record import add_record, check_record, digest_of
+from roofline.compare.record import add_record, check_record, digest_of, seal_of
 from roofline.errors import InputError, UsageError
 from roofline.patterns import select
 
@@ -62,6 +62,7 @@ def command(options: PredictOptions) -> int:
         ),
         digest=digest,
     )
+    statement = replace(statement, seal=seal_of(statement))
     number = add_record(options.record, lambda n: open_entry(before, statement, n))
     then = shlex.join(["compare", str(options.report), "AFTER", "--record", str(options.record)])
     say(f"entry {number} of {options.record}: open; after the change: roofline {then}")

@@ -52,11 +52,15 @@ class AtCeilings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A prediction of the user's, and how it came out at a kernel or for the step."""
+    """A prediction of the user's, and how it came out at a kernel or for the step.
+
+    ``late`` is one that was stated with the result.
+    """
 
     claim: str
     judgement: str
     kernel: str | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +69,9 @@ class Stage:
 
     ``problem``, ``hypothesis`` and ``intervention`` are what only the experimenter knows.
     ``predictions`` of an open entry are as typed, "--expect gemm=2x"; ``judged`` are those of a
-    closed one, which ``closes`` the entry that ``stated`` them then. ``digest`` is that of BEFORE's
-    files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of their time, noise
+    closed one, which ``closes`` the entry that ``stated`` them then. ``seal`` is of what an open
+    one states; ``edited`` says that it was changed, ``older`` that AFTER's file is. ``digest`` is
+    that of BEFORE's files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of their time, noise
     and clocks accounted for; ``program`` are wall times without a profiler, ``figures`` what the
     program printed of its own.
 
@@ -83,6 +88,9 @@ class Stage:
     intervention: str | None = None
     closes: int | None = None
     stated: str | None = None
+    seal: str | None = None
+    edited: bool = False
+    older: bool = False
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     digest: str | None = None

@@ -87,11 +87,16 @@ def _divisors(stage: Stage) -> Iterator[float | None]:
         yield from (one.ratio, one.low, one.high)
 
 
-def opened(path: Path, digest: str | None) -> Stage | None:
-    """The last open entry of a record about a BEFORE of that digest; ``None`` without one."""
+def opened(path: Path, digest: str | None) -> list[Stage]:
+    """The open entries of a record about a BEFORE of that digest."""
     stages = history(read_record(path)) if path.is_file() and digest else ()
-    waiting = [one for one in stages if one.status == "open" and one.digest == digest]
-    return waiting[-1] if waiting else None
+    return [one for one in stages if one.status == "open" and one.digest == digest]
+
+
+def seal_of(stage: Stage) -> str:
+    """The SHA-256 of what was predicted, of what and when."""
+    said = "\n".join((stage.recorded or "", stage.digest or "", *stage.predictions))
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def digest_of(analysis: Analysis) -> str | None:

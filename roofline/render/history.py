@@ -172,9 +172,11 @@ def _told(stage: Stage) -> Iterator[str]:
         yield f"{one:,} launches before, {other:,} after: times compare if each does the same work"
     for claim in stage.predictions:
         yield f"{claim}: open"
-    seen = dict.fromkeys((q.claim, q.judgement) for q in stage.judged)
-    for claim, judgement in seen:
-        yield f"{claim}: {names.words(judgement)}"
+    seen = dict.fromkeys((q.claim, q.judgement, q.late) for q in stage.judged)
+    for claim, judgement, late in seen:
+        when = " (stated with the result)" if late else ""
+        yield f"{claim}: {names.words(judgement)}{when}"
+    yield from doubts(stage)
     if (done := stage.correctness) is not None:
         yield f"the check {'passed' if done.passed else 'FAILED'}: {done.command}"
     if stage.program is not None and stage.program[1]:
@@ -183,6 +185,14 @@ def _told(stage: Stage) -> Iterator[str]:
     yield from map(figure, stage.figures)
     if stage.evidence:
         yield stage.evidence
+
+
+def doubts(stage: Stage) -> Iterator[str]:
+    """Why predictions may not have been made before the result."""
+    if stage.older:
+        yield f"warning: AFTER's file is older than the predictions of entry {stage.closes}"
+    if stage.edited:
+        yield f"warning: the predictions of entry {stage.closes} were edited since"
 
 
 def outlook(stages: Sequence[Stage]) -> str:

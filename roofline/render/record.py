@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
 from roofline.model import Analysis
 from roofline.render import comparison as words
+from roofline.render.history import doubts
 from roofline.render.markdown import escaped
 from roofline.text import names, numbers
 from roofline.text import verdict as said
@@ -95,7 +96,8 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         correctness=comparison.correctness,
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
-        judged=tuple(_judged(comparison)),
+        judged=tuple(_judged(comparison, statement.predictions)),
+        predictions=(),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",
         first_before=first_of(before),
         first_after=first_of(after),
@@ -103,16 +105,18 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
     )
 
 
-def _judged(comparison: Comparison) -> Iterator[Judged]:
-    """What the user expected, of kernels and of the step, and how it came out."""
+def _judged(comparison: Comparison, before: Collection[str]) -> Iterator[Judged]:
+    """What the user expected, of kernels and of the step, ``before`` or now, and what came."""
     for pair in comparison.pairs:
         for q in pair.predictions:
             if q.by == "user":
-                kernel = pair.after.measured.name
-                yield Judged(claim=note_text(q.claim), judgement=q.judgement, kernel=kernel)
+                claim, kernel = note_text(q.claim), pair.after.measured.name
+                late = claim not in before
+                yield Judged(claim=claim, judgement=q.judgement, kernel=kernel, late=late)
     for told in comparison.notes:
         judgement = told.facts.get("judgement", "not_testable")
-        yield Judged(claim=note_text(told.facts["claim"]), judgement=judgement)
+        claim = note_text(told.facts["claim"])
+        yield Judged(claim=claim, judgement=judgement, late=claim not in before)
 
 
 def _kernel(pair: KernelPair) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def _sections(comparison: Comparison, stage: Stage) -> dict[str, Iterable[str]]:
                 for q in p.predictions
             ),
             *map(note_text, comparison.notes),
-            *([f"stated {stage.stated}, in entry {stage.closes}"] if stage.closes else []),
+            *_stated(stage),
         ],
         "Side effects": [
             *(f"{p.after.measured.name}: {line}" for p in pairs for line in words.side_effects(p)),
@@ -163,6 +167,16 @@ def _sections(comparison: Comparison, stage: Stage) -> dict[str, Iterable[str]]:
         ],
         "Environment": _environment(comparison),
     }
+
+
+def _stated(stage: Stage) -> Iterator[str]:
+    """Which predictions were written down when, and what speaks against that."""
+    for late in (False, True):
+        claims = "; ".join(dict.fromkeys(one.claim for one in stage.judged if one.late is late))
+        when = "now, with the result" if late else f"{stage.stated}, in entry {stage.closes}"
+        if claims:
+            yield f"stated {when}: {claims}"
+    yield from doubts(stage)
 
 
 def _correctness(comparison: Comparison) -> Iterator[str]:

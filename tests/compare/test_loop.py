@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -41,6 +42,46 @@ def test_an_open_entry_is_closed_by_the_comparison(tmp_path: Path) -> None:
     assert judged["--because l1"] == "confirmed"
     # What is closed is not judged again.
     assert "closes" not in run("compare", BEFORE, AFTER, "--record", log).stderr
+
+
+def test_what_speaks_against_a_prediction_stays_in_the_record(tmp_path: Path) -> None:
+    log, late = tmp_path / "log.md", tmp_path / "after.ncu-rep"
+    for wanted in ("transpose=3x", "transpose=2x..2.5x"):
+        run("predict", BEFORE, "--expect", wanted, "--record", log)
+    late.write_bytes(AFTER.read_bytes())
+    os.utime(late, (1e9, 1e9))
+    # The second entry only: 2x becomes 1x.
+    log.write_text(log.read_text().replace("transpose=2x..", "transpose=1x.."))
+    options = ("--record", log, "--expect", "transpose=2.2x..2.4x")
+    said = run("compare", BEFORE, late, *options).stderr
+
+    assert "entry 1 about the same BEFORE stays open" in said
+    assert "warning: AFTER is older than the predictions of entry 2" in said
+    assert "warning: somebody edited the predictions of entry 2" in said
+    closing = read_record(log)[2]
+    assert (closing.closes, closing.older, closing.edited) == (2, True, True)
+    assert {one.claim: one.late for one in closing.judged} == {
+        "--expect transpose=1x..2.5x": False,
+        "--expect transpose=2.2x..2.4x": True,
+    }
+    for text in (log.read_text(), " ".join(run("history", log).stdout.split())):
+        assert "AFTER's file is older than the predictions of entry 2" in text
+        assert "the predictions of entry 2 were edited since" in text
+    assert "stated now, with the result: --expect transpose=2.2x" in log.read_text().replace(
+        "\\", ""
+    )
+    assert "transpose=2.2x..2.4x: confirmed (stated with the result)" in text
+
+
+def test_a_prediction_that_nobody_touched_has_no_warning(tmp_path: Path) -> None:
+    log, late = tmp_path / "log.md", tmp_path / "after.ncu-rep"
+    run("predict", BEFORE, "--expect", "transpose=2x..2.5x", "--record", log)
+    late.write_bytes(AFTER.read_bytes())
+    os.utime(late, (4e9, 4e9))
+
+    assert "warning" not in run("compare", BEFORE, late, "--record", log).stderr
+    assert "warning" not in (told := run("history", log).stdout)
+    assert "stated with" not in told
 
 
 def test_another_before_leaves_an_entry_open(tmp_path: Path) -> None:
