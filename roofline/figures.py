@@ -28,6 +28,10 @@ DTYPES = {
     "plain_fp16": "fp16",
     "plain_bf16": "bf16",
 }
+# As libraries and CUDA spell them.
+_SPELLED = {"double": "fp64", "float": "fp32", "single": "fp32", "half": "fp16"}
+_SPELLED |= {f"float{bits}": f"fp{bits}" for bits in (64, 32, 16, 8)}
+_SPELLED |= {"bfloat16": "bf16", "__nv_bfloat16": "bf16", "__half": "fp16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,9 @@ class Point:
 
 def key_of(dtype: str) -> str:
     """The operation key that a type stands for, or a ``UsageError``."""
-    key = DTYPES.get(dtype.lower(), dtype.lower())
+    word = dtype.strip().lower().removeprefix("torch.")
+    word = _SPELLED.get(word, word)
+    key = DTYPES.get(word, word)
     if key not in PRECISIONS and (key := f"tensor_{key}") not in PRECISIONS:
         raise UsageError(f"no type is called {dtype!r}", hint=f"one of {', '.join(DTYPES)}")
     return key
@@ -141,6 +147,8 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
                 if numbers.read(f"{told[key]}{unit}", unit) is not None:
                     why = "it has no unit"
                 hint = f"as {_EXAMPLES[key]}"
+                if key == "flops" and "*" in told[key]:
+                    hint += ", or --mnk MxNxK for the 2MNK of a GEMM"
                 raise UsageError(f"{where}{key} is {told[key]!r}", why=why, hint=hint)
             found[key] = value
     return Point(

@@ -62,6 +62,22 @@ def test_a_gemm_of_mnk() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spelled", "key"),
+    [
+        ("float32", "fp32"),
+        ("float", "fp32"),
+        ("double", "fp64"),
+        ("float16", "tensor_fp16"),
+        ("half", "tensor_fp16"),
+        ("torch.bfloat16", "tensor_bf16"),
+        ("TF32", "tensor_tf32"),
+    ],
+)
+def test_types_as_libraries_spell_them(spelled: str, key: str) -> None:
+    assert key_of(spelled) == key
+
+
+@pytest.mark.parametrize(
     ("text", "unit", "value"),
     [
         ("2.1e12", "FLOP", 2.1e12),

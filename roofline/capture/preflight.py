@@ -113,7 +113,9 @@ def check_program(
     if meant is None and elsewhere:
         return f"{word}: {why}"
     failure, why = catalogue()["program_missing"], f"{word}: {wrong or why}"
-    if meant:
+    if word.endswith((".ncu-rep", ".ncu-repz")):
+        failure = replace(failure, you=f"roofline analyze {shlex.quote(word)}")
+    elif meant:
         failure = replace(failure, you=f"roofline profile ... {meant}")
         why += f"; did you mean: {meant}"
     raise error_of(Diagnosis(failure=failure, evidence=why))
@@ -124,6 +126,12 @@ def _meant(program: Sequence[str]) -> tuple[str | None, str | None]:
     word, *rest = program
     if re.match(r"[A-Za-z_]\w*=", word):
         return "a setting, which only a shell takes for one", f"env {shlex.join(program)}"
+    if word.endswith((".cu", ".cpp", ".cc")):
+        compiled = f"./{Path(word).stem}"
+        made = shlex.join(["nvcc", "-lineinfo", word, "-o", compiled])
+        return f"source code; compile it first: {made}", shlex.join([compiled, *rest])
+    if word.endswith((".ncu-rep", ".ncu-repz")):
+        return "a report, which has been profiled", None
     if " " in word.strip() and not rest:
         return "quoted, so it is one word", word.strip()
     return None, shlex.join(["python", *program]) if word.endswith(".py") else None

@@ -52,6 +52,12 @@ def _gpus(_: click.Context) -> Iterable[str]:
     return load().specs
 
 
+def _dtypes(_: click.Context) -> Iterable[str]:
+    from roofline.figures import DTYPES
+
+    return DTYPES
+
+
 def _chips(ctx: click.Context) -> Iterable[str]:
     from roofline.capture.levels import table
 
@@ -63,6 +69,7 @@ def _devices(ctx: click.Context) -> Iterable[str]:
     return {word for name in names for word in (name or "").split()} - {"NVIDIA"}
 
 
-families, gpus, chips, devices = map(_complete, (_families, _gpus, _chips, _devices))
+_WORDS = (_families, _gpus, _chips, _devices, _dtypes)
+families, gpus, chips, devices, dtypes = map(_complete, _WORDS)
 kernels = _complete(lambda ctx: (launch.name for launch in _launches(ctx)))
 kinds = _complete(lambda ctx: [*_families(ctx), *(launch.name for launch in _launches(ctx))])

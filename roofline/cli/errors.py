@@ -24,6 +24,16 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of our answer has gone, which nee
 OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 # Errors of a stream that has no name; others without a file name are faults of ours.
 _LOST = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT}
+_WITH_VALUES = {  # what is often typed without the value that it takes
+    one: f"{one} {value}"
+    for one, value in {
+        "--plot": "roofline.png",
+        "--explain": "1",
+        "--page": "roofline.html",
+        "-o": "FILE",
+        "--output": "FILE",
+    }.items()
+}
 _NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
@@ -116,7 +126,10 @@ def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     if not isinstance(error, click.UsageError) or context is None:
         return message
-    return f"{message}\n  try: {context.command_path} --help"
+    hint = f"{context.command_path} --help"
+    if isinstance(error, click.BadOptionUsage) and "requires an argument" in message:
+        hint = _WITH_VALUES.get(error.option_name, hint)
+    return f"{message}\n  try: {hint}"
 
 
 def no_such_command(word: str, names: Iterable[str]) -> UsageError:

@@ -20,7 +20,7 @@ class VerdictOptions:
     file: Path | None = opt.argument("[FILE.csv]", required=False, type=File())
     name: str | None = opt.which("--name TEXT")
     gpu: str | None = opt.which("--gpu NAME", shell_complete=completion.gpus)
-    dtype: str | None = opt.which("--dtype TYPE")
+    dtype: str | None = opt.which("--dtype TYPE", shell_complete=completion.dtypes)
     flops: str | None = opt.amount("--flops AMOUNT")
     bytes: str | None = opt.amount("--bytes AMOUNT")
     time: str | None = opt.amount("--time T")

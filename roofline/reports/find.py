@@ -59,6 +59,10 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
             hint = f"a folder of .ncu-rep files; of timelines: roofline select {quote(str(given))}"
             raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
         return found
+    if given.suffix in (".nsys-rep", ".qdrep"):
+        what = f"{given} is a timeline of Nsight Systems"
+        hint = f"roofline select {quote(str(given))}"
+        raise InputError(what, why="it holds no counters of kernels", hint=hint)
     if not any(letter in str(path) for letter in "*?[") or given.exists():
         return [given]
     anchor = Path(given.anchor) if given.is_absolute() else Path()

@@ -331,3 +331,17 @@ def test_words_that_cannot_be_started(
     hint = f"try: roofline profile ... {meant}" if meant else "try: give the path of an executable"
     assert hint in str(caught.value)
     assert wrong in evidence
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("my kernel.cu", "compile it first: nvcc -lineinfo 'my kernel.cu' -o './my kernel'"),
+        ("gemm.cu", "try: roofline profile ... ./gemm"),
+        ("old.ncu-rep", "try: roofline analyze old.ncu-rep"),
+    ],
+)
+def test_sources_and_reports_are_no_programs(word: str, said: str) -> None:
+    with pytest.raises(ProgramFailedError) as caught:
+        check_program([word], {"PATH": ""})
+    assert said in str(caught.value)

@@ -40,6 +40,7 @@ def test_gpus_and_chips_are_those_of_the_registry() -> None:
     assert completed("verdict", "--gpu", begun="a100") == a100
     assert completed("specs", "show", begun="A100") == a100
     assert completed("profile", "--chip", begun="gh1") == ["gh100"]
+    assert completed("verdict", "--dtype", begun="bf") == ["bf16"]
     assert completed("profile", "--chip", begun="a100") == a100
 
 

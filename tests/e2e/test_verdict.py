@@ -68,6 +68,7 @@ def test_what_is_missing_is_said() -> None:
 def test_why_an_amount_is_none_is_said() -> None:
     for words, why in (
         (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
+        (("--flops", "2*2048**3", "--time", "1ms"), "or --mnk MxNxK for the 2MNK of a GEMM"),
         (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it cannot be read as an amount"),
         (("--bytes", "3GiB/s", "--time", "1ms"), "bytes is '3GiB/s': it cannot be read"),
         (("--flops", "1e12", "--time", "3,1ms"), "time is '3,1ms': it cannot be read"),
