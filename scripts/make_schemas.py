@@ -6,6 +6,7 @@ python scripts/make_schemas.py
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -14,14 +15,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from roofline.capture.doctor import DoctorCheck
+from roofline.compare.baseline import Baseline
 from roofline.compare.model import CauseCode, Change, Comparison, KernelPair, Side, Unpaired
 from roofline.model import Measurement, Note, Verdict
 from roofline.render import comparison_json as comparison
 from roofline.render import history, step_change
 from roofline.render import json as analysis
 from roofline.render import selection_json as selection
+from roofline.wall_time import ProgramTimes
 
 FOLDER = Path(__file__).parents[1] / "roofline" / "schemas"
+# Object -> field -> what it is, where no document's type says it.
+WORDS = tomllib.loads(Path(__file__).with_name("schema_words.toml").read_text("utf-8"))
 
 # --- the types of a comparison, which is written as the fields of its values --------------------
 
@@ -77,6 +83,17 @@ def _in_document(hint: Any) -> Any:
     return Union[inner] if isinstance(hint, UnionType) else get_origin(hint)[inner]  # noqa: UP007
 
 
+DOCTOR = msgspec.defstruct(
+    "DoctorDocument",
+    [
+        ("schema", str),
+        ("version", str),
+        ("can_profile", bool),
+        ("conclusion", str),
+        ("checks", tuple[DoctorCheck, ...]),
+    ],
+)
+
 # --- all documents ------------------------------------------------------------------------------
 
 # File name -> the document's type, its name, and what it is.
@@ -102,14 +119,33 @@ DOCUMENTS: dict[str, tuple[type, str, str]] = {
         comparison.SCHEMA,
         comparison.DESCRIPTION,
     ),
+    "time-1.schema.json": (
+        ProgramTimes,
+        "roofline.time/1",
+        "What `roofline time --json` writes. Within /1 keys are added, never renamed or removed.",
+    ),
+    "baseline-1.schema.json": (
+        Baseline,
+        "roofline.baseline/1",
+        "What `roofline compare --update-baseline` writes. Keys of a later version are ignored.",
+    ),
+    "doctor-1.schema.json": (
+        DOCTOR,
+        "roofline.doctor/1",
+        "What `roofline doctor --json` writes. Within /1 keys are added, never renamed or removed.",
+    ),
 }
 
 
 def schema(document: type, name: str, description: str) -> dict[str, Any]:
     """The JSON Schema of a document's type."""
     (root,), components = msgspec.json.schema_components([document], ref_template="#/$defs/{name}")
+    for title in WORDS.keys() & components.keys():
+        for field, words in WORDS[title].items():
+            components[title]["properties"][field]["description"] = words
     whole = components.pop(root["$ref"].rpartition("/")[2])
     whole["properties"]["schema"] = {"const": name}
+    whole["properties"]["version"].pop("default", None)  # which the next release changes
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": name,
@@ -122,7 +158,9 @@ def schema(document: type, name: str, description: str) -> dict[str, Any]:
 
 def text(file: str) -> str:
     """The file as it must be."""
-    return json.dumps(schema(*DOCUMENTS[file]), indent=2) + "\n"
+    made = json.dumps(schema(*DOCUMENTS[file]), indent=2) + "\n"
+    # A document that holds another of its kind refers to itself.
+    return made.replace(f'"#/$defs/{DOCUMENTS[file][0].__name__}"', '"#"')
 
 
 if __name__ == "__main__":

@@ -49,6 +49,11 @@ class Gate:
     value: float | str
     pattern: str | None = None
 
+    @property
+    def limit(self) -> float | None:
+        """The number that must not be passed, in ``unit``; ``None`` where a word decides."""
+        return self.value if isinstance(self.value, float) and self.what != "gone" else None
+
 
 _FORM = re.compile(r"\A(?P<what>[a-z_0-9]+)\s*(?P<operator>[<>=])\s*(?P<value>\S.*)")
 
@@ -125,7 +130,15 @@ def _results(
     gates: Sequence[Gate], of: Callable[[Gate], Iterator[_Judged]]
 ) -> tuple[GateResult, ...]:
     return tuple(
-        GateResult(gate=gate.text, kernel=kernel, status=status, text=text)
+        GateResult(
+            gate=gate.text,
+            kernel=kernel,
+            status=status,
+            value=text.facts.get("value"),
+            limit=gate.limit,
+            unit=None if gate.limit is None else _unit(gate.what),
+            text=text,
+        )
         for gate in gates
         for kernel, status, text in of(gate)
     )
@@ -163,7 +176,7 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         else:
             status, text = _figure(side, pair, gate)
         if pair is None and not comparison.alone:
-            text = note("gate_new_kernel", what=text)
+            text = note("gate_new_kernel", said=text, value=text.facts.get("value"))
         yield side.measured.name, status, text
 
 
@@ -254,9 +267,10 @@ def _loss(
     gate: Gate, outcome: str, ratio: float, noise: float, code: str
 ) -> tuple[GateStatus, Note]:
     """Failed where it got worse beyond the noise, and the loss as measured is over the limit."""
-    if outcome == "no_change":
-        return "passed", note("gate_within_noise", speedup=ratio, noise=noise)
-    if outcome != "slower":
-        return "passed", note("outcome", speedup=ratio, outcome=outcome)
     loss, limit = 1 / ratio - 1, float(gate.value) / 100
-    return "failed" if loss > limit else "passed", note(code, loss=loss, limit=limit)
+    facts = {"loss": loss, "value": 100 * loss, "limit": limit, "speedup": ratio}
+    if outcome == "no_change":
+        return "passed", note("gate_within_noise", noise=noise, **facts)
+    if outcome != "slower":
+        return "passed", note("outcome", outcome=outcome, **facts)
+    return "failed" if loss > limit else "passed", note(code, **facts)

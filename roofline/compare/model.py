@@ -236,12 +236,16 @@ class Unpaired:
 class GateResult:
     """A condition of --fail-on at one kernel, or at none.
 
-    "skipped" is a condition on a pair where there is no baseline yet.
+    "skipped" is a condition on a pair where there is no baseline yet. ``value`` and ``limit`` are
+    in ``unit``; a loss is in percent, below 0 where it is a gain.
     """
 
     gate: str
     kernel: str | None
     status: GateStatus
+    value: float | None = None
+    limit: float | None = None
+    unit: str | None = None
     text: Note
 
     @property

@@ -70,6 +70,38 @@ def test_a_regression_says_the_loss_as_measured() -> None:
     assert note_text(within.text) == "0.98x, within the noise (3.0 %)"
 
 
+@pytest.mark.parametrize(
+    ("gate", "value", "limit", "unit"),
+    [
+        ("regression=5%", 8.0, 5.0, "%"),  # 1080 / 1000 - 1
+        ("regression", 8.0, 0.0, "%"),
+        ("time>1.05ms", 1080e-6, 1.05e-3, "s"),
+        ("bytes>0.8GB", 0.9e9, 0.8e9, "B"),
+        ("dram<95%", 90.0, 95.0, "%"),
+        ("registers>64", None, 64.0, "registers"),
+        ("softmax: time>1us", None, 1e-6, "s"),
+        ("bound=latency", None, None, None),
+        ("gone", None, None, None),
+    ],
+)
+def test_a_gate_has_its_numbers(
+    gate: str, value: float | None, limit: float | None, unit: str | None
+) -> None:
+    slower = compared(launch(us=1000, dram_bytes=0.9e9), launch(us=1080, dram_bytes=0.9e9))
+
+    (found,) = judge(slower, [parse_gate(gate)])
+
+    assert found.value == pytest.approx(value)
+    assert (found.limit, found.unit) == (pytest.approx(limit), unit)
+
+
+def test_the_numbers_of_a_new_kernel_and_of_a_gain() -> None:
+    new = judge(with_new(), [parse_gate("mask: time>2ms")])[0]
+    gain = judge(compared(launch(us=1000), launch(us=500)), [parse_gate("regression=5%")])[0]
+
+    assert (new.value, gain.value) == (pytest.approx(3e-3), pytest.approx(-50.0))
+
+
 def test_a_clock_is_no_regression() -> None:
     before, after = pairs.by_clock()
 
