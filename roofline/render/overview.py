@@ -189,7 +189,7 @@ def _once(found: Iterable[tuple[str, str, int]]) -> dict[str, tuple[str, list[in
 
 
 def _command(flags: Iterable[str]) -> str:
-    """One ncu command line of several flags, each given once, metrics in one list."""
+    """A whole ncu command line of several flags, each given once, metrics in one list."""
     metrics: dict[str, None] = {}
     others: dict[str, None] = {}
     for flag in flags:
@@ -199,7 +199,7 @@ def _command(flags: Iterable[str]) -> str:
         else:
             others[flag] = None
     listed = [f"--metrics {','.join(metrics)}"] if metrics else []
-    return " ".join(["ncu", *others, *listed])
+    return " ".join(["ncu", *others, *listed, "-o REPORT PROGRAM"])
 
 
 def source_notes(part: Chosen) -> Iterator[str]:

@@ -462,7 +462,7 @@ def _remedy(result: Result) -> str:
         return "; profile it again"
     gaps = (gap.flag for gap in result.verdict.missing if gap.quantity == "utilization")
     flag = next(gaps, None)
-    return "" if flag is None else f"; collect it with ncu {flag}"
+    return "" if flag is None else f"; collect it: ncu {flag} -o REPORT PROGRAM"
 
 
 def _above(v: Verdict) -> str:

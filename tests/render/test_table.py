@@ -480,7 +480,8 @@ def test_a_gap_in_the_units_does_not_deny_those_that_were_measured() -> None:
     text = table.render(analysis(result(only, verdict(missing=(gap,)))), width=120)
 
     assert re.search(r"DRAM +90 %", text)
-    assert "Not measured: utilisation unit by unit. To collect:" in text
+    said = "To collect: ncu --section SpeedOfLight -o REPORT PROGRAM"
+    assert f"Not measured: utilisation unit by unit. {said}" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(("width", "shown"), [(139, False), (140, True)])

@@ -134,7 +134,11 @@ def test_a_cause_without_its_evidence_is_said_by_its_name():
 @pytest.mark.parametrize(
     ("result_", "text", "hint"),
     [
-        (judged(), "no utilisation was measured", "; collect it with ncu --section SpeedOfLight"),
+        (
+            judged(),
+            "no utilisation was measured",
+            "; collect it: ncu --section SpeedOfLight -o REPORT PROGRAM",
+        ),
         (
             judged(units=(), notes=(Note(code="counters_nan"),)),
             "the counters hold no numbers: profiling of this launch failed",
@@ -148,7 +152,7 @@ def test_a_cause_without_its_evidence_is_said_by_its_name():
         (
             judged(units=(unit("dram", 30.0),)),
             "the busiest of what was measured is DRAM at 30 %, and too little was measured",
-            "; collect it with ncu --section SpeedOfLight",
+            "; collect it: ncu --section SpeedOfLight -o REPORT PROGRAM",
         ),
         (
             judged(units=(unit("l2", 30.0),), notes=(Note(code="no_dram_counters"),)),
