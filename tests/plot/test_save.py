@@ -12,13 +12,15 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.ttLib import TTFont
+from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.lines import Line2D
 
 from roofline.errors import UsageError
 from roofline.plot import Options, check_path, draw, picture, save, words
-from roofline.plot.save import html, svg
-from roofline.plot.style import THEMES
+from roofline.plot.save import _subset, html, svg
+from roofline.plot.style import FONT, THEMES
 from tests.makers import analysis
 from tests.plot.values import crowd, kernel, mixed, texts
 
@@ -223,3 +225,24 @@ def test_a_crowd_is_drawn_with_a_key(theme):
 
     assert {str(n) for n in range(1, 31)} <= set(words)
     assert sum(w.startswith("very_long") for w in words) == 30
+
+
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_letters_of_an_svg_are_those_of_the_font(weight):
+    letters = (
+        "A\u00e9\u00bd\u2026\u2192\u00b5\u221e 019%()\u6f22"
+    )
+    path = findfont(FontProperties(family=FONT, weight=weight))
+    whole, subset = TTFont(path), TTFont(io.BytesIO(_subset(path, set(map(ord, letters)))))
+    known, kept = whole.getBestCmap(), subset.getBestCmap()
+
+    assert kept.keys() == known.keys() & set(map(ord, letters))
+    assert subset["maxp"].numGlyphs < 30
+    for code in kept:
+        assert subset["hmtx"][kept[code]] == whole["hmtx"][known[code]]
+        drawn = []
+        for font, name in ((subset, kept[code]), (whole, known[code])):
+            pen = DecomposingRecordingPen(font.getGlyphSet())
+            font.getGlyphSet()[name].draw(pen)
+            drawn.append(pen.value)
+        assert drawn[0] == drawn[1]
