@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from roofline.kernel_names import family, library
-from roofline.model import Action, Bound, Group, Note
+from roofline.model import PROMISED, Action, Bound, Group, Note
 from roofline.view import SMALL, Chosen, gain_s, promise
 
 _MOST = 0.5  # of the time
@@ -90,6 +90,8 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
             "only": len(groups) == 1,
             "most": saved == max(saving for saving, _ in large),
         }
+        if less := _with_less_work(best):
+            facts |= {"less": less * (best.total_s or 0.0) / total_s, "less_for": _nearest(best)}
         of = "saving_by_callers" if best.result.verdict.action is Action.CALLER else "saving"
         yield Note(code=of, facts=facts)
     elif promised:
@@ -100,6 +102,22 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         for g in open_
     ):
         yield Note(code="saving_not_known")
+
+
+def _with_less_work(group: Group) -> float | None:
+    """The part of its time that less work for the limiter could save, where that is no headroom."""
+    v, took_s = group.result.verdict, group.result.measurement.duration_s
+    limited = v.bound is not Bound.LATENCY and v.gain_by == "headroom" and v.waste_floor_s is None
+    own = v.action is not Action.CALLER
+    if not (limited and own and took_s) or v.next_floor_s is None:
+        return None
+    return 1 - max(v.next_floor_s / took_s, 1 / PROMISED)
+
+
+def _nearest(group: Group) -> list[str | None]:
+    """The units whose work that is: the limiter, and a second one unless that is what follows."""
+    v = group.result.verdict
+    return [v.nearest] + [v.co_limiter] * (v.co_limiter not in (None, v.next_limiter))
 
 
 def _held_back(group: Group) -> bool:

@@ -27,6 +27,7 @@ def kernel(
     far = bound is Bound.UNKNOWN or (bound is Bound.LATENCY and percent < 33)
     given = {
         "floor_s": seconds * percent / 100,
+        "next_floor_s": None,
         "gain": None if far else 100 / percent,
         "gain_by": None if far else "headroom",
     }
@@ -87,6 +88,41 @@ def test_one_kernel_that_is_limited() -> None:
     assert said(analysis(kernel("mine", 1e-3, 70.0, "l1"))) == (
         "mine is limited by L1/shared, 70 % busy. Largest saving left: up to 300 µs (30 %)."
     )
+
+
+NAIVE = {"co_limiter": "lsu", "next_limiter": "issue"}
+
+
+@pytest.mark.parametrize(
+    ("next_s", "given", "end"),
+    [
+        (0.24e-3, {}, "L1/shared and the LSU path up to 76 %."),
+        (0.24e-3, {"next_limiter": "lsu"}, "work for L1/shared up to 76 %."),
+        (0.01e-3, {}, "L1/shared and the LSU path up to 90 %."),  # no more than 10x is promised
+    ],
+)
+def test_room_under_a_ceiling_is_that_of_this_amount_of_work(
+    next_s: float, given: dict[str, Any], end: str
+) -> None:
+    text = said(analysis(kernel("mine", 1e-3, 83.0, "l1", next_floor_s=next_s, **NAIVE | given)))
+
+    assert "Largest saving at this amount of work: up to 170 µs (17 %); with less work for" in text
+    assert text.endswith(end)
+
+
+def test_less_work_is_of_the_kernel_s_share_of_the_time() -> None:
+    mine = kernel("mine", 1e-3, 83.0, "l1", next_floor_s=0.2e-3, **NAIVE)
+    assert said(analysis(mine, near("b", 1e-3))).endswith("the LSU path up to 40 %.")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"next_floor_s": 0.8e-3}, {"next_floor_s": 0.2e-3, "gain_by": "waste", "waste_floor_s": 4e-4}],
+)
+def test_less_work_is_not_told_of_where_it_gives_no_more_or_waste_is_proven(
+    given: dict[str, Any],
+) -> None:
+    assert "amount of work" not in said(analysis(kernel("mine", 1e-3, 83.0, "l1", **given)))
 
 
 def test_the_longest_of_several_and_the_largest_saving() -> None:

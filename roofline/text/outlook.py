@@ -12,6 +12,7 @@ from roofline.text.names import operation, operation_unit
 from roofline.text.numbers import duration, exact, percent, si, size
 from roofline.units import UNITS, the_unit, unit_name
 
+_MORE = 0.05  # of the time: less than that more with less work is not said
 _NAME = 40  # letters of a kernel's name in a sentence
 # Kind of work -> kernels of it, and what the callers of a library's give them less of.
 _KINDS = {
@@ -66,6 +67,12 @@ def above_peak(f: Mapping[str, Any]) -> str:
 def _saving(f: Mapping[str, Any]) -> str:
     saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
     where = saved if f["only"] else f"{short(f['kernel'], _NAME)}, {saved}"
+    if f.get("less", 0.0) >= f["share"] + _MORE:
+        units = " and ".join(the_unit(key) for key in f["less_for"])
+        return (
+            f"Largest saving at this amount of work: {where}; with less work for {units} up to "
+            f"{percent(100 * f['less'])}"
+        )
     # A ceiling of another kernel may promise more, and seldom keeps it.
     return f"Largest saving {'left' if f['most'] else 'that counters prove'}: {where}"
 
