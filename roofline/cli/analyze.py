@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from roofline.api import chosen
 from roofline.cli import completion
 from roofline.cli import options as opt
-from roofline.cli.errors import say
+from roofline.cli.errors import say_failure
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
@@ -97,7 +97,7 @@ def analyze_reports(
     except InputError as error:  # nothing could be read; the failures say why, if there are any
         failures = failures or [error]
     for failure in failures:
-        say(str(failure))
+        say_failure(str(failure))
     return analysis, len(failures)
 
 

@@ -34,6 +34,7 @@ _WITH_VALUES = {  # what is often typed without the value that it takes
         "--output": "FILE",
     }.items()
 }
+_ANNOTATED = (UsageError.exit_code, InputError.exit_code)  # gates annotate each by itself
 _NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
@@ -46,6 +47,14 @@ def say(text: str, *, prefix: str = "roofline: ", command: bool = False) -> None
         click.echo(text if command else shown(f"{prefix}{text}"), err=True)
     except OSError:
         _let_go(sys.stderr)
+
+
+def say_failure(text: str) -> None:
+    """Say what ends the command or leaves out an input, also as an annotation on GitHub."""
+    say(text)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        data = shown(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        say(f"::error title=roofline::{data}", command=True)
 
 
 @contextmanager
@@ -75,7 +84,7 @@ def handled(words: Sequence[str] = ()) -> Iterator[None]:
 
 
 def _end(text: str, code: int, cause: BaseException) -> NoReturn:
-    say(text)
+    (say_failure if code in _ANNOTATED else say)(text)
     raise click.exceptions.Exit(code) from cause
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from roofline.api import parse_move, select
 from roofline.cli import options as opt
-from roofline.cli.errors import say
+from roofline.cli.errors import say, say_failure
 from roofline.cli.options import REPORTS, Share
 from roofline.cli.output import Output, answer_in
 from roofline.errors import InputError, UsageError
@@ -102,7 +102,7 @@ def command(options: SelectOptions) -> int:
 
     def refuse(error: InputError) -> None:
         refused.append(error)
-        say(str(error))
+        say_failure(str(error))
 
     paths = [path.resolve() for path in options.timelines]
     for path in {path: None for path in options.timelines if paths.count(path.resolve()) > 1}:

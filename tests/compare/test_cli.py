@@ -155,6 +155,27 @@ def test_github_gets_annotations_and_a_summary(
     assert "**1 of 1 gate checks failed**" in text
 
 
+def test_github_shows_why_nothing_was_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "50%.ncu-rep"
+    broken.write_bytes(b"NVR\0")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    none = str(tmp_path / "none.ncu-rep")
+    wrong = [(2, "speed", AFTER), (3, "regression=5%", none), (3, "regression=5%", str(broken))]
+
+    for code, gate, after in wrong:
+        result = run("compare", BEFORE, after, "--fail-on", gate, code=code)
+
+        lines = result.stderr.splitlines()
+        (error,) = (line for line in lines if line.startswith("::error title=roofline::"))
+        assert "%0A  try: " in error
+        assert error.count("::") == 2
+        assert lines[0].startswith("roofline: ")
+        if after == str(broken):
+            assert "50%25.ncu-rep" in error
+
+
 def test_a_summary_that_cannot_be_written_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
