@@ -248,11 +248,11 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     )
 
 
-def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | None:
+def advice_on_launcher(program: Sequence[str], ours: Sequence[str], rank: int = 0) -> str | None:
     """What to say before a launcher is run under ncu, with the command that works.
 
-    ``ours`` are the words of the user for roofline. ``UsageError`` for a launcher that starts the
-    program where ncu cannot follow.
+    ``ours`` are the words of the user for roofline, ``rank`` is profiled. ``UsageError`` for
+    a launcher that starts the program where ncu cannot follow.
     """
     launcher = PurePath(program[0]).name
     if launcher in TABLE["outside"]:
@@ -260,7 +260,7 @@ def advice_on_launcher(program: Sequence[str], ours: Sequence[str]) -> str | Non
         raise UsageError(f"{launcher} as the program", why=why, hint=hint)
     if launcher not in (*TABLE["python_launchers"], *TABLE["mpi"]):
         return None
-    inside = command_in_launcher(0, program, ours)
+    inside = command_in_launcher(rank, program, ours)
     return f"ncu takes the ranks of {launcher} in turn and hangs in collectives; instead: {inside}"
 
 

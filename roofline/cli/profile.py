@@ -197,9 +197,12 @@ def command(options: ProfileOptions) -> int:
     force = options.output.force
     if not options.list_kernels:
         profile_run.check_files(runs, force=force, looked=looked)
-    absent = _check_program(options)
+    advice, absent = _check_program(options, selection)
     if options.dry_run:
-        lines = profile_run.plan(runs, options.ncu, options.chip, looked=looked, absent=absent)
+        seen = None if selection is None else selection.selected.device
+        lines = profile_run.plan(
+            runs, options.ncu, options.chip, looked=looked, absent=absent, advice=advice, seen=seen
+        )
         click.echo(shown(lines))
         return 0
     base, setting = _look_up(base, options)
@@ -431,13 +434,18 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
         raise failed("program_missing", evidence=evidence) from error
 
 
-def _check_program(options: ProfileOptions) -> str | None:
-    """Refuse what cannot be run under ncu; what a plan should say of a program that is not here."""
+def _check_program(
+    options: ProfileOptions, selection: Selection | None
+) -> tuple[str | None, str | None]:
+    """Refuse what cannot be run under ncu; what to say of a launcher, and of a program not here."""
     ours = ["roofline", *sys.argv[1 : -len(options.program)]]
+    ours = [word for word in ours if word != "--dry-run"]  # the advice is for a run
     ours = ours[:-1] if ours[-1] == "--" else ours
-    if options.rank is None and (line := advice_on_launcher(options.program, ours)):
-        say(line)
-    return check_program(options.program, os.environ, elsewhere=options.dry_run)
+    rank = (0 if selection is None else selection.rank) or 0
+    advice = None
+    if options.rank is None and (advice := advice_on_launcher(options.program, ours, rank)):
+        say(advice)
+    return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
 
 
 def _look_up(

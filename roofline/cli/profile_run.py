@@ -297,10 +297,13 @@ def plan(
     *,
     looked: bool,
     absent: str | None,
+    advice: str | None,
+    seen: Device | None,
 ) -> str:
     """The command lines of ncu and their cost by chip; ncu only tells its version and options.
 
-    ``absent`` says why the program cannot be run here.
+    ``absent`` says why the program cannot be run here, ``advice`` what to run in its place, as ncu
+    would hang; ``seen`` is the GPU of a timeline.
     """
     lines = [] if absent is None else [f"# {absent}; a real run needs it"]
     if looked:
@@ -312,8 +315,13 @@ def plan(
     except NcuFailedError as error:
         ncu = _NEWEST
         lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
-    chips = (_known_chip(chip),) if chip else _chips_here()
-    if not chips:
+    chips = (_known_chip(chip),) if chip else _chips_of(Device(name=n) for n in model_names())
+    if not chips and seen is not None and (chips := _chips_of([seen])):
+        gpu = names.printable(seen.name or seen.compute_capability or "")
+        lines.append(
+            f"# no GPU is known here; the command is for {chips[0]}, of the timeline: {gpu}"
+        )
+    elif not chips:
         lines.append(f"# no GPU is known here; the command is for {_ELSE}, --chip NAME for another")
         lines.append("# (a real run asks the driver and ncu what there is)")
     metrics = metrics_of(
@@ -323,9 +331,18 @@ def plan(
         patched=request.patched,
         version=ncu.version,
     )
+    older = [c for c in chips if c not in table()]
+    if older:
+        lines.append(
+            f"# {older[0]} is too old for the pass table: a real run asks ncu what it counts"
+        )
+    if advice is not None:
+        lines.append(f"# {advice}")
     for number, run in enumerate(runs, 1):
         if run.about is not None:
             lines.append(f"# run {number} of {len(runs)}: {run.about}")
+        if advice is not None:
+            continue
         words = ncu_command(
             replace(run.request, metrics=metrics), ncu, report=run.report, log=log_path(run.report)
         )
@@ -335,24 +352,22 @@ def plan(
 
 def _known_chip(name: str) -> str:
     """NVIDIA's name of the chip that ``name`` means: a chip, or a GPU's name."""
-    if name.upper() in table():
+    chips = {*table(), *CHIP_OF_CAPABILITY.values()}
+    if name.upper() in chips:
         return name.upper()
-    older = name.upper() in CHIP_OF_CAPABILITY.values()
     with suppress(UsageError):  # no GPU of this name either
         chip = chip_of(load().meant(name)[0].compute_capability)
         if chip is not None:
             return chip
-    raise UsageError(
-        f"--chip {name}: {'too old for the pass table' if older else 'not known'}",
-        why="a real run on it asks ncu what it counts" if older else None,
-        hint=f"one of {', '.join(sorted(table()))}, or a GPU's name",
-    )
+    hint = f"one of {', '.join(sorted(chips))}, or a GPU's name"
+    raise UsageError(f"--chip {name}: not known", hint=hint)
 
 
-def _chips_here() -> tuple[str, ...]:
-    """The chips of the GPUs that the driver lists in files, as far as the registry knows them."""
-    found = [load().find(Device(name=name)).spec for name in model_names()]
-    chips = (chip_of(spec.compute_capability) for spec in found if spec is not None)
+def _chips_of(gpus: Iterable[Device]) -> tuple[str, ...]:
+    """The chips of GPUs, as far as these tell or the registry knows them."""
+    known = [(gpu.compute_capability, load().find(gpu).spec) for gpu in gpus]
+    told = (own or (None if spec is None else spec.compute_capability) for own, spec in known)
+    chips = map(chip_of, told)
     return tuple(dict.fromkeys(chip for chip in chips if chip))
 
 

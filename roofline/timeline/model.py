@@ -561,7 +561,8 @@ class Selection(Displayed):
     """The answer about one timeline and what was ``asked``; ``device``'s kernels are ranked.
 
     ``truncated`` says that the recording lacks events, so that no device has a ``use``. ``job`` is
-    set where several devices or files took part in the same collectives.
+    set where several devices or files took part in the same collectives; ``rank`` is that of the
+    recording in it, where it tells.
     """
 
     file: str
@@ -573,6 +574,7 @@ class Selection(Displayed):
     requests: tuple[ProfileRequest, ...] = ()
     what_if: WhatIf | None = None
     job: Job | None = None
+    rank: int | None = None
     notes: tuple[Note, ...] = ()
     asked: Criteria = Criteria()
 

@@ -137,6 +137,7 @@ def _select(
         devices=tuple(devices.values()),
         device=index,
         truncated=timeline.truncated,
+        rank=timeline.rank,
         requests=profile_requests(part, chosen, criteria.warmup_steps),
         notes=(*timeline.notes, *notes),
         asked=criteria,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.fake import Fake
+from tests.timeline import made
 
 
 def test_dry_run_runs_nothing_but_version(fake: Fake) -> None:
@@ -93,12 +94,30 @@ def test_dry_run_counts_what_is_added(
     )
 
 
-@pytest.mark.parametrize("chip", ["gv100", "GV11B"])
+@pytest.mark.parametrize("chip", ["gv100", "V100"])
 def test_a_chip_older_than_the_table_is_said_to_be(fake: Fake, chip: str) -> None:
     done = fake.run("profile", "--dry-run", "--chip", chip, "true")
 
-    assert done.returncode == 2
-    assert f"--chip {chip}: too old for the pass table: a real run on it asks ncu" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "# GV100 is too old for the pass table: a real run asks ncu" in done.stdout
+    assert "  GV100           -  not known" in done.stdout
+
+
+def test_the_chip_and_rank_are_those_of_the_timeline(fake: Fake) -> None:
+    told = {"deviceProperties": [{"id": 0, "name": "Tesla V100-SXM2-32GB"}]}
+    events = [made.step(i, 1000 * i, 990) for i in range(4)]
+    events += [e for i in range(4) for e in made.launched(i + 1, "gemm", 1000 * i + 9, 900)]
+    made.write(fake.folder, made.trace(*events, distributedInfo={"rank": 1}, **told))
+    fake.program("torchrun", "exit 9")
+
+    done = fake.run("profile", "--timeline", "trace.json", "--dry-run", "torchrun", "t.py")
+
+    assert done.returncode == 0, done.stderr
+    told_chip = "# no GPU is known here; the command is for GV100, of the timeline: Tesla V100"
+    assert told_chip in done.stdout
+    assert "in collectives; instead: torchrun --no-python roofline" in done.stdout
+    assert "--rank 1 python t.py\n" in done.stdout
+    assert "ncu --config-file" not in done.stdout
 
 
 @pytest.mark.parametrize("name", ["NVIDIA GeForce RTX 4090", "rtx-4090", "RTX 4090", "ad102"])

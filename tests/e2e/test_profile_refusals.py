@@ -122,7 +122,9 @@ def test_a_plan_shows_the_command_inside_a_launcher(fake: Fake) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "takes the ranks of torchrun in turn and hangs" in done.stderr
-    assert "--metrics" in done.stdout
+    assert "instead: torchrun --nproc-per-node 2 --no-python roofline" in done.stdout
+    assert "--rank 0 python t.py\n" in done.stdout
+    assert "--metrics" not in done.stdout
 
 
 @pytest.mark.parametrize(("rank", "lines"), [("0", True), ("1", False)])
