@@ -19,6 +19,7 @@ from roofline.timeline.events import (
     Interner,
     Mask,
     Timeline,
+    different,
     harmless,
 )
 from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
@@ -119,7 +120,7 @@ class DeviceEvents:
     def shares_process(self) -> bool:
         """Whether a process of this device runs kernels on another one, too."""
         every = self.timeline.events
-        own = np.unique(self.events.process)
+        own = different(self.events.process)
         return bool((np.isin(every.process, own[own >= 0]) & (every.device != self.index)).any())
 
     @property
@@ -193,7 +194,7 @@ class DeviceEvents:
         calls, events = self.timeline.calls, self.events
         if not len(calls.name) or not (events.launch >= 0).any():
             return None
-        own = self.waiting & np.isin(calls.thread, np.unique(events.thread))
+        own = self.waiting & np.isin(calls.thread, different(events.thread))
         # A call that copies to or from pageable memory does not return before the copy has run; one
         # that copies to the host has waited for all that was to run before.
         held = (events.launch >= 0) & (events.start < events.launched) & self.is_copy

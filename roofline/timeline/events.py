@@ -218,13 +218,14 @@ class Calls(Columns):
         ``wanted`` are correlation ids of events and ``keys`` those of these calls; where several
         share one (runtime over driver), the first counts. Ids that are not positive match nothing.
         """
-        order = np.argsort(keys, kind="stable")
-        order = order[np.searchsorted(keys, 1, sorter=order) :]
-        if not len(order):
+        if not len(keys):
             return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 3
-        call = order[np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)]
-        hit = keys[call] == wanted
-        return [np.where(hit, c[call], UNKNOWN) for c in (self.start, self.end, self.thread)]
+        unsorted = (keys[1:] < keys[:-1]).any()
+        order = np.argsort(keys, kind="stable") if unsorted else slice(None)
+        place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+        hit = (keys[order][place] == wanted) & (wanted > 0)
+        found = (self.start, self.end, self.thread)
+        return [np.where(hit, c[order][place], UNKNOWN) for c in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +326,12 @@ class Interner(dict[Any, int]):
         return number
 
 
+def different(column: Integers) -> Integers:
+    """The different values in order; most columns hold but one, which is seen sooner."""
+    one = column[:1]
+    return one if (column == one).all() else np.unique(column)
+
+
 def distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
     """The different rows, and for each row the place of its like among them.
 
@@ -332,7 +339,8 @@ def distinct(*columns: Integers) -> tuple[list[tuple[int, ...]], Integers]:
     """
     code = columns[0].copy()
     for column in columns[1:]:
-        code = code * _ODD + column  # wraps around
+        code *= _ODD  # wraps around
+        code += column
     found = np.unique(code)
     index = np.searchsorted(found, code)  # the inverse that unique can give needs a sort of all
     first = np.empty(len(found), dtype=np.int64)

@@ -23,7 +23,7 @@ from roofline.errors import InputError
 from roofline.files import read_text
 from roofline.patterns import compiled
 from roofline.timeline.device import WAITS, DeviceEvents, Groups, Stretches
-from roofline.timeline.events import Calls, Integers
+from roofline.timeline.events import Calls, Integers, different
 from roofline.timeline.model import (
     First,
     GapBand,
@@ -161,6 +161,10 @@ def classify(
     ``launches`` are the times at which the host launched.
     """
     place = {code: i for i, code in enumerate(classes.codes)}
+    apart = np.diff(np.sort(launches))
+    apart = apart[apart > 0]  # a graph is one launch
+    usual = np.median(apart) if len(apart) >= _LAUNCHES else 0
+    del apart
     length = gaps.end - gaps.start
     cause = np.full(len(length), -1, dtype=np.int8)
     cause[~gaps.known] = place["unknown"]
@@ -173,9 +177,6 @@ def classify(
         if code == "synchronisation":
             fits |= clock.covers(start) & (end - start < _DRAINED_NS)
         cause[mine[fits]] = place[code]
-    apart = np.diff(np.sort(launches))
-    apart = apart[apart > 0]  # a graph is one launch
-    usual = np.median(apart) if len(apart) >= _LAUNCHES else 0
     left, short = cause < 0, length < np.clip(_USUAL * usual, *_LAUNCH_NS)
     cause[left & short] = place["launch_rate"]
     cause[left & ~short] = place["host_code"]
@@ -193,7 +194,7 @@ def _covering(
         if not keys:
             continue
         mine = np.flatnonzero(np.isin(calls.name, keys))
-        for thread in np.unique(calls.thread[mine]).tolist():
+        for thread in different(calls.thread[mine]).tolist():
             own = mine[calls.thread[mine] == thread]
             yield code, thread, Clock.union(calls.start[own], calls.end[own])
 
@@ -279,17 +280,11 @@ class IdleTime:
 def idle_time(part: DeviceEvents, classes: IdleClasses) -> IdleTime:
     """Classify every idle stretch of a device."""
     pieces = part.occupancy.idle
-    found = part.stretches(pieces[:, 1:])
-    names = part.timeline.call_names
-    return IdleTime(
-        part=part,
-        classes=classes,
-        pieces=pieces,
-        cause=classify(
-            found, part.timeline.calls, names, classes, part.events.launch[part.events.launch >= 0]
-        ),
-        late=np.where(found.known, found.late, 0),
-    )
+    found, events, timeline = part.stretches(pieces[:, 1:]), part.events, part.timeline
+    launches = events.launch[events.launch >= 0]
+    cause = classify(found, timeline.calls, timeline.call_names, classes, launches)
+    found.late[~found.known] = 0  # in place: a column more is memory
+    return IdleTime(part=part, classes=classes, pieces=pieces, cause=cause, late=found.late)
 
 
 def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from roofline.timeline.events import (
     Range,
     Timeline,
     Work,
+    different,
     distinct,
     identity,
     no_such_step,
@@ -72,7 +73,7 @@ _OPERATOR = re.compile(r"\A([A-Za-z_]\w*::\w+)(?=$|, )")
 _VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds){1,4}$")
 _FIRST_CORRELATIONS = 1000  # a process counts its CUDA calls from 1
 _NEGLIGIBLE_SHARE = 0.01
-_ROWS = 1 << 17
+_ROWS = 1 << 14  # read together: texts that fit a cache of the processor
 _THREADS = 2
 _IDS = 500  # SQLite takes at least 999 parameters
 
@@ -84,6 +85,12 @@ _LASTED = "((end - start) << 24) | ((streamId & 0xFFFF) << 8) | deviceId"  # bel
 # Correlation ids are counted by each process anew: the process is above 32 bits of correlation.
 _KEY = "(((globalPid >> 24) & 0xFFFFFF) << 32) | coalesce(correlationId, 0)"
 _WHERE = ("start", _LASTED, _KEY)
+_NAMES = [f"(demangledName << 32) | {other}" for other in ("demangledName", "mangledName")]
+_CALLED = "(nameId << 32) | min(end - start, 0xFFFFFFFF)"
+_CALL = ("start", _CALLED, "globalTid", "nullif(correlationId, 0)")
+
+Read = Callable[[], list[Integers]]
+Ran = tuple[list[Identity], list[Integers]]  # and columns that end with the index of the identity
 
 
 def read_report(path: Path, *, step: str | None = None, nsys: str | None = None) -> Timeline:
@@ -122,12 +129,13 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
         return db
 
     try:
-        with closing(connect()) as db:
+        with closing(connect()) as db, ThreadPoolExecutor(_THREADS) as pool:
             # Views and virtual tables could run for ever.
             own = "type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
             rows = db.execute(f"SELECT name FROM sqlite_master WHERE {own}")  # noqa: S608
             tables = {row[0] for row in rows}
-            return _Export(db=db, connect=connect, name=name, tables=tables).timeline(step)
+            export = _Export(db=db, connect=connect, pool=pool, name=name, tables=tables)
+            return export.timeline(step)
     except (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError) as error:
         known = isinstance(error, sqlite3.DatabaseError)
         code = "no_export" if not known else "slow" if time.monotonic() > deadline else "sql"
@@ -139,6 +147,7 @@ def read_sqlite(path: Path, *, step: str | None = None, label: str | None = None
 class _Export:
     db: sqlite3.Connection
     connect: Callable[[], sqlite3.Connection]
+    pool: ThreadPoolExecutor
     name: str
     tables: set[str]
 
@@ -151,9 +160,12 @@ class _Export:
             found = self._ask(RANGES, f"DISTINCT {self._text}", f"WHERE {_IS_RANGE}")
             names = {name for (name,) in found if name}
             raise no_such_step(self.name, step, names, self._renamed(RANGES))
-        calls, keys = self._calls()
-        identities, events, untimed = self._events(calls, keys)
-        texts = self._strings(np.unique(calls.name).tolist())
+        mangled = self._has_column(KERNELS, "mangledName")
+        kernels = self._columns(KERNELS, (*_WHERE, _NAMES[mangled], _GRID, _BLOCK))
+        called = self._columns(CALLS, _CALL)  # read while the kernels are looked at
+        work = self._work(kernels, mangled=mangled)
+        identities, events, untimed, calls, keys = self._events(work, called)
+        texts = self._strings(different(calls.name).tolist())
         call_names = {i: printable(_VERSION.sub("", name or "")) for i, name in texts.items()}
         named = list(self._named({(r.start, r.end) for r in ranges}))
         calls = calls.and_ranges((r for r in named if r[1] - r[0] >= LONG_NS), call_names)
@@ -203,14 +215,16 @@ class _Export:
     def _has_column(self, table: str, column: str) -> bool:
         return any(row[1] == column for row in self.db.execute(f"PRAGMA table_info({table})"))
 
-    def _columns(self, table: str, columns: Sequence[str]) -> list[Integers]:
-        """Whole integer columns.
+    def _columns(self, table: str, columns: Sequence[str]) -> Read:
+        """Whole integer columns, which are read from now on; they are there when called for.
 
         SQLite joins each column to text and numpy parses it: three times faster than a Python
         tuple for each row, and in batches it needs little memory. SQLite works outside of
         Python's lock, so two threads help.
         """
-        low, high = next(self._ask(table, "min(rowid), max(rowid)"))
+        # One by one: asked for both, SQLite reads every row.
+        ends: list[Any] = [next(self._ask(table, f"{f}(rowid)"), (None,)) for f in ("min", "max")]
+        low, high = (0, -1) if (None,) in ends else (end[0] for end in ends)
         if high - low > _LARGEST_PAGE * next(self.db.execute("PRAGMA page_count"))[0]:
             raise sqlite3.DatabaseError("rows have numbers that no export gives them")
         listed = ", ".join(f"group_concat(coalesce({c}, -1))" for c in columns)
@@ -228,11 +242,15 @@ class _Export:
                 column[place] = _integers(text or b"", texts[0])
             return place
 
-        with ThreadPoolExecutor(_THREADS) as pool:
-            filled = list(pool.map(batch, range(low, high + 1, _ROWS)))
-        if sum(f.stop - f.start for f in filled) == high - low + 1:
-            return found
-        return [np.concatenate([column[f] for f in filled]) for column in found]
+        batches = self.pool.map(batch, range(low, high + 1, _ROWS))
+
+        def whole() -> list[Integers]:
+            filled = list(batches)
+            if sum(f.stop - f.start for f in filled) == high - low + 1:
+                return [found.pop(0) for _ in columns]  # nothing else holds them
+            return [np.concatenate([column[f] for f in filled]) for column in found]
+
+        return whole
 
     def _strings(self, keys: Iterable[int]) -> dict[int, str]:
         """Texts by id; the table may have no index, so it is not searched for each."""
@@ -247,28 +265,25 @@ class _Export:
 
     # --- what ran
 
-    def _calls(self) -> tuple[Calls, Integers]:
+    def _calls(self, read: Read) -> tuple[Calls, Integers]:
         """CUDA calls of the host, and for each its process and correlation id in one number."""
-        if not self._has_rows(CALLS):
-            return Calls.of(), np.empty(0, np.int64)
-        packed = "(nameId << 32) | min(end - start, 0xFFFFFFFF)"
-        start, lasted, thread, correlation = self._columns(
-            CALLS, ("start", packed, "globalTid", "nullif(correlationId, 0)")
-        )
+        start, lasted, thread, correlation = read()
         unsorted = (start[1:] < start[:-1]).any()
         order = np.argsort(start, kind="stable") if unsorted else slice(None)
-        process = thread >> 24 & 0xFFFFFF
-        keys = np.where(correlation > 0, process << 32 | correlation, UNKNOWN)[order]
+        keys = (thread >> 24 & 0xFFFFFF) << 32 | correlation
+        keys = np.where(correlation > 0, keys, UNKNOWN)[order]
         name = lasted >> 32
         lasted &= 0xFFFFFFFF
         lasted += start
         return Calls.of(start, lasted, thread, name, order=order), keys
 
-    def _events(self, calls: Calls, keys: Integers) -> tuple[tuple[Identity, ...], Events, int]:
-        """What ran, and how many events were left out because their times cannot be."""
+    def _events(
+        self, work: Iterator[Ran], called: Read
+    ) -> tuple[tuple[Identity, ...], Events, int, Calls, Integers]:
+        """What ran, how many events were left out because their times cannot be, and ``_calls``."""
         parts: list[list[Integers]] = []
         identities: list[Identity] = []
-        for found, columns in self._work():
+        for found, columns in work:
             parts.append([*columns[:3], columns[3] + len(identities)])
             identities += found
         start, lasted, key, which = (
@@ -278,6 +293,7 @@ class _Export:
         timed &= possible(start, start + (lasted >> 24))
         if not timed.all():
             start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
+        calls, keys = self._calls(called)
         launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
         key >>= 32  # the process; in place, for a column more is memory
         device = lasted & 0xFF  # an ordinal, which each process may count in its own way
@@ -289,33 +305,30 @@ class _Export:
         lasted >>= 24
         lasted += start
         events = Events.of(start, lasted, device, which, *launches, key, stream)
-        return tuple(identities), events, int((~timed).sum())
+        return tuple(identities), events, int((~timed).sum()), calls, keys
 
-    def _work(self) -> Iterator[tuple[list[Identity], list[Integers]]]:
+    def _work(self, read: Read, *, mangled: bool) -> Iterator[Ran]:
         """For kernels, copies and sets: identities, and columns that end with their index."""
-        has_mangled = self._has_column(KERNELS, "mangledName")
-        names = f"(demangledName << 32) | {'mangledName' if has_mangled else 'demangledName'}"
-        *columns, name, grid, block = self._columns(KERNELS, (*_WHERE, names, _GRID, _BLOCK))
+        *columns, name, grid, block = read()
         keys, index = distinct(name, grid, block)
         texts = self._strings({i for names, *_ in keys for i in (names >> 32, names & 0xFFFFFFFF)})
         kernels = [
             identity(
                 Work.KERNEL,
                 texts.get(names >> 32) or "(no name)",
-                mangled=texts.get(names & 0xFFFFFFFF) if has_mangled else None,
+                mangled=texts.get(names & 0xFFFFFFFF) if mangled else None,
                 grid=(g >> 32, g >> 16 & 0xFFFF, g & 0xFFFF),
                 block=(b >> 20, b >> 8 & 0xFFF, b & 0xFF),
             )
             for names, g, b in keys
         ]
         yield kernels, [*columns, index]
-        if self._has_rows(COPIES):
-            *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))
-            keys, index = distinct(kind)
-            names_of = (f"memcpy {_COPY_KINDS.get(k[0], 'other')}" for k in keys)
-            yield [identity(Work.COPY, n) for n in names_of], [*columns, index]
+        *columns, kind = self._columns(COPIES, (*_WHERE, "copyKind"))()
+        keys, index = distinct(kind)
+        names_of = (f"memcpy {_COPY_KINDS.get(k[0], 'other')}" for k in keys)
+        yield [identity(Work.COPY, n) for n in names_of], [*columns, index]
         if self._has_rows(SETS):
-            columns = self._columns(SETS, _WHERE)
+            columns = self._columns(SETS, _WHERE)()
             yield [identity(Work.SET, "memset")], [*columns, columns[0] * 0]
 
     # --- ranges

@@ -19,7 +19,7 @@ from roofline.timeline.steps import Window
 COMPUTE, COMMUNICATION, COPY = KINDS = (0, 1, 2)
 Kinds = NDArray[np.int8]
 _STATES = 1 << len(KINDS)  # bit k of a state is set while events of kind k run
-_BLOCK = 1 << 17  # stretches looked at together: more need memory, fewer take time
+_BLOCK = 1 << 15  # stretches looked at together: more need memory, fewer take time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

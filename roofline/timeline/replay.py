@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from roofline.timeline.device import DeviceEvents, Groups
-from roofline.timeline.events import Calls, Events, Integers, Mask
+from roofline.timeline.events import Calls, Events, Integers, Mask, different
 from roofline.timeline.occupancy import COMPUTE
 from roofline.timeline.steps import step_ranges
 
@@ -58,7 +58,7 @@ class Schedule:
         explains = (end[last] > since) & (end[last] <= start) & (start - end[last] < _SOON_NS)
         other = np.where(explains & (start[last] < start), last, -1)
         since = np.where(other >= 0, end[last], since)
-        threads = np.unique(events.thread)
+        threads = different(events.thread)
         mine = waiting & np.isin(calls.thread, threads[threads >= 0])
         own = np.flatnonzero((launch >= 0) & (end <= events.launched) & is_copy)
         wait_from = np.concatenate([calls.start[mine], launch[own]])

@@ -20,6 +20,7 @@ from roofline.timeline.events import (
     Mask,
     Timeline,
     Work,
+    different,
     distinct,
     harmless,
 )
@@ -86,7 +87,7 @@ def _innermost(start: Integers, end: Integers, thread: Integers, events: Events)
     one that can hold it.
     """
     found = np.full(len(events), UNKNOWN, dtype=np.int64)
-    for who in np.unique(events.thread[events.launch >= 0]).tolist():
+    for who in different(events.thread[events.launch >= 0]).tolist():
         mine = np.flatnonzero((events.thread == who) & (events.launch >= 0))
         own = np.flatnonzero(thread == who)
         own = own[np.lexsort((-end[own], start[own]))]

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from roofline.errors import InputError, UsageError
-from roofline.timeline.events import Events, Integers, Range, Timeline
+from roofline.timeline.events import Events, Integers, Range, Timeline, different
 from roofline.timeline.model import Keep, LeftOut
 
 _INSIDE = 10  # a range that ends later than another by less than this part of it is within it
@@ -51,7 +51,7 @@ def step_ranges(timeline: Timeline, events: Events) -> tuple[Range, ...]:
     """
     if not timeline.ranges:
         return ()
-    processes = set(np.unique(events.process).tolist())
+    processes = set(different(events.process).tolist())
     own = [r for r in timeline.ranges if r.process in processes] or timeline.ranges
     launches = Counter(dict(zip(*np.unique(events.thread, return_counts=True), strict=True)))
     ranges_of = Counter(r.thread for r in own)
