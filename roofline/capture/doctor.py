@@ -29,6 +29,7 @@ class Status(StrEnum):
     """How a check came out."""
 
     PASS = "pass"  # noqa: S105  # no password
+    INFO = "info"  # what could be installed, and is no fault
     WARN = "warn"
     FAIL = "fail"
 
@@ -128,7 +129,8 @@ def conclusion(checks: Iterable[DoctorCheck]) -> str:
     wrong = {status: [c for c in checks if c.status is status] for status in Status}
     if failed := wrong[Status.FAIL]:
         saved = "; saved reports can be analysed here: roofline analyze REPORT"
-        return f"This machine cannot profile yet: {failed[0].text}; {failed[0].remedy}{saved}."
+        why = "; ".join(f"{check.text}; {check.remedy}" for check in failed)
+        return f"This machine cannot profile yet: {why}{saved}."
     command = "roofline profile --kernel gemm python bench.py"
     if doubts := wrong[Status.WARN]:
         return f"This machine may profile ({command}), but {doubts[0].text}: {doubts[0].remedy}."

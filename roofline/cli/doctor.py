@@ -15,7 +15,7 @@ from roofline.errors import CaptureError
 
 FORMATS = ("table", "json")
 SCHEMA = "roofline.doctor/1"
-_COLORS = {"pass": "green", "warn": "yellow", "fail": "red"}
+_COLORS = {"pass": "green", "info": "blue", "warn": "yellow", "fail": "red"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

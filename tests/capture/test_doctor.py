@@ -181,8 +181,16 @@ def test_a_driver_may_not_fit_both_ways(
 
 def test_extras_that_are_missing_are_named(good: Situation) -> None:
     check = found(replace(good, missing=("parquet",)), "extras")
-    assert check.status is Status.PASS
+    assert check.status is Status.INFO
     assert check.remedy == "pip install pyarrow"
+
+
+def test_the_sentence_names_all_that_is_missing(good: Situation) -> None:
+    checks = examine(replace(good, machine=Machine(), ncu=MISSING))
+    wrong = [check for check in checks if check.status is Status.FAIL]
+
+    assert {"gpu", "ncu"} <= {check.code for check in wrong}
+    assert all(check.text in conclusion(checks) for check in wrong)
 
 
 @pytest.mark.parametrize(
@@ -230,13 +238,13 @@ def test_every_check_comes_out_both_ways_and_ends_in_one_sentence(
     checks = examine(replace(good, **WRONG[code]))  # type: ignore[arg-type]
     (wrong,) = [check for check in checks if check.code == code]
     assert wrong.remedy
-    assert (wrong.status is Status.PASS) is (code == "extras")
+    assert (wrong.status is Status.INFO) is (code == "extras")
     sentence = conclusion(checks)
     assert sentence.endswith(".")
     assert "\n" not in sentence
-    begins = {Status.FAIL: "cannot profile yet: ", Status.WARN: "may profile (", Status.PASS: "can"}
+    begins = {Status.FAIL: "cannot profile yet: ", Status.WARN: "may profile (", Status.INFO: "can"}
     assert sentence.startswith(f"This machine {begins[wrong.status]}")
-    assert wrong.status is Status.PASS or wrong.text in sentence
+    assert wrong.status is Status.INFO or wrong.text in sentence
 
 
 def test_every_check_is_tried(good: Situation) -> None:
