@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from roofline.counters.instructions import details
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.figures import FIGURES, Point, measured
@@ -162,6 +161,8 @@ def details_of(
         InputError: the file cannot be read any more.
 
     """
+    from roofline.counters.instructions import details  # few ask for it
+
     several = [analysis.results[position].measurement for position in positions]
     longest = max(several, key=lambda m: m.duration_s or 0.0)
     file = next(s.file for s in analysis.sources if s.path == longest.source)

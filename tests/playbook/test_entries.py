@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -809,3 +810,11 @@ def test_coalescing_is_no_advice_where_arithmetic_limits(l2, *, told):
     found = judged((("issue", 88.0), ("l1", 40.0), ("l2", l2)), counts=counts)
 
     assert any("coalescing" in line for line in said.avoid(found)) is told
+
+
+def test_our_own_entries_pass_the_check_of_a_user_s(tmp_path, monkeypatch):
+    ours = Path(playbook.__file__).with_name("advice.toml").read_text("utf-8")
+    (tmp_path / "copy.toml").write_text(ours, "utf-8")
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+
+    assert plays().keys() == builtin().keys()
