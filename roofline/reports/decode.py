@@ -181,12 +181,14 @@ _name_table = lru_cache(maxsize=32)(_NameTable)
 
 
 def _number(metric: bytes) -> int:
-    number = 0
-    for at, byte in enumerate(metric[1:6]):
-        number |= (byte & 127) << 7 * at
-        if byte < 128:
-            break
-    return number
+    """The number of a metric's name, in one byte, in two, or as it rarely is in more."""
+    two = int.from_bytes(metric[1:3], "little")
+    if not two & 1 << 7:
+        return two & 127
+    if not two & 1 << 15:
+        return two & 127 | two >> 1 & 127 << 7
+    found: int = message("Metric").FromString(metric).name
+    return found
 
 
 class _Alike:
@@ -197,7 +199,6 @@ class _Alike:
 
     def __init__(self, places: dict[str, int]) -> None:
         self.places = places
-        self._times = tuple(filter(is_time, places))
         self.memo: dict[int, Any] = {}
         self._asked: dict[str, bytes] = {}  # by name what stands before the number
         self._sets: dict[frozenset[str], bool] = {}
@@ -209,19 +210,20 @@ class _Alike:
         self.__dict__.pop("_layout", None)
 
     @cached_property
-    def _layout(self) -> tuple[tuple[str, ...], list[int], struct.Struct, tuple[bytes, ...]]:
+    def _layout(self) -> tuple[list[int], struct.Struct, tuple[bytes, ...], list[str], list[str]]:
         asked = dict(self._asked)  # at once, as other threads may read such files, too
         form = struct.Struct("<" + "".join(f"{len(begin)}sd" for begin in asked.values()))
-        return (*asked,), [self.places[name] for name in asked], form, (*asked.values(),)
+        places, times = [self.places[name] for name in asked], list(filter(is_time, asked))
+        return places, form, tuple(asked.values()), list(asked), times
 
     def numbers(self, metrics: list[bytes]) -> dict[str, float]:
         """The numbers asked for that are finite; none where one is written in another way."""
-        names, places, form, begins = self._layout
+        places, form, begins, names, times = self._layout
         data = b"".join([metrics[place] for place in places])
         if len(data) != form.size or (parts := form.unpack(data))[::2] != begins:
             return {}
         found = dict(zip(names, parts[1::2], strict=True))
-        for name in filter(found.__contains__, self._times):
+        for name in times:
             found[name] /= 1e9
         if not isfinite(sum(found.values())):
             return {name: value for name, value in found.items() if isfinite(value)}
