@@ -368,12 +368,8 @@ def _part(text: str, closing: dict[int, int], start: int, end: int, depth: int =
     return _Part(head, tuple(_part(text, closing, *a, depth + 1) for a in args), tail)
 
 
-def _shown(name: str) -> _Part:
-    return _parts(name[:_LONGEST])
-
-
 @lru_cache(4096)
-def _parts(name: str) -> _Part:
+def _shown(name: str) -> _Part:
     text = printable(name).strip() or NAMELESS
     closing = _brackets(text)
     start, end, _ = _extent(text, closing)
@@ -386,7 +382,7 @@ def short(name: str, width: int = 40) -> str:
     Return type, parameters and namespaces go first, then the insides of template arguments, then
     the arguments from the last one on, then the middle of the name.
     """
-    part = _shown(name)
+    part = _shown(name[:_LONGEST])
     fitting = (text for text in _forms(part, width) if len(text) <= width)
     return next(fitting, None) or middle(part.head, width)
 
@@ -450,7 +446,7 @@ def _leading_arguments(head: str, args: list[str], width: int) -> Iterator[str]:
 
 def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
     """Forms of names with one ``short`` form that begin shortly before the first difference."""
-    parts = [_shown(name) for name in names]
+    parts = [_shown(name[:_LONGEST]) for name in names]
     texts = [part.text() for part in parts]
     if len(set(texts)) == 1:
         return dict.fromkeys(names, same)

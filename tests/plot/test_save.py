@@ -229,9 +229,7 @@ def test_a_crowd_is_drawn_with_a_key(theme):
 
 @pytest.mark.parametrize("weight", ["normal", "bold"])
 def test_letters_of_an_svg_are_those_of_the_font(weight):
-    letters = (
-        "A\u00e9\u00bd\u2026\u2192\u00b5\u221e 019%()\u6f22"
-    )
+    letters = "A\u00e9\u00bd\u2026\u2192\u00b5\u221e 019%()\u6f22"
     path = findfont(FontProperties(family=FONT, weight=weight))
     whole, subset = TTFont(path), TTFont(io.BytesIO(_subset(path, set(map(ord, letters)))))
     known, kept = whole.getBestCmap(), subset.getBestCmap()
