@@ -229,8 +229,8 @@ def test_every_cause_inside_a_unit_says_which_units_a_fix_relieves():
 def test_a_cause_of_a_unit_that_is_far_from_the_limit_is_not_named(code):
     units, values = PROVEN[code]
     most = max(percent for _, percent in units)
-    own = tuple((key, 45.0 * percent / most) for key, percent in units)
-    found = judged((*own, ("tensor", 99.0)), **values)
+    own = tuple((key, 42.0 * percent / most) for key, percent in units)
+    found = judged((*own, ("tensor", 85.0)), **values)  # which leaves 1.18x of headroom
 
     assert code not in {cause.code for cause in found.verdict.causes}
 
