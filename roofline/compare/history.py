@@ -71,9 +71,9 @@ class Stage:
     ``predictions`` of an open entry are as typed, "--expect gemm=2x"; ``judged`` are those of a
     closed one, which ``closes`` the entry that ``stated`` them then. ``seal`` is of what an open
     one states; ``edited`` says that it was changed, ``older`` that AFTER's file is. ``digest`` is
-    that of BEFORE's files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of their time, noise
-    and clocks accounted for; ``program`` are wall times without a profiler, ``figures`` what the
-    program printed of its own.
+    that of BEFORE's files, ``after_digest`` of AFTER's. ``counts`` are kernels by what became of
+    their time, noise and clocks accounted for; ``program`` are wall times without a profiler,
+    ``figures`` what the program printed of its own.
 
     ``before_s`` and ``after_s`` are for as many launches as BEFORE had, of the ``launches`` of
     both sides. ``gain`` is the time of the pairs before over after, ``total`` that of all changes

@@ -299,6 +299,9 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         held, reason = cause_held(pair, item.cause)
         if held is False:
             return "refuted", note("other_reason", speedup=speedup, why=reason)
+        most = None if item.cause in ("latency", "occupancy") else _explained(pair)
+        if held and most and pair.timing.speedup_low > most * (1 + noise):
+            return "exceeded", note("explains_part", what=reason, most=most, speedup=speedup)
         return "confirmed" if held else "not_testable", reason
     if item.what != "time":
         field = EXPECTED[item.what][0]
@@ -313,6 +316,21 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
     ratios = item.ratios(pair.before.measured.duration_s or 0.0)
     sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
     return _two_sided(ratios, sure, maybe, noise, reason)
+
+
+def _explained(pair: KernelPair) -> float | None:
+    """What less work for BEFORE's limiter, where it has that, can have gained at most."""
+    verdict, took_s = pair.before.verdict, pair.before.measured.duration_s
+    work = busy_ratio(pair.before, pair.after, verdict.limiter)
+    if not took_s or not verdict.next_floor_s or work is None or work >= 1 - UNCHANGED:
+        return None
+    families = pair.before.families
+    # Bytes that are not moved relieve the other levels of memory, too.
+    if {families.get(u or "") for u in (verdict.limiter, verdict.next_limiter)} == {
+        Family.BANDWIDTH
+    }:
+        return None
+    return took_s / verdict.next_floor_s
 
 
 def judge_change(

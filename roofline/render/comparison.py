@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from roofline.compare.change import precisions_gone, same
+from roofline.compare.change import busy_ratio, precisions_gone, same
 from roofline.compare.model import (
     Comparison,
     GateResult,
@@ -16,6 +16,7 @@ from roofline.compare.model import (
     Prediction,
     Side,
 )
+from roofline.compare.predictions import UNCHANGED
 from roofline.model import PROMISED, QUANTITIES, Bound, Family
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
@@ -84,12 +85,14 @@ def _amounts(pair: KernelPair) -> str:
         one, other = before.figure(quantity), after.figure(quantity)
         return None if one is None or other is None else (one, other)
 
+    bytes_ = both("dram_bytes")
     gone = [key for key in precisions_gone(before, after) if unit_of_precision(key) == cause.unit]
     if gone and cause.code == "less_work":
         counts = (side.measured.operations.get(gone[0], 0.0) for side in (before, after))
         amounts = from_to("total_operations", *counts)
-        return f"without its {names.operation(gone[0])} operations ({amounts})"
-    bytes_ = both("dram_bytes")
+        fell = bytes_ is not None and bytes_[1] < bytes_[0] and not same(*bytes_)
+        rest = f" and {_amount('dram_bytes', *bytes_)}" if bytes_ and fell else ""
+        return f"without its {names.operation(gone[0])} operations ({amounts}){rest}"
     operations = both("total_operations")
     computes = Family.COMPUTE in (s.families.get(cause.unit or "") for s in (before, after))
     if bytes_ and not (computes and operations and not same(*bytes_)):
@@ -129,9 +132,7 @@ def _why(pair: KernelPair) -> tuple[str, bool]:
             more = f"more {noun}" if cause.factor is None else work(cause.factor, noun)
             text = f"{more} for {unit}{role} ({use})"
         case "busier" | "idler":
-            rate = "higher" if cause.code == "busier" else "lower"
-            where = f"{names.unit(cause.unit)} {use}{_launch(before, after)}"
-            text = f"the work is done at a {rate} rate ({where})"
+            text = _rate(pair, use, noun)
         case "other_precision":
             moved = " to ".join(map(names.operation, cause.moved or ()))
             text = f"its operations moved from {moved}"
@@ -140,6 +141,19 @@ def _why(pair: KernelPair) -> tuple[str, bool]:
         case "unexplained":
             text = "no cause is named, as its limiter was not measured on both sides"
     return text, False
+
+
+def _rate(pair: KernelPair, use: str, noun: str) -> str:
+    """The clause of a rate, and how much less or more work stands beside it."""
+    before, after, cause = pair.before, pair.after, pair.cause
+    amount_ = busy_ratio(before, after, cause.unit)
+    moved = amount_ is not None and not same(amount_, 1.0, UNCHANGED)
+    gained = cause.code == "busier"
+    by = f": {times(cause.factor)}" if moved and gained else ""
+    where = f"{names.unit(cause.unit)} {use}{by}{_launch(before, after)}"
+    text = f"the work is done at a {'higher' if gained else 'lower'} rate ({where})"
+    of = names.the_unit(cause.unit)
+    return f"{text}, with {work(amount_, noun)} for {of}" if moved and amount_ else text
 
 
 def _counted(before: Side, after: Side, unit: str | None) -> str:
@@ -340,8 +354,15 @@ def unchanged(pairs: Sequence[KernelPair], *, named: bool = False) -> Iterator[s
             yield f"no change {at}{count}: {', '.join(kept[:ROWS] if named else kept)}{more}"
 
 
+# Bounds that were passed, or after which another unit is nearest: not tested, but they teach most.
+_SURPRISES = (
+    *("bound_passed_within_noise", "count_fell_beyond_with_less_work", "next_work_fell_too"),
+    *("next_work_fell_and_another_is_nearest", "warps_beyond_with_less_work"),
+)
+
+
 def details(pair: KernelPair) -> Iterator[str]:
-    """All about a pair but its sentence, and bounds that were not put to the test."""
+    """All about a pair but its sentence, and bounds that held untested."""
     timing, step = pair.timing, pair.step
     if timing is not None and timing.spread_low is not None and timing.spread_high is not None:
         count = pair.before.launches
@@ -349,8 +370,9 @@ def details(pair: KernelPair) -> Iterator[str]:
         yield f"before / after is {_span(timing.spread_low, timing.spread_high)} over {launches}"
     yield from map(note_text, pair.notes)
     for item in pair.predictions:
-        tested = item.by == "user" or item.judgement != "not_testable"
-        if tested and item.claim.facts.get("most", 0.0) <= PROMISED:
+        told = item.by == "user" or item.judgement != "not_testable"
+        most = item.claim.facts.get("most", 0.0)
+        if (told or item.reason.code in _SURPRISES) and most <= PROMISED:
             yield prediction(item, who=True)
     if step is not None:
         low = step.gain if step.gain_low is None else step.gain_low

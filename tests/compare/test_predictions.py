@@ -9,7 +9,7 @@ from roofline.compare.model import Judgement, KernelPair
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.errors import UsageError
 from roofline.model import Measurement
-from roofline.render.comparison import sentence
+from roofline.render.comparison import details, sentence
 from roofline.text.notes import note_text
 from roofline.wall_time import SCHEMA, ProgramTimes, summarize
 from tests.compare import pairs
@@ -202,6 +202,10 @@ def fp64_gone(**values: Any) -> tuple[Measurement, Measurement]:
     return before, after
 
 
+# The issue slots next, 30 % of 700 us: 210 us at least without any FP64 work.
+PART = "; that explains up to 3.33x of 7.00x, other work fell, too"
+
+
 @pytest.mark.parametrize(
     ("because", "judgement", "said"),
     [
@@ -215,15 +219,16 @@ def fp64_gone(**values: Any) -> tuple[Measurement, Measurement]:
         ),
         (
             "precision",
-            "confirmed",
-            "FP64 operations 27.0 GOP to 0 OP, the FP64 pipe was 86 % busy",
+            "exceeded",
+            "FP64 operations 27.0 GOP to 0 OP, the FP64 pipe was 86 % busy" + PART,
         ),
         (
             "operations",
-            "confirmed",
-            "operations 81.0 GOP to 55.0 GOP, with the FP64 pipe 86 % to 0 % busy, no work left",
+            "exceeded",
+            "operations 81.0 GOP to 55.0 GOP, with the FP64 pipe 86 % to 0 % busy, no work left"
+            + PART,
         ),
-        ("fp64", "confirmed", "the FP64 pipe 86 % to 0 % busy, no work left"),
+        ("fp64", "exceeded", "the FP64 pipe 86 % to 0 % busy, no work left" + PART),
     ],
 )
 def test_what_was_not_the_limit_is_no_cause(because: str, judgement: Judgement, said: str) -> None:
@@ -232,7 +237,8 @@ def test_what_was_not_the_limit_is_no_cause(because: str, judgement: Judgement, 
 
 def test_the_sentence_begins_with_what_the_limiter_had_to_do() -> None:
     assert sentence(one(*fp64_gone())).startswith(
-        "7.00x faster without its FP64 operations (27.0 GOP to 0 OP): no longer limited by the "
+        "7.00x faster without its FP64 operations (27.0 GOP to 0 OP) and with 6.00x fewer DRAM "
+        "bytes (12.0 GB to 2.00 GB): no longer limited by the "
         "FP64 pipe"
     )
 
@@ -435,3 +441,29 @@ def test_a_range_that_ends_below_its_beginning(typed: str, meant: str) -> None:
         parse_expect(typed)
 
     assert refused.value.hint == f"--expect {meant}"
+
+
+def test_both_factors_of_a_gain_are_said() -> None:
+    # 1000 x 30 % = 300 us of issue slots, then 400 x 60 % = 240: 2x the rate, 1.25x less work.
+    pair = one(
+        launch(us=1000, use={**IDLE, "issue": 30, "dram": 10}),
+        launch(us=400, use={**IDLE, "issue": 60, "dram": 25}),
+    )
+
+    said = "(issue slots 30 % to 60 % busy: 2.00x), with 1.25x less work for the issue slots"
+    assert said in sentence(pair)
+
+
+def test_a_bound_that_was_passed_as_other_work_fell_is_shown() -> None:
+    # L1 90 % and DRAM 60 % of 1000 us: at most 1.67x. 2x came, with 600 to 400 us of DRAM.
+    pair = one(
+        launch(us=1000, use={"l1": 90, "dram": 60, "issue": 20}),
+        launch(us=500, use={"l1": 40, "dram": 80, "issue": 29}),
+    )
+
+    said = (
+        "at most 1.67x with L1/shared relieved, then limited by DRAM: not testable (reached 2.00x"
+    )
+    assert f"predicted: {said}, beyond that bound, with 1.50x less work for DRAM, too)" in [
+        *details(pair)
+    ]

@@ -76,7 +76,7 @@ def test_a_cause_that_was_not_the_limiter_is_refuted() -> None:
     said = {note_text(p.claim): p.judgement for p in pair.predictions if p.by == "user"}
     assert said == {
         "--because bytes": "refuted",  # DRAM was 4 % busy, the FP64 pipe 86 %
-        "--because precision": "confirmed",  # 27 GFLOP of FP64 to none
+        "--because precision": "exceeded",  # it explains 2.78x of 7.08x
     }
     assert "without its FP64 operations" in sentence(pair)
 
