@@ -152,6 +152,16 @@ def test_nothing_launched_at_all(fake: Fake) -> None:
     assert "[nothing_launched]" in done.stderr
 
 
+def test_a_region_that_never_ran_says_where_its_name_is_spelled(fake: Fake) -> None:
+    fake.scenario({"log": ["==WARNING== No kernels were profiled."]})
+
+    done = fake.run("profile", "--region", "forwrad", "true")
+
+    assert done.returncode == 4
+    hint = next(line for line in done.stderr.splitlines() if line.lstrip().startswith("try:"))
+    assert "--region is spelled as in the program (grep for roofline.region" in hint
+
+
 def test_list_kernels(fake: Fake) -> None:
     write(
         fake.report,
