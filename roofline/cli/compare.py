@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -151,7 +152,7 @@ def command(options: CompareOptions) -> int:
     if options.baseline is not None:
         place = baseline_path(options.baseline, after)
         first = options.update_baseline and not place.exists()
-        before = None if first else load_baseline(place)
+        before = None if first else load_baseline(place, shlex.quote(str(options.reports[0])))
     options, stated = _with_open_entry(before, after, options)
     comparison = _compare(before, after, options)
     _answer(comparison, after, options, stated)
@@ -300,6 +301,7 @@ def _check(options: CompareOptions) -> None:
         from roofline.plot import check_path
 
         check_path(options.plot, force=force, option="--plot")
+    _refuse_the_same_file(options)
     if options.record is not None:
         check_record(options.record)
     elif options.problem or options.hypothesis or options.intervention:
@@ -316,6 +318,20 @@ def _check(options: CompareOptions) -> None:
             check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
     else:
         check_count(options.reports, {1}, "compare takes AFTER alone, as BEFORE is the baseline")
+
+
+def _refuse_the_same_file(options: CompareOptions) -> None:
+    """Refuse two outputs of which one would take the other's place."""
+    files: dict[Path, str] = {}
+    for option, path in (
+        ("-o", options.output.file),
+        ("--junit", options.junit),
+        ("--plot", options.plot),
+        ("--record", options.record),
+    ):
+        if path is not None and (other := files.setdefault(path.resolve(), option)) != option:
+            what = f"{other} and {option} name the same file, {path}"
+            raise UsageError(what, hint="a file for each")
 
 
 def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:

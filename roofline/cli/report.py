@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,9 @@ def command(options: ReportOptions) -> int:
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before, after = sides[0][0], sides[-1][0]
     if options.baseline is not None:
-        before = load_baseline(baseline_path(options.baseline, after))
+        before = load_baseline(
+            baseline_path(options.baseline, after), shlex.quote(str(options.reports[0]))
+        )
     comparison = options.comparing.compare(before, after) if options.compares else None
     with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
         _write(without_personal(after), comparison, options, folder)

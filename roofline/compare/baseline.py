@@ -33,12 +33,16 @@ def baseline_path(folder: Path, analysis: Analysis) -> Path:
     return folder / f"{slug or 'unknown-gpu'}.json"
 
 
-def load_baseline(path: Path) -> Analysis:
-    """The baseline at ``path``, or an ``InputError`` where there is none that can be read."""
+def load_baseline(path: Path, after: str = "AFTER") -> Analysis:
+    """The baseline at ``path``, or an ``InputError`` where there is none that can be read.
+
+    ``after`` is what is compared with it, as its remedies name it.
+    """
     if path.parent.is_file():
-        what, hint = f"{path.parent} is a file", f"roofline compare {path.parent} AFTER"
+        what, hint = f"{path.parent} is a file", f"roofline compare {path.parent} {after}"
         raise UsageError(what, why="--baseline takes a folder", hint=hint)
-    again = f"roofline compare --baseline {path.parent} --update-baseline AFTER"
+    folder = shlex.quote(str(path.parent))
+    again = f"roofline compare --baseline {folder} --update-baseline {after}"
     if not os.path.lexists(path):
         others = sorted(p.name for p in path.parent.glob("*.json"))
         raise InputError(
@@ -54,7 +58,11 @@ def load_baseline(path: Path) -> Analysis:
         if other.startswith("roofline.") and not other.startswith("roofline.baseline/"):
             hint = "the reports themselves; what 'roofline time' wrote goes to --time-before"
             raise InputError(f"{path} is no baseline, but {other}", hint=hint)
-        return without_personal(msgspec.convert(found, Baseline, str_keys=True).analysis)
+        analysis = msgspec.convert(found, Baseline, str_keys=True).analysis
+        times = [result.measurement.duration_s for result in analysis.results]
+        if any(time is not None and time < 0 for time in times):
+            raise msgspec.ValidationError("a duration_s is below 0")
+        return without_personal(analysis)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{path} is not a baseline that this version reads",

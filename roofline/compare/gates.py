@@ -99,6 +99,10 @@ def _limit(text: str, what: str, value: str) -> float:
     if found is None or (not example and number[2] not in ("", unit)):
         hint = f"{number[1]}{example or '%' * (unit == '%')}"
         raise UsageError(f"--fail-on {text!r}: {number[2]} does not fit {what}", hint=hint)
+    if unit == "%" and not number[2] and 0 < found < 1:
+        why = "a share or a percentage?"
+        hint = f"{100 * found:g}%, or {found:g}%"
+        raise UsageError(f"--fail-on {text!r}: {what} is in percent", why=why, hint=hint)
     return found
 
 

@@ -280,5 +280,5 @@ def _check(entry: Play, table: str) -> None:
 
 def _refused(path: Path, why: str) -> InputError:
     return InputError(
-        f"cannot read the advice of {path.name}", why=why, hint=f"correct it, or unset {FOLDER}"
+        f"cannot read the advice of {path}", why=why, hint=f"correct it, or unset {FOLDER}"
     )

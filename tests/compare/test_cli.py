@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -205,7 +206,8 @@ def test_a_baseline_is_made_compared_with_and_updated(tmp_path: Path) -> None:
     compared = run("compare", "--baseline", folder, "--update-baseline", AFTER)
     again = run("compare", "--baseline", folder, AFTER)
 
-    assert "--update-baseline AFTER" in missing.stderr
+    remedy = f"roofline compare --baseline {folder} --update-baseline {BEFORE}"
+    assert f"try: {remedy}\n" in missing.stderr
     assert "new baseline" in made.stderr
     assert "2.28x faster" in compared.stdout
     assert "no change" in again.stdout
@@ -282,11 +284,22 @@ def test_what_it_says_of_a_damaged_baseline_mends_it(tmp_path: Path) -> None:
     refused = run("compare", "--baseline", folder, "--update-baseline", AFTER, code=3)
 
     assert (
-        f"try: mv {path} {path}.old; roofline compare --baseline {folder} --update"
-        in refused.stderr
+        f"try: mv {path} {path}.old; roofline compare --baseline {folder} "
+        f"--update-baseline {AFTER}\n" in refused.stderr
     )
     path.unlink()
     assert "new baseline" in run("compare", "--baseline", folder, "--update-baseline", AFTER).stderr
+
+
+def test_a_baseline_of_negative_time_is_refused(tmp_path: Path) -> None:
+    run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
+    (path,) = tmp_path.iterdir()
+    path.write_text(re.sub(r'"duration_s": [0-9.e-]+', '"duration_s": -1', path.read_text()))
+
+    refused = run("compare", "--baseline", tmp_path, AFTER, code=3)
+
+    assert "a duration_s is below 0" in refused.stderr
+    assert refused.stdout == ""
 
 
 def test_an_answer_is_no_side_and_is_not_to_be_moved_away(tmp_path: Path) -> None:
@@ -304,7 +317,7 @@ def test_a_file_is_no_folder_of_baselines(tmp_path: Path) -> None:
 
     refused = run("compare", "--baseline", path, AFTER, code=2)
 
-    assert f"try: roofline compare {path} AFTER" in refused.stderr
+    assert f"try: roofline compare {path} {AFTER}\n" in refused.stderr
 
 
 def test_a_baseline_file_can_be_a_side(tmp_path: Path) -> None:
@@ -342,6 +355,21 @@ def test_a_picture_named_by_output_is_drawn_and_the_table_printed(tmp_path):
 
     assert "<svg" in (tmp_path / "x.svg").read_text()
     assert "Times measured under ncu" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "name"),
+    [("-o", "--junit", "x.out"), ("-o", "--record", "x.md"), ("--junit", "--plot", "x.svg")],
+)
+def test_two_outputs_are_two_files(tmp_path: Path, one: str, other: str, name: str) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    same = (one, tmp_path / "link" / name, other, tmp_path / name)
+
+    result = run("compare", BEFORE, AFTER, *same, code=2)
+
+    assert f"{one} and {other} name the same file" in result.stderr
+    assert result.stdout == ""
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])

@@ -210,6 +210,10 @@ def test_every_kernel_is_judged() -> None:
     assert {r.kernel: r.status for r in results} == {"a": "passed", "b": "failed"}
 
 
+def test_a_percentage_below_1_has_its_sign() -> None:
+    assert [parse_gate(f"regression={one}").value for one in ("0.5%", "0", "5")] == [0.5, 0, 5]
+
+
 def test_namespaces_do_not_upset_the_colon() -> None:
     gate = parse_gate("at::native::softmax: time>1us")
 
@@ -224,6 +228,8 @@ def test_namespaces_do_not_upset_the_colon() -> None:
         ("regression>5%", "not understood"),
         ("time>500", "time needs a unit: time>500us"),
         ("bytes>5", "bytes needs a unit: bytes>5MB"),
+        ("regression=0.05", "try: 5%, or 0.05%"),
+        ("dram<0.7", "dram is in percent: a share or a percentage?"),
         ("regresion=5%", r"did you mean regression\?"),
         ("gemm: tme>5us", r"did you mean time\?"),
         ("time>5GB", "GB does not fit time"),

@@ -750,7 +750,7 @@ def test_a_file_that_is_no_entry_is_refused_with_its_place(folder, text, why):
 
     with pytest.raises(InputError) as refused:
         plays()
-    assert "cannot read the advice of ours.toml" in str(refused.value)
+    assert f"cannot read the advice of {folder / 'ours.toml'}" in str(refused.value)
     assert why in str(refused.value)
 
 
@@ -768,7 +768,7 @@ def test_a_folder_that_nobody_named_stops_nobody(monkeypatch, tmp_path):
 def test_a_named_folder_that_cannot_be_read_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
 
-    with pytest.raises(InputError, match="cannot read the advice of none: No such file"):
+    with pytest.raises(InputError, match=f"the advice of {tmp_path / 'none'}: No such file"):
         plays()
 
 
