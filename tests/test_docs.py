@@ -81,3 +81,24 @@ def test_the_tutorial_can_be_typed_from_its_first_command_to_its_last(
     assert (tmp_path / "log.md").read_text("utf-8").count("\n# Experiment ") == 2
     assert {"comment.md", "page.html"} <= {path.name for path in (tmp_path / "pr").iterdir()}
     assert list((tmp_path / "perf").glob("*.json"))
+
+
+# What says where a program runs, or is told on the page of the command that reads it.
+_TOLD_ELSEWHERE = {
+    *("CUDA_VISIBLE_DEVICES", "HOME", "LD_PRELOAD", "NVTX_INJECTION64_PATH", "PYTEST_CURRENT_TEST"),
+}
+
+
+def test_every_environment_variable_is_in_the_table():
+    sources = [p for end in ("py", "toml") for p in (ROOT / "roofline").rglob(f"*.{end}")]
+    code = "\n".join(path.read_text("utf-8") for path in sources)
+    own = set(re.findall(r"\b_?ROOFLINE_[A-Z]+(?:_[A-Z]+)*\b", code))
+    read = set(re.findall(r"""environ(?:\.get\(|\[)"([A-Z_0-9]+)""", code))
+    page = (ROOT / "docs" / "exit-codes.md").read_text("utf-8")
+    part = page[page.index("## Environment variables") :]
+    told = set(re.findall(r"`(_?[A-Z]+(?:_[A-Z]+)*)`", part))
+
+    assert {"ROOFLINE_NCU", "ROOFLINE_DEBUG"} <= own
+    assert {"NO_COLOR", "FORCE_COLOR", "TMPDIR"} <= read
+    assert (own | read) - told == _TOLD_ELSEWHERE & read
+    assert {name for name in told if "ROOFLINE" in name} == own

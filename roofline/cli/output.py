@@ -62,8 +62,10 @@ class Output:
     @property
     def color(self) -> bool:
         """Whether the answer has colours: on a terminal that shows them; NO_COLOR= says nothing."""
-        unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        return self.file is None and sys.stdout.isatty() and not unwanted
+        if self.file is not None or os.environ.get("NO_COLOR"):
+            return False
+        able = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        return able or bool(os.environ.get("FORCE_COLOR"))
 
     def width(self, plain: int = PLAIN_WIDTH) -> int:
         """The columns that a table may take; ``plain`` where no terminal is asked."""

@@ -279,10 +279,15 @@ def test_a_stdout_without_unicode_gets_plain_letters(monkeypatch):
         ({"NO_COLOR": ""}, True, True),
         ({"TERM": "dumb"}, True, False),
         ({}, False, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": ""}, False, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
     ],
 )
 def test_colours_are_for_terminals_that_want_them(monkeypatch, environment, terminal, coloured):
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
