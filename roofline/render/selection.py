@@ -278,7 +278,7 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
     """Whether launches are what binds, and how long the gaps are."""
     idle_s = sum(band.total_s for band in device.gap_bands)
     if device.launch_bound:
-        yield _WORDS["launch_bound"]
+        yield _WORDS["launch_bound"].format(share=numbers.share(device.launch_gap_share))
     if idle_s:
         listed = (
             f"{numbers.share(band.total_s / idle_s)} {_WORDS['bands'][i]}"
@@ -324,10 +324,11 @@ def if_moved(found: WhatIf, steps: int) -> Iterator[str]:
     before, after = found.before, found.after
     low, high = found.speedup, found.at_most[1]
     of = f" on average of {steps}" if steps > 1 else ""
+    most = "without limit" if high is None else f"at most {speedup(high)}"
     yield (
         f"If {', '.join(names.printable(m.text) for m in found.moves)}:{of} a step of "
         f"{numbers.duration(before.wall_s)} takes {numbers.duration(after.wall_s)} "
-        f"({speedup(low)}) with the host as it was, at most {speedup(high)} by Amdahl's law."
+        f"({speedup(low)}) with the host as it was, {most} by Amdahl's law."
     )
     parts = (*PARTS.items(), (First.GAPS, "idle"))
     changed = [
@@ -336,6 +337,8 @@ def if_moved(found: WhatIf, steps: int) -> Iterator[str]:
         if before.parts[part] or after.parts[part]
     ]
     then = "" if found.first_after is None else f" {FIRST[found.first_after]} then."
+    if after.idle_s and any(m.what == "gaps" for m in found.moves):
+        then = f" {_WORDS['still_idle']}"
     yield f"{', '.join(changed)}.{then}"
 
 

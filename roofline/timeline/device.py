@@ -289,7 +289,7 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
             why = f"--end {end / 1e9:g}s is not after --start {start / 1e9:g}s"
             raise UsageError("the window is empty", why=why, hint="a later --end")
         start, end = (None if t is None else t + timeline.origin for t in (start, end))
-        windows = [whole_window(events, start, end)]
+        windows = [whole_window(events, start, end, timeline.origin)]
     return DeviceEvents(
         timeline=timeline,
         index=index,

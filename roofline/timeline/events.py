@@ -362,16 +362,20 @@ def harmless(name: str) -> str:
     return found[0] if found else ""
 
 
+_NAMES = 5  # of ranges that a message lists
+
+
 def no_such_step(
     file: str, step: str, names: Iterable[object], unknown: Sequence[str] = ()
 ) -> UsageError:
     """The error for a ``step`` that none of the ``names`` of ranges in ``file`` matches.
 
-    Names of ranges can be private, so they are counted, not shown. ``unknown`` are tables that may
-    hold ranges, too.
+    Names of ranges can be private: those of frameworks are named, the others counted. ``unknown``
+    are tables that may hold ranges, too.
     """
     texts = {str(name) for name in names}
-    marked = sum(re.fullmatch(STEP, text) is not None for text in texts)
+    marks = {text for text in texts if re.fullmatch(STEP, text)}
+    marked = len(marks)
     counts = (marked, "ProfilerStep range", ""), (len(texts) - marked, "other name", " of ranges")
     found = [f"{n} {what}{'s' * (n > 1)}{rest}" for n, what, rest in counts if n]
     hint = "--start and --end instead, or NVTX ranges around the steps of your program"
@@ -379,6 +383,8 @@ def no_such_step(
         leave = "without --step the ProfilerSteps count; " if marked else ""
         hint = f"{leave}names are spelled as a viewer shows them, and case counts"
     why = f"it has {' and '.join(found) or 'no named ranges'}"
+    if shown := sorted(text for text in texts - marks if harmless(text) == text)[:_NAMES]:
+        why += f", such as {', '.join(shown)}"
     if unknown:
         why += f" that are known; its table {', '.join(unknown)} is not read"
     return UsageError(f"--step {step!r} matches no range of {file}", why=why, hint=hint)

@@ -256,13 +256,14 @@ class IdleTime:
             for i, (low, high) in enumerate(zip(_BANDS_S, (*_BANDS_S[1:], None), strict=True))
         )
 
-    def launch_bound(self, window: int, use: Use) -> bool:
-        """Whether most of a window's idle time is in short gaps that have no other cause."""
+    def launch_bound(self, window: int, use: Use) -> tuple[bool, float]:
+        """Whether most of a window's idle time is in short gaps between launches, and what part."""
         scattered = [i for i, code in enumerate(self.classes.codes) if code in _SCATTERED]
         mine = (self.pieces[:, 0] == window) & (self.length < _SHORT_NS)
         short = self.length[mine & np.isin(self.cause, scattered)]
+        share = int(short.sum()) / 1e9 / use.idle_s if use.idle_s else 0.0
         enough = len(short) >= _FEW and use.idle_s > _MUCH * use.wall_s
-        return enough and int(short.sum()) / 1e9 >= _MOST * use.idle_s
+        return enough and share >= _MOST, share
 
     def host_paced(self, window: int, use: Use, host_wait_s: float | None) -> bool | None:
         """Whether the GPU waits for the host and the host never for the GPU."""

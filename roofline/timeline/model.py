@@ -394,6 +394,7 @@ class TimelineDevice:
     judged: StepUse | None = None
     host_paced: bool | None = None
     launch_bound: bool | None = None
+    launch_gap_share: float | None = None
     idle: tuple[IdleCause, ...] = ()
     gap_bands: tuple[GapBand, ...] = ()
     sm_coverage: float | None = None

@@ -210,6 +210,7 @@ def _measured(
     at = part.step_at(criteria.step_at)
     judged, host_wait_s = steps[at], part.host_wait_s()
     host_paced = idle.host_paced(at, judged, host_wait_s)
+    launch_bound, launch_gap_share = idle.launch_bound(at, judged)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
     saved, alone = replayed(part, groups) or (None, {})
     work, by_group = _work(part, groups)
@@ -240,7 +241,8 @@ def _measured(
         first=first_of(judged, host_paced=host_paced),
         judged=judged,
         host_paced=host_paced,
-        launch_bound=idle.launch_bound(at, judged),
+        launch_bound=launch_bound,
+        launch_gap_share=launch_gap_share,
         idle=idle.causes(at, judged.wall_s),
         gap_bands=idle.bands(),
         useful=work,

@@ -130,12 +130,17 @@ def _extent(events: Events, step: Integers, steps: int) -> tuple[Integers, Integ
     return first, last
 
 
-def whole_window(events: Events, start: int | None, end: int | None) -> Window:
+def whole_window(events: Events, start: int | None, end: int | None, origin: int) -> Window:
     """From the first event to the last, or what was asked for; refused where nothing ran in it."""
-    first = int(events.start.min()) if start is None else start
-    last = int(events.end.max()) if end is None else end
+    there = int(events.start.min()), int(events.end.max())
+    first, last = there[0] if start is None else start, there[1] if end is None else end
     if not ((events.end > first) & (events.start < last)).any():
-        raise InputError("nothing ran on the GPU in the window", hint="other --start and --end")
+        begun, done = (f"{(t - origin) / 1e9:.9g}" for t in there)
+        raise InputError(
+            "nothing ran on the GPU in the window",
+            why=f"its work lies from {begun} s to {done} s, counted from the recording's beginning",
+            hint=f"--start {begun}s --end {done}s, or a part of that",
+        )
     return Window(number=1, start=first, end=last)
 
 

@@ -138,6 +138,7 @@ def test_many_short_gaps_are_launch_bound(tmp_path: Path):
     assert rate.total_s == pytest.approx(899 * 6e-6)
     assert rate.share == pytest.approx(0.667, abs=0.001)
     assert device.launch_bound is True
+    assert device.launch_gap_share == pytest.approx(1)
     band = device.gap_bands[0]
     assert (band.to_s, band.gaps) == (10e-6, 899)
 

@@ -427,3 +427,11 @@ def test_the_order_of_events_changes_nothing(
     other = chosen(tmp_path, *events)
     assert one.kernels == other.kernels
     assert one.selected.use == other.selected.use
+
+
+def test_an_empty_window_says_where_gpu_work_lies(tmp_path: Path):
+    ran = kernel("a", 60_010, 10), kernel("b", 60_100, 10)
+    path = write(tmp_path, trace(call("x", 10, 1), *ran))
+    with pytest.raises(InputError, match=r"from 0\.06 s to 0\.0601 s") as refused:
+        select(load_timeline(path), Criteria(start=1000, end=2000))
+    assert refused.value.hint == "--start 0.06s --end 0.0601s, or a part of that"

@@ -54,6 +54,16 @@ def test_an_expression_that_matches_nothing(
     assert "alice" not in f"{refused.value} {refused.value.hint}"
 
 
+def test_ranges_of_frameworks_are_named(tmp_path: Path):
+    ranges = [step(1, 0, 90), step(1, 0, 9, "Optimizer.step#SGD.step"), step(1, 20, 9, "of alice")]
+    path = write(tmp_path, trace(*ranges, kernel("gemm", 10, 30)))
+    with pytest.raises(UsageError) as refused:
+        load_timeline(path, step="nomatch")
+    assert refused.value.why == (
+        "it has 1 ProfilerStep range and 2 other names of ranges, such as Optimizer.step#SGD.step"
+    )
+
+
 def test_a_summary_has_no_ranges(tmp_path: Path):
     with pytest.raises(UsageError, match="no named ranges"):
         load_timeline(write(tmp_path, CSV, "stats.csv"), step="train")

@@ -231,6 +231,18 @@ def test_a_replay_that_changes_nothing_is_what_was_recorded(
 # --- the bounds of kernels, and on public traces
 
 
+def test_idle_time_that_comes_anew_is_told_from_gaps_that_were_closed(tmp_path: Path) -> None:
+    # Gaps are closed, but launches take 100 us each, which no kernel covers any more.
+    timeline = made(
+        tmp_path, gpu_bound(), [launched(20 + i, "b", 2000 + 9 * i, 2) for i in range(9)]
+    )
+    moves = [parse_move("gaps=0"), parse_move("kernels=0")]
+    first, second, *_ = head(what_if(timeline, moves, Criteria()))
+    assert "without limit by Amdahl's law" in first
+    assert second.endswith("it launches no sooner, and less runs meanwhile.")
+    assert "come first then" not in second
+
+
 def test_where_the_host_sets_the_pace_the_low_end_is_nothing(tmp_path: Path) -> None:
     for events, low in ((host_bound(), 920 / 900), (gpu_bound(), None)):
         device = select(made(tmp_path, events)).selected
