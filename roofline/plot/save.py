@@ -184,7 +184,7 @@ def _fonts(text: str) -> str:
 def _subset(path: str, letters: set[int]) -> bytes:
     """A TrueType font with some letters, as WOFF without hints.
 
-    ``fontTools.subset`` takes twice the time, most of it for what is left out here.
+    ``fontTools.subset`` takes longer, most of it for what is left out here.
     """
     from fontTools.ttLib import TTFont
     from fontTools.ttLib.tables.DefaultTable import DefaultTable
