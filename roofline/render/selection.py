@@ -304,7 +304,7 @@ def _excess(excess: StepExcess) -> str:
     rows = zip(excess.parts, short, excess.launches, strict=True)
     for (kind, name, s), brief, (typical, here, others) in rows:
         counts = [f"{typical:.4g} -> {here:.4g} launches"] if here != typical else []
-        counts += [f"{others:.4g} of another step"] if others else []
+        counts += [f"{others:.4g} not launched in it"] if others else []
         said = f" ({', '.join(counts)})" if counts else ""
         more.append(f"{kind} {name if kind == 'idle' else brief} {_signed(s)}{said}")
     left_s = excess.more_s - sum(s for _, _, s in excess.parts)

@@ -104,13 +104,14 @@ def _ranks(change: StepChange) -> Iterator[str]:
     jobs = change.before.job, change.after.job
     if not jobs[0] or not jobs[1]:
         return
-    judged = dict.fromkeys(f"rank {job.latest.number}" for job in jobs if job)
-    yield f"The step is that of the rank that the others wait for most: {' -> '.join(judged)}."
+    noun = "device" if all(job.one_clock for job in jobs if job) else "rank"
+    judged = dict.fromkeys(f"{noun} {job.latest.number}" for job in jobs if job)
+    yield f"The step is that of the {noun} that the others wait for most: {' -> '.join(judged)}."
     before, after = ({rank.number: rank.step_s for rank in job.ranks} for job in jobs if job)
-    both = [number for number in before if number in after]
+    both = [n for n, s in before.items() if s is not None and after.get(n) is not None]
     said = (f"{number}: {numbers.fall(before[number], after[number])}" for number in both)
     if both:
-        yield f"Mean step of rank {names.few([*said], 8)}"
+        yield f"Mean step of {noun} {names.few([*said], 8)}"
 
 
 def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:

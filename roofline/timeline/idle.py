@@ -300,14 +300,18 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
     names = [*zip(kinds, (i.name for i in groups.identities), strict=True)]
     names += [("idle", found.title) for found in idle.classes.by_code.values()]
     started = placed(part.events.start, part.windows)
+    # What has no launch in a recording of launches was queued before it began.
+    elsewhere = (part.step != started) | (
+        (part.events.launch < 0) & (part.events.launch >= 0).any()
+    )
     uses = part.occupancy.windows
 
     def spent(windows: list[int]) -> NDArray[Any]:
-        """What ran in ``windows`` and the idle time: s a window, launches, those of other steps."""
+        """What ran in ``windows`` and the idle time: s a window, launches, those made elsewhere."""
         events, clock = part.events, Clock.of([part.windows[i] for i in windows])
         here = np.isin(started, windows)
         lasted = (clock.inside(events.end) - clock.inside(events.start)) / 1e9
-        columns = (lasted, here, here & (part.step != started))
+        columns = (lasted, here, here & elsewhere)
         size = len(groups.identities)
         sums = np.stack([np.bincount(part.group, c, minlength=size) for c in columns])
         idle_s = idle.by_cause(windows)

@@ -358,7 +358,7 @@ class StepExcess:
     of the step, s), which add up to ``more_s``. ``parts`` are (kind, name, s), the largest first:
     "kernel" with its name, "idle" with the title of its class; kernels can overlap, and short ones
     are not listed, so these need not add up. ``launches`` are of each of ``parts``: in the step of
-    median length, in ``steps``, and those of the latter that another step launched.
+    median length, in ``steps``, and those of the latter that were launched elsewhere.
     """
 
     steps: tuple[int, ...]

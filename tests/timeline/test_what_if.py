@@ -312,8 +312,20 @@ def test_a_slow_step_is_told_by_what_ran_in_it_whichever_step_launched_it(tmp_pa
     line = next(line for line in head(selection) if line.startswith("Slow steps"))
     assert line.startswith(
         "Slow steps (1 of 4) +15.0 ms (exposed communication +15.0 ms): kernel "
-        "ncclDevKernel_AllReduce_Sum_f32_RING_LL +15.0 ms (1 -> 2 launches, 1 of another step)"
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL +15.0 ms (1 -> 2 launches, 1 not launched in it)"
     )
+
+
+def test_what_was_queued_before_the_recording_is_told(tmp_path: Path) -> None:
+    events: list[Any] = [kernel("queued", 100 + 200 * i, 150) for i in range(10)]
+    for i in range(5):
+        at = 10_000 * i + (10_000 if i else 0)
+        events += [step(i, at, (20_000 if i == 0 else 10_000) - 1)]
+        events += launched(i + 1, "gemm", at + 3_000, 4_000)
+    cold = select(made(tmp_path, events)).selected.cold
+    assert cold is not None
+    names = [name for _, name, _ in cold.parts]
+    assert cold.launches[names.index("queued")] == (0, 10, 10)
 
 
 def test_another_step_can_be_judged(tmp_path: Path) -> None:
