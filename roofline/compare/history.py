@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
+from roofline.compare.change import same
 from roofline.compare.model import Comparison, Correctness, Side
 from roofline.model import Action, Result
 from roofline.units import unit_of_precision
@@ -153,24 +154,42 @@ def per_launch(stages: Sequence[Stage]) -> bool:
     return None not in known and any(one != other for one, other in filter(None, known))
 
 
+def led_to(stages: Sequence[Stage]) -> list[Stage]:
+    """The last change, before it the one that it follows, and so on, whether counted or not."""
+    found: list[Stage] = []
+    for stage in reversed(stages):
+        # Where two records were merged, two entries have one number.
+        met = not found or (
+            stage.entry == found[-1].follows
+            and (stage.after == found[-1].before or stage.after_digest == (found[-1].digest or ""))
+        )
+        if stage.status == "closed" and met and (found or not stage.failed):
+            found.append(stage)
+    return found
+
+
 def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
     """The program's time before the first and after the last of the changes that led to the last.
 
     ``None`` where one of them was not timed.
     """
-    times = []
-    reached: Stage | None = None
-    for stage in reversed(stages):
-        # Where two records were merged, two entries have one number.
-        met = reached is None or (
-            stage.entry == reached.follows
-            and (stage.after == reached.before or stage.after_digest == (reached.digest or ""))
-        )
-        if stage.status == "closed" and met and (reached or not stage.failed):
-            times.append(stage.program)
-            reached = stage
+    times = [stage.program for stage in led_to(stages)]
     first, last = (times[-1], times[0]) if times else (None, None)
     return (first[0], last[1]) if first and last and None not in times else None
+
+
+def fastest(stages: Sequence[Stage]) -> Stage | None:
+    """The last change, or where kernels got slower since, the fastest one that led to it.
+
+    ``None`` where that is the start.
+    """
+    way = counted(led_to(stages))
+    totals = [*(stage.total or 0.0 for stage in way), 1.0]
+    at = totals.index(max(totals))
+    slower = any("slower" in stage.counts for stage in way[:at])
+    if not totals[0] or same(totals[0], totals[at]) or not slower:
+        at = 0
+    return way[at] if at < len(way) else None
 
 
 def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ...]:

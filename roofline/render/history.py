@@ -11,7 +11,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from roofline import __version__
-from roofline.compare.history import LITTLE, Bottleneck, Stage, counted, per_launch, program_of
+from roofline.compare.history import (
+    LITTLE,
+    Bottleneck,
+    Stage,
+    counted,
+    fastest,
+    led_to,
+    per_launch,
+    program_of,
+)
 from roofline.compare.record import NOT_STATED
 from roofline.model import PROMISED
 from roofline.render.documents import Number, about
@@ -41,19 +50,26 @@ class HistoryDocument:
         Number,
         about("how many times faster the last change and those before it; no failed check"),
     ]
-    left: Annotated[Number, about("how many times faster at the ceilings, at the same work")]
+    best: Annotated[
+        int | None,
+        about("the entry of the last change, or of a faster one before it; null: the start"),
+    ]
+    left: Annotated[
+        Number, about("how many times faster than best at its ceilings, at the same work")
+    ]
     stop: Annotated[bool | None, about("whether that is little; null: no ceiling is known")]
 
 
 def json(stages: Sequence[Stage]) -> str:
     """``stages`` as JSON text."""
-    done = counted(stages)[-1:]
-    found = next((stage.at_ceilings for stage in done), None)
+    done, best = counted(stages)[-1:], fastest(stages)
+    found = None if best is None else best.at_ceilings
     document = HistoryDocument(
         schema=SCHEMA,
         version=__version__,
         stages=list(stages),
         total=next((stage.total for stage in done), None),
+        best=None if best is None else best.entry,
         left=None if found is None else found.left,
         stop=None if found is None else found.stop,
     )
@@ -196,21 +212,29 @@ def doubts(stage: Stage) -> Iterator[str]:
 
 
 def outlook(stages: Sequence[Stage]) -> str:
-    """What is left at the ceilings after the last change, and so whether to stop."""
-    last = next(reversed(counted(stages)), None)
-    found = None if last is None else last.at_ceilings
-    if last is None:
+    """What is left at the ceilings after the fastest change, and so whether to stop."""
+    done, best = counted(stages), fastest(stages)
+    if not done:
         before = " ".join(stages[-1].before)
         return f"Next: make the change, then roofline compare {before} AFTER --record RECORD.md"
+    if best is None:
+        return f"{', '.join(led_to(stages)[-1].before)} is the fastest: go back to it."
+    back, go_on, each = "", "Go on", per_launch(stages)
+    if best is not done[-1]:
+        took_s = best.after_s and best.after_s / (best.launches[0] if each and best.launches else 1)
+        fast = f"{duration(took_s)}, {times(best.total or 0.0)}"
+        back, go_on = f"{_name(best)} is the fastest ({fast}): go back to it. ", "From there"
+    found = best.at_ceilings
     if found is None:
-        return "What is left is not known: no kernel of the last change has a ceiling."
+        return f"{back}What is left is not known: no kernel of it has a ceiling."
     ceilings = "measured ceilings" if found.measured else "nearest ceilings"
     if found.left > PROMISED:
-        return f"Go on: at their {ceilings} its kernels would be more than {PROMISED:g}x faster."
-    fall = numbers.fall(found.total_s, found.floor_s) + (", in sum" if per_launch(stages) else "")
+        faster = f"at their {ceilings} its kernels would be more than {PROMISED:g}x faster"
+        return f"{back}{go_on}: {faster}."
+    fall = numbers.fall(found.total_s, found.floor_s) + (", in sum" if each else "")
     left = f"all kernels at their {ceilings}, same work: at most {times(found.left)} ({fall})"
     if found.stop:
         near = "" if found.left <= LITTLE else ", and what takes the time is near its ceiling"
-        return f"Stop: {left}{near}. Only less work helps beyond that."
-    first = last.first_after
-    return f"Go on: {left}." + (f" First: {_bottleneck(first, 40)}." if first else "")
+        return f"{back}Stop: {left}{near}. Only less work helps beyond that."
+    first = best.first_after
+    return f"{back}{go_on}: {left}." + (f" First: {_bottleneck(first, 40)}." if first else "")

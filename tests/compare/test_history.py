@@ -292,3 +292,24 @@ def test_times_are_per_launch_where_the_numbers_of_launches_differ() -> None:
     for row, time in zip(rows, ("1.00 ms", "500 µs", "250 µs"), strict=True):
         assert f" {time} " in row
     assert "8 launches before, 2 after: times compare if each does the same work" in text
+
+
+def test_after_a_change_for_the_worse_the_fastest_one_is_where_to_go_on() -> None:
+    side = capture(launch(us=1000, use={"dram": 80.0, "issue": 20.0}))
+    found = at_ceilings(p.after for p in compare(side, side).pairs)
+    good = change(2, "a", "b", 8.0, 1.0, counts={"faster": 1}, at_ceilings=found)
+    bad = change(3, "b", "c", 1.0, 2.0, counts={"slower": 1})
+    stages = history([good, bad])
+
+    # 1 / 0.8 = 1.25 of b, whatever c has left.
+    assert render.outlook(stages).startswith("b is the fastest (1.00 s, 8.00x): go back to it. ")
+    assert "From there: all kernels at their nearest ceilings, same work: at most 1.25x" in (
+        render.outlook(stages)
+    )
+    document = json.loads(render.json(stages))
+    assert (document["best"], document["left"]) == (2, pytest.approx(1.25))
+    # Noise is no reason to go back, nor is a faster one of something else.
+    noise = replace(bad, counts={"no_change": 1})
+    assert json.loads(render.json(history([good, noise])))["best"] == 3
+    assert json.loads(render.json(history([good, replace(bad, before=("x",))])))["best"] is None
+    assert render.outlook(history([bad])) == "b is the fastest: go back to it."
