@@ -231,6 +231,11 @@ def base_name(name: str) -> str:
     return parse(name).base
 
 
+def own_name(name: str, demangled: str) -> str:
+    """The function's ``name``; of Numba's kernels ncu gives their encoded arguments for it."""
+    return base_name(demangled).partition("[")[0] if "[abi:" in demangled else name
+
+
 def comparable(name: str) -> str:
     """A form in which one kernel has one spelling, whoever demangled its name.
 

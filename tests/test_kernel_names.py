@@ -28,6 +28,7 @@ from roofline.kernel_names import (
     family,
     is_collective,
     library,
+    own_name,
     parse,
     printable,
     qualified_name,
@@ -661,3 +662,10 @@ def test_no_pattern_of_the_package_takes_long():
 def test_a_pattern_that_takes_the_square_of_the_length_is_seen():
     quadratic = re.compile(r"\w+\.x")
     assert not is_quick(lambda s: sum(1 for _ in quadratic.finditer(s)), "_" * LONG, NARROW)
+
+
+def test_the_own_name_of_a_kernel_of_numba_is_not_its_encoded_arguments() -> None:
+    demangled = "cudapy::__main__::svd_2_241[abi:cw51cX_3d](Array<float, 2>)"
+
+    assert own_name("cw51cX_3d]", demangled) == "svd_2_241"
+    assert own_name("gemm", "void gemm<float>(float *)") == "gemm"

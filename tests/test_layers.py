@@ -43,7 +43,7 @@ ARROWS = {
     "playbook": ("errors", "model", "files"),
     "text": ("model", "units", "kernel_names", "playbook"),
     "reports": ("foreign", "errors", "model", "files"),
-    "counters": ("model", "units"),
+    "counters": ("model", "units", "kernel_names"),
     "specs": ("foreign", "errors", "model", "files", "process"),
     "verdict": ("model", "units", "kernel_names", "playbook"),
     "fold": ("model", "units"),

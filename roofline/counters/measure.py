@@ -14,6 +14,7 @@ from roofline.counters.peaks import report_peaks
 from roofline.counters.stalls import stalls
 from roofline.counters.tensor import tensor_work
 from roofline.counters.utilization import unit_uses
+from roofline.kernel_names import own_name
 from roofline.model import (
     QUANTITIES,
     Device,
@@ -97,7 +98,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         range=launch.range,
         index=launch.index,
         kind=launch.kind,
-        name=launch.name,
+        name=own_name(launch.name, launch.demangled),
         demangled=launch.demangled,
         grid=grid,
         block=block,
