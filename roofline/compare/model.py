@@ -127,6 +127,10 @@ class TimeChange:
     spread_high: float | None
 
 
+# An unproved change of size that is no optimisation any more.
+_FAR = 10.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkChange:
     """Whether both sides solved the same problem.
@@ -222,6 +226,22 @@ class KernelPair:
     def changed(self) -> bool:
         """Whether it got faster or slower."""
         return self.outcome in ("faster", "slower")
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is probably another problem size: grid and its unit's work moved alike, far.
+
+        Where only one of them did, it is another algorithm or another way to launch it.
+        """
+        ratio, factor = self.work.ratio or 1.0, self.cause.factor or 1.0
+        match self.cause.code:
+            case "less_work" | "fewer_bytes":
+                far = min(1 / ratio, factor) >= _FAR
+            case "more_work" | "more_bytes":
+                far = min(ratio, factor) >= _FAR
+            case _:
+                far = False
+        return self.work.status == "unknown" and far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

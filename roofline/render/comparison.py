@@ -70,6 +70,8 @@ def sentence(pair: KernelPair) -> str:
 
 
 def _headline(pair: KernelPair, speedup: float) -> str:
+    if pair.doubtful:
+        return f"probably another problem size ({change(speedup)} by time)"
     if pair.changed:
         return change(speedup)
     if pair.cause.code == "clock" or pair.timing is None:
@@ -102,7 +104,10 @@ def _amounts(pair: KernelPair) -> str:
 
 def _amount(quantity: str, one: float, other: float) -> str:
     if same(one, other):
-        return f"at the same {amount(other, QUANTITIES[quantity].unit)}"
+        values = dict.fromkeys(amount(n, QUANTITIES[quantity].unit) for n in (one, other))
+        if len(values) == 1:
+            return f"at the same {' '.join(values)}"
+        return f"at about the same {names.quantity(quantity)} ({' to '.join(values)})"
     how = f"{times(max(one / other, other / one))} " if one and other else ""
     noun = f"{'fewer' if other < one else 'more'} {names.quantity(quantity)}"
     return f"with {how}{noun} ({from_to(quantity, one, other)})"
@@ -212,6 +217,9 @@ def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
     else:
         how = "still" if old.limiter == new.limiter else "now"
         text = f"{how} limited by {names.the_unit(new.limiter)} at {percent(new.limiter_percent)}"
+        if new.co_limiter:
+            near = percent(after.utilization.get(new.co_limiter))
+            text += f" (co-limited: {names.unit(new.co_limiter)} {near})"
         if after.verdict.floor_s and after.measured.duration_s:
             text += f", {times(after.measured.duration_s / after.verdict.floor_s)} headroom left"
     return "; ".join(filter(None, (gone, text)))
@@ -255,6 +263,8 @@ def totals(comparison: Comparison) -> str:
     if comparison.alone:
         return "nothing to compare with: there is no baseline yet"
     text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
+    if doubtful := sum(pair.doubtful for pair in comparison.pairs):
+        text += f" ({doubtful} probably of another problem size)"
     before, after = comparison.before_paired_s, comparison.after_paired_s
     if before and after:
         one, other = comparison.launches
@@ -394,7 +404,7 @@ def _span(low: float, high: float) -> str:
 
 _EFFECTS = (
     *("registers_per_thread", "shared_memory_bytes", "occupancy_percent", "waves"),
-    *("dram_bytes", "l2_bytes", "l1_bytes"),
+    *("dram_bytes", "l2_bytes", "l1_bytes", "total_operations"),
 )
 LOOKED_AT = ", ".join(map(names.quantity, _EFFECTS)) + ", grid, block, figures of the program"
 

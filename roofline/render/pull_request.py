@@ -22,7 +22,7 @@ _CUT = "\n\n... cut to fit GitHub's limit; the JSON beside this file has all of 
 # The first line of every comment: by it a later run finds the comment that it replaces.
 MARK = "<!-- roofline -->"
 _BAR = 24  # letters of the longest bar
-_TITLES = ("-#", "kernel", "-before", "-after", "change", "-bytes", "limited by")
+_TITLES = ("-#", "kernel", "-before", "-after", "change")
 
 
 def render(comparison: Comparison, *, limit: int | None = ROWS) -> str:
@@ -133,7 +133,7 @@ def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
     """The table of what changed, a sentence a kernel, and the details folded away."""
     told = words.told_apart(comparison.pairs)
     shown = told[:limit]
-    lines = ["", *markdown.table(_TITLES, _rows(shown)), ""] if shown else [""]
+    lines = ["", *_table(shown), ""] if shown else [""]
     lines += [f"{n}. {escaped(words.sentence(p))}" for n, p in enumerate(shown, 1)]
     if len(told) > len(shown):
         lines += ["", f"... and {len(told) - len(shown)} more"]
@@ -145,18 +145,30 @@ def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
     return [*lines, "", f"<sub>{words.foot(comparison)}</sub>"]
 
 
-def _rows(pairs: Sequence[KernelPair]) -> Iterator[tuple[str, ...]]:
-    for rank, (pair, both) in enumerate(zip(pairs, words.named(pairs, NAME), strict=True), 1):
-        one, other = pair.before, pair.after
-        yield (
+def _table(pairs: Sequence[KernelPair]) -> Iterator[str]:
+    """A row a pair, with its operations where those of one changed."""
+    bytes_, operations = (
+        [words.ratio(p.before.figure(what), p.after.figure(what)) for p in pairs]
+        for what in ("dram_bytes", "total_operations")
+    )
+    amounts = {"-bytes": bytes_}
+    if {*operations} - {"same", numbers.ABSENT}:
+        amounts["-operations"] = operations
+    rows = [
+        (
             str(rank),
             " -\\> ".join(map(code, both)),
-            words.took(pair, one),
-            words.took(pair, other),
+            words.took(pair, pair.before),
+            words.took(pair, pair.after),
             f"**{words.cell(pair)}**",
-            words.ratio(one.measured.dram_bytes, other.measured.dram_bytes),
-            escaped(words.limits(one, other)),
+            *changed,
+            escaped(words.limits(pair.before, pair.after)),
         )
+        for rank, (pair, both, *changed) in enumerate(
+            zip(pairs, words.named(pairs, NAME), *amounts.values(), strict=True), 1
+        )
+    ]
+    return iter(markdown.table((*_TITLES, *amounts, "limited by"), rows))
 
 
 def _folded(comparison: Comparison, pairs: Sequence[KernelPair]) -> Iterator[str]:

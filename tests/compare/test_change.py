@@ -12,10 +12,10 @@ from roofline.compare.change import busy_ratio, changes_of, step_gain
 from roofline.compare.judge import compare
 from roofline.compare.model import KernelPair
 from roofline.model import Bound
-from roofline.render.comparison import sentence
+from roofline.render.comparison import sentence, totals
 from roofline.text.notes import note_text
 from tests.compare import pairs
-from tests.compare.pairs import IDLE, capture, launch, one
+from tests.compare.pairs import IDLE, capture, compared, launch, one
 
 # --- time ----------------------------------------------------------------------------------------
 
@@ -240,6 +240,34 @@ def test_with_nothing_but_another_grid_nothing_is_claimed() -> None:
 
     assert pair.work.status == "unknown"
     assert any("cannot be told from another problem size" in note_text(n) for n in pair.notes)
+
+
+def test_a_far_smaller_grid_with_far_less_work_is_no_gain_to_speak_of() -> None:
+    # A hundredth of the threads, the units as busy for a hundredth of the time.
+    bare: dict[str, Any] = {"operations": {}, "dram_bytes": None, "use": {"l1": 80, "issue": 70}}
+    large, small = launch(us=5000, **bare), launch(us=50, grid=(1, 1, 1), **bare)
+    pair = one(large, small)
+
+    assert pair.doubtful
+    assert sentence(pair).startswith("probably another problem size (100x faster by time): ")
+    assert "1 faster (1 probably of another problem size)" in totals(compared(large, small))
+    assert one(small, large).doubtful
+    # Fewer threads that do all of the work, or less work by as many threads, may be the point.
+    assert not one(large, launch(us=4500, grid=(1, 1, 1), **bare)).doubtful
+    assert not one(large, launch(us=50, **bare)).doubtful
+
+
+def test_amounts_that_are_about_the_same_are_both_said() -> None:
+    pair = one(launch(us=1000, dram_bytes=2.48e9), launch(us=900, dram_bytes=2.52e9))
+
+    assert "at about the same DRAM bytes (2.48 GB to 2.52 GB)" in sentence(pair)
+
+
+def test_a_second_limiter_as_near_is_named() -> None:
+    use = {"dram": 85, "issue": 81, "l2": 20}
+    assert "limited by DRAM at 85 % (co-limited: issue slots 81 %)" in sentence(
+        one(launch(us=1000, use=use), launch(us=700, use=use))
+    )
 
 
 def test_every_unit_with_a_quarter_of_the_work_is_suspicious() -> None:

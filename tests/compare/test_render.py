@@ -296,3 +296,14 @@ def test_annotations_are_escaped() -> None:
     assert lines[0].startswith("::error title=roofline gate::FAILED regression=5%25 at b")
     assert any(line.startswith("::warning title=roofline::the SM clock differs") for line in lines)
     assert all("\n" not in line for line in lines)
+
+
+def test_a_comment_has_the_operations_where_they_changed() -> None:
+    fewer = launch(us=500, operations={"fp32": 30e6})  # of 75e6
+    text = comment(capture(fewer), compared(launch(), fewer), title="t")
+
+    assert "| change | bytes | operations | limited by |" in text
+    assert "| same | 0.40x | DRAM 90 % |" in text
+    assert "- operations: 75.0 MOP to 30.0 MOP" in text
+    same = comment(capture(launch()), compared(launch(), launch(us=500)), title="t")
+    assert "| change | bytes | limited by |" in same
