@@ -153,7 +153,8 @@ def command(options: CompareOptions) -> int:
         place = baseline_path(options.baseline, after)
         first = options.update_baseline and not place.exists()
         before = None if first else load_baseline(place, shlex.quote(str(options.reports[0])))
-    options, stated = _with_open_entry(before, after, options)
+    comparing, stated = with_open_entry(before, after, options.record, options.comparing)
+    options = replace(options, comparing=comparing)
     comparison = _compare(before, after, options)
     _answer(comparison, after, options, stated)
     report_gates(comparison.gates, comparison.correctness)
@@ -164,16 +165,16 @@ def command(options: CompareOptions) -> int:
     return InputError.exit_code if unreadable else 0
 
 
-def _with_open_entry(
-    before: Analysis | None, after: Analysis, options: CompareOptions
-) -> tuple[CompareOptions, Stage]:
+def with_open_entry(
+    before: Analysis | None, after: Analysis, record: Path | None, comparing: Comparing
+) -> tuple[Comparing, Stage]:
     """With the predictions that the record holds of this BEFORE, and what the entry will state."""
-    if options.record is None or before is None:
-        return options, Stage()
+    if record is None or before is None:
+        return comparing, Stage()
     stated = Stage(digest=digest_of(before), after_digest=digest_of(after))
-    waiting = opened(options.record, stated.digest)
+    waiting = opened(record, stated.digest)
     if not waiting:
-        return options, stated
+        return comparing, stated
     *earlier, found = waiting
     for one in earlier:
         say(f"entry {one.entry} about the same BEFORE stays open")
@@ -187,9 +188,9 @@ def _with_open_entry(
     expect = [parse_expect(text) for option, text in words if option == "--expect"]
     because = [parse_claim(text) for option, text in words if option == "--because"]
     comparing = replace(
-        options.comparing,
-        expect=tuple(dict.fromkeys((*expect, *options.comparing.expect))),
-        because=tuple(dict.fromkeys((*because, *options.comparing.because))),
+        comparing,
+        expect=tuple(dict.fromkeys((*expect, *comparing.expect))),
+        because=tuple(dict.fromkeys((*because, *comparing.because))),
     )
     stated = replace(
         found,
@@ -200,7 +201,7 @@ def _with_open_entry(
         older=older,
         edited=edited,
     )
-    return replace(options, comparing=comparing), stated
+    return comparing, stated
 
 
 def _compare_steps(options: CompareOptions) -> int:

@@ -18,9 +18,12 @@ from roofline.cli.compare import (
     analyze_side,
     check_count,
     draw,
+    with_open_entry,
 )
-from roofline.cli.options import REPORTS, Judging, Target
+from roofline.cli.errors import say
+from roofline.cli.options import REPORTS, File, Judging, Target
 from roofline.compare.baseline import baseline_path, load_baseline, without_personal
+from roofline.compare.history import Stage
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
 from roofline.files import refuse_overwrite, whole_folder
@@ -46,6 +49,7 @@ class ReportOptions:
         Comparing, **{name.replace("-", "_"): {"hidden": True} for name in OF_TIMELINES}
     )
     baseline: Path | None = opt.judged("--baseline DIR", BASELINE)
+    record: Path | None = opt.judged("--record FILE.md", type=File())
     judging: Judging = opt.shared(Judging)
     target: Target = opt.shared(
         Target,
@@ -78,9 +82,12 @@ def command(options: ReportOptions) -> int:
         before = load_baseline(
             baseline_path(options.baseline, after), shlex.quote(str(options.reports[0]))
         )
-    comparison = options.comparing.compare(before, after) if options.compares else None
+    comparing, stated = with_open_entry(before, after, options.record, options.comparing)
+    if options.record is not None and stated.closes is None:
+        say(f"{options.record} has no open predictions of this BEFORE")
+    comparison = comparing.compare(before, after) if options.compares else None
     with whole_folder(options.target.path, options.names, force=options.target.force) as folder:
-        _write(without_personal(after), comparison, options, folder)
+        _write(without_personal(after), comparison, options, folder, stated)
     for name in options.names:
         click.echo(shown(str(options.target.path / name)))
     return InputError.exit_code if any(unreadable for _, unreadable in sides) else 0
@@ -97,7 +104,8 @@ def _check(options: ReportOptions) -> None:
         why = "there is no picture" if options.no_picture else "it is not an http(s) address"
         hint = "leave out one" if options.no_picture else "https://HOST/PATH of the pictures"
         raise UsageError(f"--image-base {base!r} cannot be used", why=why, hint=hint)
-    unused = [f"--{name}" for name, asked in comparing.given().items() if asked]
+    given = {**comparing.given(), "record": options.record}
+    unused = [f"--{name}" for name, asked in given.items() if asked]
     if unused and not options.compares:
         raise UsageError(
             f"{unused[0]} is for a comparison",
@@ -114,15 +122,20 @@ def _check(options: ReportOptions) -> None:
 
 
 def _write(
-    after: Analysis, comparison: Comparison | None, options: ReportOptions, folder: Path
+    after: Analysis,
+    comparison: Comparison | None,
+    options: ReportOptions,
+    folder: Path,
+    stated: Stage,
 ) -> None:
     from roofline.render import comparison_json, json
+    from roofline.render.history import made_when
     from roofline.render.pull_request import comment
 
     title = " ".join(options.title.split())
     pictures = not options.no_picture
     how: Any = {"picture": pictures, "image_base": options.image_base, "top": options.top}
-    text = comment(after, comparison, title=title, **how)
+    text = comment(after, comparison, title=title, remarks=tuple(made_when(stated)), **how)
     (folder / "comment.md").write_text(text, encoding="utf-8")
     (folder / "analysis.json").write_text(json.render(after), encoding="utf-8")
     from roofline.plot import Options, write

@@ -203,6 +203,14 @@ def _told(stage: Stage) -> Iterator[str]:
         yield stage.evidence
 
 
+def made_when(stage: Stage) -> Iterator[str]:
+    """When the predictions that a comparison judges were stated, and what speaks against that."""
+    if stage.closes is not None:
+        when = (stage.stated or "").replace("T", " ")[:16]
+        yield f"predictions stated {when} (entry {stage.closes} of the record)"
+    yield from doubts(stage)
+
+
 def doubts(stage: Stage) -> Iterator[str]:
     """Why predictions may not have been made before the result."""
     if stage.older:

@@ -38,12 +38,13 @@ def comment(
     picture: bool = True,
     image_base: str | None = None,
     top: int = ROWS,
+    remarks: Sequence[str] = (),
 ) -> str:
     """Markdown of at most ``LIMIT`` characters with a table of at most ``ROWS`` rows.
 
     ``view`` is the side after; without a ``comparison`` it is all there is to say. The picture is
     the PNG below the address ``image_base``, else the SVG beside the comment, which a comment
-    cannot show: then bars in letters say the same.
+    cannot show: then bars in letters say the same. ``remarks`` are of the predictions.
     """
     heading = [MARK, f"## {escaped(title)}", ""]
     if picture:
@@ -55,6 +56,7 @@ def comment(
             text += _bars(view, comparison, rows)
         if comparison is None:
             return "\n".join([*text, markdown.render(view, limit=rows)])
+        text += [*markdown.bullets(remarks), *[""][: len(remarks)]]
         return "\n".join([*text, render(comparison, limit=rows)])
 
     return _fitting(write, min(top, ROWS))

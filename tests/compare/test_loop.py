@@ -190,3 +190,20 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     log.write_text("---\nschema: {\n---\n")
     with pytest.raises(InputError, match="damaged"):
         read_record(log)
+
+
+def test_a_comment_says_when_its_predictions_were_stated(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    run("predict", BEFORE, "--expect", "transpose=2x..2.5x", "--record", log)
+    stated, text = read_record(log)[0].recorded or "", log.read_text()
+    asked = ("report", BEFORE, AFTER, "--no-picture", "--record", log, "-o")
+    assert run(*asked, tmp_path / "pr").exit_code == 0
+
+    comment = (tmp_path / "pr" / "comment.md").read_text().replace("\\", "")
+    when = stated.replace("T", " ")[:16]
+    assert f"- predictions stated {when} (entry 1 of the record)" in comment
+    assert "expected: --expect transpose=2x..2.5x: confirmed" in comment
+    assert log.read_text() == text
+    run("compare", BEFORE, AFTER, "--record", log)
+    assert "has no open predictions of this BEFORE" in run(*asked, tmp_path / "more").stderr
+    assert run("report", AFTER, "--no-picture", "--record", log, "-o", tmp_path).exit_code == 2
