@@ -28,11 +28,13 @@ def picture(points: Sequence[Point], options: Options) -> Picture:
         canvas = Canvas(options.theme, float(options.width_px))
         canvas.title(scene.title)
         figure.draw_legend(canvas, scene)
+        charts = 0
         for panel in scene.panels:
             canvas.block([panel.device], below=6)
             chart = roofline.lay_out(panel, canvas.width, _CHART_PX, canvas.ruler, len(points))
             if chart is None:
                 continue
+            charts += 1
             canvas.down(_CHART_PX)
             roofline.draw(canvas, chart)
             at = {spot.mark.rank: (spot.x, spot.y) for spot in chart.spots}
@@ -40,6 +42,8 @@ def picture(points: Sequence[Point], options: Options) -> Picture:
                 if kept[other - 1] and one in at and other in at:
                     canvas.arrow(at[one], at[other], "ink")
         heat.draw(canvas, scene, len(points))
+        if not charts:  # no arrows to speak of
+            scene = replace(scene, notes=scene.notes[1:])
         canvas.block(scene.notes, SMALL_PX, below=16)
         return figure.finished(canvas, scene, options)
 

@@ -262,7 +262,9 @@ def totals(comparison: Comparison) -> str:
     ]
     if comparison.alone:
         return "nothing to compare with: there is no baseline yet"
-    text = f"{plural(len(comparison.pairs), 'kernel')} paired: {', '.join(said)}"
+    alone = any(pair.how.code == "by_being_alone" for pair in comparison.pairs)
+    how = " (the only one of each side, under another name)" if alone else ""
+    text = f"{plural(len(comparison.pairs), 'kernel')} paired{how}: {', '.join(said)}"
     if doubtful := sum(pair.doubtful for pair in comparison.pairs):
         text += f" ({doubtful} probably of another problem size)"
     before, after = comparison.before_paired_s, comparison.after_paired_s
@@ -379,6 +381,8 @@ def details(pair: KernelPair) -> Iterator[str]:
         launches = f"{count} launches" if count == pair.after.launches else "the launches"
         yield f"before / after is {_span(timing.spread_low, timing.spread_high)} over {launches}"
     yield from map(note_text, pair.notes)
+    if new := _causes_new(pair):
+        yield f"new after the change: {'; '.join(new)}"
     for item in pair.predictions:
         told = item.by == "user" or item.judgement != "not_testable"
         most = item.claim.facts.get("most", 0.0)
@@ -388,6 +392,14 @@ def details(pair: KernelPair) -> Iterator[str]:
         low = step.gain if step.gain_low is None else step.gain_low
         share = numbers.share(step.share)
         yield f"the step: at {share} of it, {_span(low, step.gain)} if nothing else changes"
+
+
+def _causes_new(pair: KernelPair) -> list[str]:
+    """The causes that only AFTER has, where it changed and its sentence does not tell them."""
+    told, old = sentence(pair), {cause.code for cause in pair.before.verdict.causes}
+    result = pair.after.result
+    new = [said.cause_text(result, c) for c in result.verdict.causes if c.code not in old]
+    return [text for text in new if pair.changed and text.rstrip(".") not in told]
 
 
 def prediction(item: Prediction, *, who: bool = False) -> str:

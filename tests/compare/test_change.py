@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -255,6 +256,13 @@ def test_a_far_smaller_grid_with_far_less_work_is_no_gain_to_speak_of() -> None:
     # Fewer threads that do all of the work, or less work by as many threads, may be the point.
     assert not one(large, launch(us=4500, grid=(1, 1, 1), **bare)).doubtful
     assert not one(large, launch(us=50, **bare)).doubtful
+
+
+def test_two_kernels_that_only_stand_alone_are_said_to_pair_so() -> None:
+    naive, tiled = launch("naive", demangled="naive"), launch("tiled", demangled="tiled", us=500)
+    text = totals(compared(naive, replace(tiled, grid=(3, 1, 1))))
+
+    assert text.startswith("1 kernel paired (the only one of each side, under another name): 1 f")
 
 
 def test_amounts_that_are_about_the_same_are_both_said() -> None:

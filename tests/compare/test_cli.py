@@ -430,6 +430,14 @@ def test_an_unreadable_file_among_others_ends_in_3(tmp_path: Path) -> None:
     assert "paired" in result.stdout
 
 
+def test_what_a_change_brought_with_it_is_named() -> None:
+    # The change undone: the conflicts are AFTER's alone.
+    text = " ".join(run("compare", AFTER, BEFORE).stdout.split())
+
+    assert "new after the change: bank conflicts: 93.9 % of 69,206,016 shared-memory wavefr" in text
+    assert "new after the change" not in run("compare", BEFORE, AFTER).stdout
+
+
 # --- roofline report -----------------------------------------------------------------------------
 
 PICTURES = {"roofline.svg", "roofline.png", "roofline-dark.svg", "roofline-dark.png"}

@@ -52,4 +52,6 @@ def test_a_kernel_without_operations_is_drawn_by_its_units() -> None:
     copy = launch("copy", us=9, operations={}, dram_bytes=9e7)
 
     assert len(drawn(copy, copy).marks) == 2
-    assert arrows(drawn(copy, copy)) == 0
+    picture = drawn(copy, copy)
+    assert arrows(picture) == 0
+    assert not any("Arrows" in text.get_text() for text in picture.figure.texts)
