@@ -495,6 +495,21 @@ def test_a_debug_build_holds_back_all_other_advice():
     assert said.try_first(found) == tuple(line.say for line in play("cause.debug_build").try_first)
 
 
+@pytest.mark.parametrize(
+    ("cycles", "counts", "debug"),
+    [
+        (14.1, {}, True),  # nobody counted moves
+        (4.1, {}, False),
+        (14.1, {"moves": 10.0, "instructions": 100.0}, False),  # they were few
+    ],
+)
+def test_a_debug_build_shows_by_its_waits_where_no_moves_are_known(cycles, counts, debug):
+    found = judged((("alu", 55.0),), ratios={"wait_cycles": cycles}, counts=counts)
+
+    assert ("14.1 cycles" in said.claim(found)) is debug
+    assert (found.verdict.cause == "debug_build") is debug
+
+
 @pytest.mark.parametrize("busy", [30.0, 65.0, 95.0])
 def test_no_headroom_is_promised_of_a_debug_build(busy):
     _, values = PROVEN["debug_build"]
