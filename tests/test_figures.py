@@ -161,7 +161,7 @@ def test_a_name_of_several_gpus_is_said_to_be_one() -> None:
 
     assert found.measurement.device.name == "NVIDIA H100 80GB HBM3"
     assert [note.code for note in found.measurement.notes] == ["gpu_taken"]
-    with pytest.raises(UsageError, match="no GPU is called 'gtx'"):
+    with pytest.raises(UsageError, match="'gtx' is not in the registry"):
         roofline.analyze(points=[Point("k", gpu="gtx", flops=1e12, seconds=1.0)])
 
 

@@ -20,6 +20,9 @@ _MIG = re.compile(
 )
 _NEAR = 0.6  # of SequenceMatcher's ratio: one or two letters off in a short name
 _BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|gpu)\b")
+# What is no part of a model's name: its class, and words of drivers; then memory and board form.
+_CLASS = re.compile(r"\b([rg]tx(?=\d|\b)|with|design)")
+_BOARD = re.compile(r"\b(\d+gb|gddr\w+|hbm\w+|pcie?|sxm\d?|nvl)\b")
 
 
 # --- names as drivers print them and as people type them ------------------------------------------
@@ -78,6 +81,30 @@ def matching(text: str, specs: Sequence[Spec]) -> tuple[Spec, ...]:
         if hits:
             return hits
     return ()
+
+
+def _parts(name: str) -> tuple[str, set[str]]:
+    """The number of a model with its suffixes ("4070tisuper"), and words of memory and board."""
+    text = re.sub(r"\b(\d+) ?gi?b?\b", r"\1gb", _CLASS.sub(" ", loose(name)))
+    return "".join(_BOARD.sub("", text).split()), set(_BOARD.findall(text))
+
+
+def same_model(text: str, specs: Iterable[Spec]) -> tuple[Spec, ...]:
+    """Entries of the model that is typed, and of the memory and board, where these are typed.
+
+    "3060" is RTX 3060 of 12 GB and of 8 GB, "h100 pcie" one of the H100s; a GTX 1660 is no
+    GTX 1660 SUPER.
+    """
+    model, board = _parts(text)
+    found = []
+    for spec in specs if re.search(r"\d", model) else ():
+        called = [_parts(name) for name in (spec.key, *spec.names)]
+        has = {(spec.memory_type or "").casefold(), f"{(spec.memory_bytes or 0) / 1e9:.0f}gb"}
+        has = has.union(*(words for _, words in called))
+        has |= {word.rstrip("0123456789") for word in has}  # "sxm" is "sxm5"
+        if model in (name for name, _ in called) and board <= has:
+            found.append(spec)
+    return tuple(found)
 
 
 # --- devices ----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from pathlib import Path
 from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, settings_folder, unreadable
 from roofline.model import Device, Note
-from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near, pattern
+from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near, pattern, same_model
 from roofline.specs.spec import Architecture, Citation, Spec
 
 # Pascal and older, by their names without the brand.
@@ -71,26 +70,20 @@ class Registry:
             what = f"{text!r} is not in the registry"
             raise UsageError(what, why=why, hint="roofline specs list")
         guesses = near(text, (name for spec in self.specs.values() for name in spec.names))
-        if not guesses:
-            raise UsageError(f"no GPU is called {text!r}", hint="roofline specs list")
-        why = f"near it are {', '.join(guesses)}"
-        hint = f"{shlex.quote(guesses[0])}, or another of roofline specs list"
-        raise UsageError(f"no GPU is called {text!r}", why=why, hint=hint)
+        others = f"near it, but other GPUs unless mistyped, are {', '.join(guesses)}"
+        hint = "add it (docs/peaks.md, --specs DIR), or take a name of roofline specs list"
+        raise UsageError(
+            f"{text!r} is not in the registry", why=others if guesses else None, hint=hint
+        )
 
     def meant(self, text: str) -> tuple[Spec, tuple[Note, ...]]:
         """As ``named``; of "h100" or "3060" the first that it can be, and a note that says so."""
-        model = loose(text).replace(" ", "-")
-        several = [spec.key for spec in matching(text, tuple(self.specs.values()))]
-        several = several or [key for key in self.specs if key.startswith(f"{model}-")]
-        if not several:  # "3060" is "rtx-3060-12gb"; "1660" is not "gtx-1660-ti"
-            whole = re.compile(rf"-{re.escape(model)}(-\d+gb)?$")
-            several = [key for key in self.specs if whole.search(key)]
         try:
             return self.named(text), ()
         except UsageError:
-            if not several or not re.search(r"\d", model):
+            if not (several := same_model(text, self.specs.values())):
                 raise
-        spec, *others = (self.specs[key] for key in several)
+        spec, *others = several
         facts = {"text": text, "spec": spec.name, "others": ", ".join(one.key for one in others)}
         return spec, (Note(code="gpu_taken" if others else "gpu_meant", facts=facts),)
 

@@ -127,7 +127,8 @@ def test_show_of_a_mistyped_name_suggests() -> None:
     result = run("show", "H100 PCI")
 
     assert result.exit_code == 2
-    assert "try: 'NVIDIA H100 PCIe', or another of roofline specs list" in result.stderr
+    assert "other GPUs unless mistyped, are NVIDIA H100 PCIe" in result.stderr
+    assert "try: add it (docs/peaks.md, --specs DIR)" in result.stderr
 
 
 def test_check_without_reports_checks_the_files() -> None:
