@@ -140,17 +140,7 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
         found["bytes"] = batch * (m * k + k * n + m * n) * width / 8
     for key, unit in (("flops", "FLOP"), ("bytes", "B"), ("time", "s")):
         if key in told:
-            value = numbers.read(told[key], unit)
-            if value is None:
-                positive = numbers.read(told[key].removeprefix("-"), unit)
-                why = "it is below 0" if positive else "it cannot be read as an amount"
-                if numbers.read(f"{told[key]}{unit}", unit) is not None:
-                    why = "it has no unit"
-                hint = f"as {_EXAMPLES[key]}"
-                if key == "flops" and "*" in told[key]:
-                    hint += ", or --mnk MxNxK for the 2MNK of a GEMM"
-                raise UsageError(f"{where}{key} is {told[key]!r}", why=why, hint=hint)
-            found[key] = value
+            found[key] = _amount(key, told[key], unit, where)
     return Point(
         told.get("name", "kernel"),
         gpu=told["gpu"],
@@ -159,6 +149,26 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
         flops=found.get("flops"),
         bytes=found.get("bytes"),
     )
+
+
+def _amount(key: str, text: str, unit: str, where: str) -> float:
+    """What was typed for one column, or a ``UsageError`` that says what is wrong with it."""
+    value = numbers.read(text, unit)
+    if value is not None and (key == "time" or not 0 < value < 1):
+        return value
+    hint = f"as {_EXAMPLES[key]}"
+    if key == "flops" and "*" in text:
+        hint += ", or --mnk MxNxK for the 2MNK of a GEMM"
+    why = "it cannot be read as an amount"
+    if value is not None:
+        why = "it is less than one"
+    elif numbers.read(re.sub(r" ?(/ ?s(ec)?|ps)$", "", text, flags=re.IGNORECASE), unit):
+        why = f"that is a rate; give the {'operations' if key == 'flops' else key}"
+    elif numbers.read(text.removeprefix("-"), unit):
+        why = "it is below 0"
+    elif numbers.read(f"{text}{unit}", unit) is not None:
+        why = "it has no unit"
+    raise UsageError(f"{where}{key} is {text!r}", why=why, hint=hint)
 
 
 def read_points(path: Path, common: Mapping[str, str | None]) -> tuple[Point, ...]:

@@ -9,6 +9,7 @@ from roofline.figures import Point, key_of, measured, point_of, read_points
 from roofline.model import Bound, Confidence, Verdict
 from roofline.specs import load
 from roofline.text import numbers
+from roofline.text.outlook import above_peak
 
 H100 = load().specs["h100-sxm5-80gb"].peaks()
 
@@ -120,6 +121,11 @@ def test_amounts_as_people_type_them(text: str, unit: str, value: float | None) 
         ({"gpu": "h100", "time": "1ms", "mnk": f"4x4x{'9' * 400}"}, "mnk is '4x4x9"),
         ({"gpu": "h100", "time": "1ms", "mnk": "4x4x4", "dtype": "fp" + "9" * 400}, "no type"),
         ({"gpu": "h100", "time": "1ms", "flops": "1", "dtype": "posit"}, "no type is called"),
+        ({"gpu": "h100", "time": "1ms", "flops": "2.3TFLOP/s"}, "a rate; give the operations"),
+        ({"gpu": "h100", "time": "1ms", "flops": "2.3 TOPS/sec"}, "a rate; give the operations"),
+        ({"gpu": "h100", "time": "1ms", "bytes": "250GB/s"}, "a rate; give the bytes"),
+        ({"gpu": "h100", "time": "1ms", "bytes": "0.4"}, "bytes is '0.4': it is less than one"),
+        ({"gpu": "h100", "time": "1ms", "flops": "0.5"}, "flops is '0.5': it is less than one"),
     ],
 )
 def test_wrong_figures_are_refused_with_what_is_wrong(given: dict[str, str], said: str) -> None:
@@ -146,6 +152,7 @@ def test_rows_of_a_file(tmp_path) -> None:
         ("name;bytes;time\na;1e9;3ms\n", "its cells are separated by semicolons"),
         ("name,bytes,time\na,1e9,3\n", "line 2: time is '3': it has no unit"),
         ("name,flops,time\na,1,x\n", "line 2: time is 'x'"),
+        ("flops,time\n2.3TFLOP/s,1ms\n", "line 2: flops is '2.3TFLOP/s': that is a rate"),
         ("flops,time\n", "holds no rows"),
         ("flops,time\n1,2,3\n", "line 2 has more cells"),
     ):
@@ -197,3 +204,15 @@ def test_cards_of_one_name_are_judged_apart() -> None:
     assert second.verdict.limiter_percent == pytest.approx(100 * 400 / 480, rel=0.01)
     assert [note.code for note in named.measurement.notes] == ["gpu_taken"]
     assert (named.peaks.spec, len(analysis.groups)) == ("rtx-4070", 2)
+
+
+def test_above_the_fp16_peak_of_geforce_the_accumulator_is_named() -> None:
+    # 128 SMs x 512 x 2.52 GHz = 165 TFLOP/s; 2 x 4096^3 in 0.6 ms are 229 TFLOP/s.
+    def said(gpu: str, seconds: float) -> str:
+        point = Point("k", gpu=gpu, dtype="fp16", flops=2 * 4096.0**3, seconds=seconds)
+        return above_peak(roofline.analyze(points=[point]).results[0].verdict.doubts[0].facts)
+
+    assert "1.39 times the tensor FP16 peak" in said("rtx-4090", 0.6e-3)
+    assert "the accumulator (FP16's peak may be twice FP32's" in said("rtx-4090", 0.6e-3)
+    assert "accumulator" not in said("rtx-4090", 0.1e-3)
+    assert "accumulator" not in said("h100", 0.1e-3)

@@ -18,7 +18,7 @@ _WITH_PREFIX = {unit: unit for unit in ("s", "B", "B/s", "Hz", "FLOP/s")} | {"op
 
 
 # What may follow the prefix of an amount that somebody types.
-_NOUNS = {"s": "s(?:ec(?:onds?)?)?", "B": "B(?:ytes?)?", "FLOP": "(?:FL?)?OPs?(?:/s)?"}
+_NOUNS = {"s": "s(?:ec(?:onds?)?)?", "B": "B(?:ytes?)?", "FLOP": "(?:FL?)?OPs?"}
 _TYPED = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15, "e": 18}
 
 

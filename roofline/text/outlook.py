@@ -58,6 +58,8 @@ def above_peak(f: Mapping[str, Any]) -> str:
     peak = "DRAM" if key is None else operation(key)
     check = "bytes (those that caches served are not DRAM's)" if key is None else "dtype, flops"
     many = exact(round(times, 0 if times > 100 else 2))
+    if key in ("tensor_fp16", "tensor_fp8") and times <= 2 and "GeForce" in f["gpu"]:
+        check = f"the accumulator (FP16's peak may be twice FP32's: roofline specs show), {check}"
     return (
         f"{amount} in {duration(f['duration_s'])} is {many} times the {peak} peak of {f['gpu']}: "
         f"check {check} and time"

@@ -70,7 +70,7 @@ def test_why_an_amount_is_none_is_said() -> None:
         (("--flops", "1e12", "--time=-1ms"), "time is '-1ms': it is below 0"),
         (("--flops", "2*2048**3", "--time", "1ms"), "or --mnk MxNxK for the 2MNK of a GEMM"),
         (("--flops", "nan", "--time", "1ms"), "flops is 'nan': it cannot be read as an amount"),
-        (("--bytes", "3GiB/s", "--time", "1ms"), "bytes is '3GiB/s': it cannot be read"),
+        (("--bytes", "3GiB/s", "--time", "1ms"), "bytes is '3GiB/s': that is a rate"),
         (("--flops", "1e12", "--time", "3,1ms"), "time is '3,1ms': it cannot be read"),
         (("--mnk", "4096x4096", "--time", "1ms"), "it takes three sizes above 0"),
         (("--mnk", "4096x0x8", "--time", "1ms"), "it takes three sizes above 0"),
