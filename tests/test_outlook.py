@@ -171,6 +171,7 @@ def test_initialisation_profiled_by_accident() -> None:
     text = said(analysis(made, kernel("mine", 4e-3)))
 
     assert text.startswith("60 % of the time is random initialisation or fill (distribution_")
+    assert "choose another kernel with roofline profile --kernel NAME PROGRAM." in text
     assert said(analysis(replace(made), kernel("mine", 7e-3))).startswith("mine takes 54 %")
 
 

@@ -460,7 +460,10 @@ def _look_up(
     except NcuFailedError as error:
         if machine.gpus or machine.driver or error.diagnosis.failure.code != "ncu_missing":
             raise
-        raise failed("no_driver", evidence="no GPU, no driver and no ncu is here") from error
+        evidence = "no GPU, no driver and no ncu is here"
+        if "--dry-run" in options.program:
+            evidence += "; --dry-run went to PROGRAM: roofline's options stand before it"
+        raise failed("no_driver", evidence=evidence) from error
     request, notes = fit(request, ncu, machine, ask)
     for note in notes:
         say(note)

@@ -83,8 +83,8 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "no_times": "No launch has a duration, so shares and savings are not known.",
     "initialisation": lambda f: (
         f"{_part(f['share'])} of the time is random initialisation or fill "
-        f"({short(f['kernel'], _NAME)}), hardly what was meant: choose with --kernel-regex or "
-        "--launch-skip, and profile again."
+        f"({short(f['kernel'], _NAME)}), hardly what was meant: choose another kernel with "
+        "roofline profile --kernel NAME PROGRAM."
     ),
     "near_ceilings": _near_ceilings,
     "longest_limited": lambda f: (

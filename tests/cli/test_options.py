@@ -250,12 +250,15 @@ def test_a_mistyped_command_has_a_suggestion(word: str, hint: str) -> None:
     assert f"No such command '{word}'\n  try: {hint}" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["plot", "redact", "report"])
-def test_an_option_that_is_needed_is_asked_for(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [("plot", "-o roofline.png"), ("redact", "-o FILE"), ("report", "-o DIR")],
+)
+def test_an_option_that_is_needed_is_asked_for(command: str, hint: str) -> None:
     done = run(command, SAMPLE)
 
     assert done.exit_code == 2
-    assert "Missing option '-o' / '--output'" in done.stderr
+    assert f"Missing option '-o' / '--output'\n  try: {hint}\n" in done.stderr
 
 
 def test_a_step_that_is_not_there_is_named_as_it_was_typed() -> None:

@@ -220,13 +220,14 @@ def test_neither_gpu_nor_ncu(fake: Fake) -> None:
     (fake.bin / "ncu").unlink()
     fake.gpu()
 
-    done = fake.run("profile", "--kernel-regex", "gemm", "true")
+    done = fake.run("profile", "--kernel-regex", "gemm", "true", "--dry-run")
 
     if "no ncu is here" not in done.stderr:  # pragma: no cover - a machine with a GPU or ncu
         pytest.skip("this machine has a GPU, or an ncu in an install folder")
     assert done.returncode == 4
     assert "[no_driver]" in done.stderr
     assert "plan the run (--dry-run), or analyse saved reports" in done.stderr
+    assert "--dry-run went to PROGRAM: roofline's options stand before it" in done.stderr
 
 
 def test_an_ncu_that_does_not_answer(fake: Fake) -> None:
