@@ -380,6 +380,9 @@ class Rule:
                 why = "it is from 0 to 100 %" if most == 100 else "it is at least 0"
                 hint = "latency=60, balance=10, waves=1"
                 raise UsageError(f"the rule's {name} is {value}", why=why, hint=hint)
+        if 0 < self.latency < 1:
+            what, percent = f"the rule's latency is {self.latency}", f"{100 * self.latency:g}"
+            raise UsageError(what, why="it is a percentage", hint=f"{percent} for {percent} %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,6 +128,13 @@ def test_a_rule_out_of_range_is_refused(values):
         Rule(**values)
 
 
+def test_a_threshold_as_a_fraction_is_refused():
+    with pytest.raises(UsageError, match="percentage") as refused:
+        Rule(latency=0.6)
+    assert refused.value.hint == "60 for 60 %"
+    assert (Rule(latency=0).latency, Rule(latency=1).latency) == (0, 1)
+
+
 def test_every_number_of_a_measurement_is_a_quantity():
     numbers = {
         item.name

@@ -18,6 +18,7 @@ from roofline.model import (
     Kind,
     Measurement,
     Result,
+    UnitUse,
     Verdict,
 )
 from roofline.text import console, instructions, names, numbers
@@ -25,7 +26,7 @@ from roofline.text import verdict as said
 from roofline.text.console import NARROWEST, bullet, grid, indented, lines
 from roofline.text.notes import noted
 from roofline.text.outlook import leave
-from roofline.units import ELAPSED, LEVELS
+from roofline.units import ELAPSED, FEW_FP64, LEVELS, PARTS, beside, relieved_with
 from roofline.view import missing_of
 
 _SIGNATURE = 400  # letters of a C++ signature; CUTLASS has signatures of 5,000
@@ -178,6 +179,8 @@ def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:
         for u in busy
     )
     yield "Units", "   ".join(console.KEPT.join(bar.split()) for bar in bars)
+    limiter = _nearest(result.verdict, m) if result.verdict.limiter else None
+    yield "Units", "; ".join(() if limiter is None else _alike(limiter, m))
     yield "Traffic", "; ".join(_traffic(result))
     yield "Launch", "; ".join(_launch(m))
     waits = (f"{names.words(s.reason)} {numbers.percent(100 * s.share)}" for s in m.stalls)
@@ -265,13 +268,12 @@ def _executed(found: Details) -> str:
 
 def _rule(v: Verdict, m: Measurement) -> str:
     """How the thresholds lead from the percentages to the word."""
-    nearest = next((use for use in m.units if use.unit == v.nearest), None)
+    nearest = _nearest(v, m)
     if nearest is None:
         return (
             "The busiest unit decides. No unit's utilisation was measured, so nothing is claimed."
         )
-    at = numbers.percent(nearest.percent, places=1)
-    busiest = f"The busiest unit decides: {names.unit(nearest.unit)} at {at}"
+    busiest = f"The busiest unit decides: {_at(nearest)}"
     least = v.evidence.get("threshold", v.rule.latency)
     by = "--latency-threshold" if least == v.rule.latency else "for FP64 where there is almost none"
     if v.bound is Bound.LATENCY:
@@ -279,18 +281,47 @@ def _rule(v: Verdict, m: Measurement) -> str:
         return f"{busiest} is under {least:g} % ({by}): {other}."
     if v.bound is Bound.UNKNOWN:
         return f"{busiest}. Not enough was measured to say more, so nothing is claimed."
-    others = [use for use in m.units if use.unit != nearest.unit]
-    second = v.co_limiter or v.next_limiter
-    rival = next((use for use in others if use.unit == second), next(iter(others), None))
-    text = f"{busiest}, not under {least:g} % ({by}), is {nearest.family}"
+    others = _others(nearest, m)
+    text = f"{busiest}, not under {least:g} % ({by}), is {nearest.family}."
+    text += "".join(f" {one}." for one in _alike(nearest, m))
+    rival = next(iter(others), None)
     if rival is None:
-        return f"{text}; no other unit was measured."
+        return f"{text} No other unit was measured."
     near = "within" if v.co_limited else "not within"
-    return (
-        f"{text}. The next, {names.unit(rival.unit)} at "
-        f"{numbers.percent(rival.percent, places=1)}, is {near} {v.rule.balance:g} points of it "
-        "(--balance)."
-    )
+    text += f" The next, {_at(rival)}, is {near} {v.rule.balance:g} points of it (--balance)."
+    following = next((use for use in others if use.unit == v.next_limiter), rival)
+    passed = [use for use in others[: others.index(following)] if relieved_with(nearest, use)]
+    if passed:
+        relieved = " and ".join(names.the_unit(use.unit) for use in passed)
+        text += (
+            f" Less work for {names.the_unit(nearest.unit)} relieves {relieved} as well, so "
+            f"{_at(following)} would limit next."
+        )
+    return text
+
+
+def _nearest(v: Verdict, m: Measurement) -> UnitUse | None:
+    return next((use for use in m.units if use.unit == v.nearest), None)
+
+
+def _others(nearest: UnitUse, m: Measurement) -> list[UnitUse]:
+    """The units that can be a second limiter."""
+    return beside(nearest, m.units, few_fp64=m.device.compute_capability in FEW_FP64)
+
+
+def _alike(nearest: UnitUse, m: Measurement) -> Iterator[str]:
+    """Units busier than all that can be a second limiter, and why they are none."""
+    others = _others(nearest, m)
+    most = others[0].percent if others else 0.0
+    for use in m.units:
+        if use.unit != nearest.unit and use not in others and use.percent > most:
+            of = names.the_unit(nearest.unit)
+            yield f"{_at(use)} is no second unit: it counts the same work as {of}"
+
+
+def _at(use: UnitUse) -> str:
+    part = "" if use.part is None else f" ({PARTS[use.part]})"
+    return f"{names.unit(use.unit)}{part} at {numbers.percent(use.percent, places=1)}"
 
 
 def _other(group: Group) -> str:

@@ -109,15 +109,22 @@ def _only_together(v: Verdict) -> list[Cause]:
 
 def wasted(result: Result) -> Iterator[str]:
     """What must fall for the waste bound: "65,011,712 bank conflicts"."""
-    evidence = result.verdict.evidence
+    amounts = _amounts(result)
     for cause in result.verdict.causes:
         entry = play(entry_of(cause))
         if cause.promise == "waste":
-            value = evidence.get(entry.count)
+            value = amounts.get(entry.count)
             if value is None or value < _COUNT:  # a share, a percentage or a ratio
                 yield f"the {entry.counted}"
             else:
                 yield f"{exact(round(value))} {entry.counted}"
+
+
+def _amounts(result: Result) -> dict[str, float]:
+    """The evidence, its counts summed over the launches, as times are; cycles are of a launch."""
+    m, each = result.measurement, result.verdict.evidence
+    counted = {*m.counts, "fp32_pairs", "fp64_pairs"} - {"elapsed_cycles"}
+    return {name: value * m.count if name in counted else value for name, value in each.items()}
 
 
 def up_to(gain: float) -> str:
@@ -339,9 +346,10 @@ def cause_text(result: Result, one: Cause) -> str:
     if kind == "stall":
         of = (f" ({percent(100 * s.share)} of stalls)" for s in m.stalls if s.reason == reason)
         return f"warps stall on {words(reason)}{next(of, '')}: {entry.meaning}"
-    facts = dict(v.evidence) | ({"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {})
-    claimed = entry.said(facts)
-    return _unit_of(result, entry) + (sentence(claimed, facts) if claimed else words(one.code))
+    limited = {"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {}
+    claimed = entry.said({**v.evidence, **limited})
+    text = sentence(claimed, _amounts(result) | limited) if claimed else words(one.code)
+    return _unit_of(result, entry) + text
 
 
 def _unit_of(result: Result, entry: Play) -> str:

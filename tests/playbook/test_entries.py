@@ -662,6 +662,23 @@ def test_some_wavefronts_an_instruction_are_right_for_wide_accesses_only(request
 # --- bounds ---------------------------------------------------------------------------------------
 
 
+def test_pairs_are_of_all_launches_as_the_fused_ones_are():
+    units, values = PROVEN["fp32_not_fused"]
+    found = judged(units, **values, count=2)
+
+    assert "300,000,000 pairs at most, beside 200,000,000 fused" in said.cause(found)
+
+
+def test_cycles_are_of_one_launch():
+    units, values = PROVEN["short_kernel"]
+    one = said.cause(judged(units, **values))
+    twice = {name: 2 * count for name, count in values["counts"].items()}
+    two = judged(units, **values | {"counts": twice, "count": 2})
+
+    assert "cycles, of which launch and drain take" in one
+    assert said.cause(two) == one
+
+
 def test_a_waste_bound_is_the_next_unit_that_holds():
     # Shared memory has 67,108,864 of 100 SMs x 7.3e5 cycles x 92 %, all but 0.1 %; of these are
     # 65,011,712 conflicts. L1 falls to 92 x (1 - 0.999 x 0.969) = 3 %, and DRAM at 60 % holds.
@@ -676,6 +693,15 @@ def test_a_waste_bound_is_the_next_unit_that_holds():
         "without 65,011,712 bank conflicts: up to 1.67x (1.00 ms -> 600 µs)"
     )
     assert "32-way, 65,011,712 of 67,108,864" in said.cause(found)
+
+    # Two such launches: the time is of both, so the counts are, too.
+    twice = {name: 2 * count for name, count in values["counts"].items()}
+    two = judged(units, **values | {"counts": twice, "count": 2, "duration_s": 2e-3})
+    assert (
+        said.gain(two)
+        == "without 130,023,424 bank conflicts: up to 1.67x (2.00 -> 1.20 ms), then DRAM"
+    )
+    assert "32-way, 130,023,424 of 134,217,728" in said.cause(two)
 
     timeless = judged(units, **values | {"duration_s": None})
     assert said.gain(timeless) == "without 65,011,712 bank conflicts: up to 1.67x, then DRAM"

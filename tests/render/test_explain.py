@@ -220,6 +220,26 @@ def test_the_rule_is_told_with_its_thresholds():
     assert "issue slots at 20.0 %, is not within 5 points" in rule
 
 
+def test_units_that_the_rule_passes_over_are_named_with_the_reason():
+    # L2's fabric carries what DRAM does; less DRAM traffic relieves nothing else.
+    fabric = replace(unit("l2", 79.0), part="l2_fabric")
+    same = result(measurement(units=(unit("dram", 84.0), fabric, unit("xu", 39.0))))
+    why = "L2 (L2 fabric) at 79.0 % is no second unit: it counts the same work as DRAM"
+    assert why in card(explain.render(group(same), width=200))["Units"]
+    rule = section(explain.render(group(same), everything=True, width=200), "Rule")
+    assert f"is bandwidth. {why}. The next, XU pipe at 39.0 %, is not within 10" in rule
+    assert "as well" not in rule
+
+    # What L1's path to L2 carries, L2 gets: less work for it relieves both.
+    path = replace(unit("l1", 90.1), part="l1_to_l2")
+    units = path, unit("l2", 50.0), unit("dram", 44.8)
+    judged = verdict(nearest="l1", limiter="l1", next_limiter="dram")
+    relieved = result(measurement(units=units), judged)
+    rule = section(explain.render(group(relieved), everything=True, width=200), "Rule")
+    assert "The next, L2 at 50.0 %, is not within 10 points" in rule
+    assert "Less work for L1/shared relieves L2 as well, so DRAM at 44.8 % would limit" in rule
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
