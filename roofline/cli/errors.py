@@ -138,8 +138,9 @@ def _usage(error: click.ClickException) -> str:
     hint = f"{context.command_path} --help"
     if isinstance(error, click.BadOptionUsage) and "requires an argument" in message:
         hint = _WITH_VALUES.get(error.option_name, hint)
-    if isinstance(error, click.MissingParameter) and "-o" in getattr(error.param, "opts", ()):
-        hint = "-o roofline.png" if context.info_name == "plot" else f"-o {error.param.metavar}"
+    missing = error.param if isinstance(error, click.MissingParameter) else None
+    if missing is not None and "-o" in missing.opts:
+        hint = "-o roofline.png" if context.info_name == "plot" else f"-o {missing.metavar}"
     return f"{message}\n  try: {hint}"
 
 
