@@ -81,7 +81,8 @@ def real_values() -> dict[type, Any]:
     )
     wall = TimeSummary(**dict.fromkeys((f.name for f in dataclasses.fields(TimeSummary)), 1.0))
     times = ProgramTimes(schema="roofline.time/1", wall_s=wall)
-    ranks = [load_timeline(SAMPLES / "h100_step.trace.json.gz")] * 2
+    one = load_timeline(SAMPLES / "h100_step.trace.json.gz")
+    ranks = [dataclasses.replace(one, rank=number) for number in range(2)]
     selection = select_ranks(ranks, uses.Criteria(lanes=True))
     moves = [uses.Move(what="kernels", factor=0.5)]
     made = (
