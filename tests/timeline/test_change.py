@@ -135,7 +135,7 @@ def test_steps_that_differ_as_much_among_themselves(tmp_path: Path):
 
 
 def run(*words: Any) -> Result:
-    return CliRunner().invoke(cli, ["compare", *map(str, words)])
+    return CliRunner().invoke(cli, ["compare", *map(str, words)], env={"COLUMNS": "100"})
 
 
 def test_the_answer_as_typed(sides: tuple[Path, Path]):
