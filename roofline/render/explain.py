@@ -269,11 +269,10 @@ def _executed(found: Details) -> str:
 def _rule(v: Verdict, m: Measurement) -> str:
     """How the thresholds lead from the percentages to the word."""
     nearest = _nearest(v, m)
+    busiest = "The busiest unit decides"
     if nearest is None:
-        return (
-            "The busiest unit decides. No unit's utilisation was measured, so nothing is claimed."
-        )
-    busiest = f"The busiest unit decides: {_at(nearest)}"
+        return f"{busiest}. No unit's utilisation was measured, so nothing is claimed."
+    busiest += f": {_at(nearest)}"
     least = v.evidence.get("threshold", v.rule.latency)
     by = "--latency-threshold" if least == v.rule.latency else "for FP64 where there is almost none"
     if v.bound is Bound.LATENCY:
@@ -292,11 +291,9 @@ def _rule(v: Verdict, m: Measurement) -> str:
     following = next((use for use in others if use.unit == v.next_limiter), rival)
     passed = [use for use in others[: others.index(following)] if relieved_with(nearest, use)]
     if passed:
+        less = f"Less work for {names.the_unit(nearest.unit)}"
         relieved = " and ".join(names.the_unit(use.unit) for use in passed)
-        text += (
-            f" Less work for {names.the_unit(nearest.unit)} relieves {relieved} as well, so "
-            f"{_at(following)} would limit next."
-        )
+        text += f" {less} relieves {relieved} as well, so {_at(following)} would limit next."
     return text
 
 
