@@ -234,7 +234,7 @@ def _program(change: ProgramChange | None, gate: Gate) -> Iterator[_Judged]:
 def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus, Note]:
     if gate.what in _VERDICTS:
         found = str(getattr(side.verdict, gate.what) or "none")
-        if gate.what == "bound" and found == Bound.UNKNOWN != gate.value:
+        if side.verdict.bound is Bound.UNKNOWN and gate.value != Bound.UNKNOWN:
             return "not_judged", note("limit_unknown_now")
         status: GateStatus = "failed" if found == gate.value else "passed"
         return status, note("gate_verdict", what=gate.what, found=found)

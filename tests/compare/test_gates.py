@@ -45,6 +45,13 @@ def test_conditions(gate: str, expected: str) -> None:
     assert status(SLOWER, gate) == [expected]
 
 
+@pytest.mark.parametrize("gate", ["bound=latency", "limiter=dram"])
+def test_what_limits_is_not_judged_of_counters_without_numbers(gate: str) -> None:
+    nothing = launch(us=1000, use={}, dram_bytes=None, operations={})
+
+    assert status(compared(nothing, nothing), gate) == ["not_judged"]
+
+
 def test_a_limit_keeps_the_digits_that_were_typed() -> None:
     (found,) = judge(SLOWER, [parse_gate("dram<95.25%")])
 
