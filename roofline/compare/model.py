@@ -126,6 +126,13 @@ class TimeChange:
     spread_low: float | None
     spread_high: float | None
 
+    @property
+    def judged(self) -> tuple[float, float]:
+        """What predictions are judged by: at equal clocks where those differ beyond the noise."""
+        ends = self.speedup_low, self.speedup_high
+        clocks = max(abs(end / self.speedup - 1) for end in ends) > self.noise
+        return ends if clocks else (self.speedup, self.speedup)
+
 
 # An unproved change of size that is no optimisation any more.
 _FAR = 10.0

@@ -42,10 +42,12 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
     took_s = pair.before.measured.duration_s
     if pair.outcome != "faster" or timing is None or pair.work.differs or not unit or not took_s:
         return
-    speedup = timing.speedup_low
+    speedup = timing.judged[0]
     work, next_work = (busy_ratio(pair.before, pair.after, one) for one in (unit, then))
     facts = {"speedup": speedup, "unit": unit, "then": then, "now": pair.after.busiest}
     facts |= {"work": work, "next_work": next_work}
+    if speedup != timing.speedup:
+        facts["measured"] = timing.speedup
     for bounds in (_floors(pair, took_s, work, next_work), _wastes(pair, took_s), _warps(pair)):
         for claim, most, codes, more in bounds:
             shown = {**facts, **more, "most": most}
@@ -300,7 +302,7 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         if held is False:
             return "refuted", note("other_reason", speedup=speedup, why=reason)
         most = None if item.cause in ("latency", "occupancy") else _explained(pair)
-        if held and most and pair.timing.speedup_low > most * (1 + noise):
+        if held and most and pair.timing.judged[0] > most * (1 + noise):
             return "exceeded", note("explains_part", what=reason, most=most, speedup=speedup)
         return "confirmed" if held else "not_testable", reason
     if item.what != "time":
@@ -309,13 +311,12 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
         if one is None or other is None or not one:
             return "not_testable", note("amount_not_measured", measure=field)
         return judge_change(item, one, other, SAME, field=field)
-    t, reason = pair.timing, note("reached", speedup=speedup)
-    if max(abs(end / speedup - 1) for end in (t.speedup_low, t.speedup_high)) > SAME:
-        clocks = note("equal_clocks", low=t.speedup_low, high=t.speedup_high)
-        reason = note("and", what=reason, why=clocks)
-    ratios = item.ratios(pair.before.measured.duration_s or 0.0)
-    sure, maybe = (t.speedup_low, t.speedup_high), (t.equal_low, t.equal_high)
-    return _two_sided(ratios, sure, maybe, noise, reason)
+    sure, maybe = pair.timing.judged, (pair.timing.equal_low, pair.timing.equal_high)
+    one, other = (side.measured.duration_s or 0.0 for side in (pair.before, pair.after))
+    reason = _reached(item, speedup, one / speedup)
+    if sure != (speedup, speedup):
+        reason = note("and", what=reason, why=note("equal_clocks", low=sure[0], high=sure[1]))
+    return _two_sided(item, one, sure, maybe, noise, reason)
 
 
 def _explained(pair: KernelPair) -> float | None:
@@ -340,16 +341,24 @@ def judge_change(
 
     Without a ``field`` the amounts are times of the step.
     """
-    reason = note("reached", speedup=before / after if after else inf)
+    change = before / after if after else inf
+    reason = _reached(item, change, after)
     if field:
         reason = note("amount_changed", measure=field, before=before, after=after)
-    change = before / after if after else inf
     span = change / (1 + noise), change * (1 + noise)
-    return _two_sided(item.ratios(before), (change, change), span, noise, reason)
+    return _two_sided(item, before, (change, change), span, noise, reason)
+
+
+def _reached(item: Expectation, speedup: float, after_s: float) -> Note:
+    """The speed-up reached, with the time where a time is expected."""
+    if any(kind in ("to", "by") for kind, _ in item.ends):
+        return note("reached_time", after=after_s, speedup=speedup)
+    return note("reached", speedup=speedup)
 
 
 def _two_sided(
-    expected: tuple[float, float],
+    item: Expectation,
+    before: float,
     sure: tuple[float, float],
     maybe: tuple[float, float],
     noise: float,
@@ -361,13 +370,18 @@ def _two_sided(
     one was expected. What noise alone may have put outside is neither short nor exceeded.
     ``maybe`` spans what the change could be at all, ``sure`` what it is but for noise.
     """
-    low, high = expected
+    low, high = item.ratios(before)
     least, most = (1 / end if end else inf for end in (high, low))
+    amounts = any(kind == "to" for kind, _ in item.ends)
+
+    def printed(ratio: float) -> str:
+        return _printed(before / ratio if amounts else ratio)
+
     none = maybe[0] <= 1 <= maybe[1]
     if least == most == 1 and none:
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
     inside = [
-        least <= one <= most or _printed(one) in (_printed(least), _printed(most)) for one in sure
+        least <= one <= most or printed(one) in (printed(least), printed(most)) for one in sure
     ]
     if all(inside) and not (none and (least > 1 or most < 1)):
         return "confirmed", reason

@@ -405,8 +405,12 @@ def _causes_new(pair: KernelPair) -> list[str]:
 def prediction(item: Prediction, *, who: bool = False) -> str:
     """A claim, its judgement and why."""
     by = {"floor": "predicted: ", "user": "expected: "}[item.by] if who else ""
-    judged = names.words(item.judgement)
-    return f"{by}{note_text(item.claim)}: {judged} ({note_text(item.reason)})"
+    judged, facts = names.words(item.judgement), item.reason.facts
+    reason = note_text(item.reason)
+    if "measured" in facts:
+        measured = times(facts["measured"])
+        reason += f"; {times(facts['speedup'])} is at equal clocks, {measured} measured"
+    return f"{by}{note_text(item.claim)}: {judged} ({reason})"
 
 
 def _span(low: float, high: float) -> str:

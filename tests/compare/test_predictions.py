@@ -123,7 +123,7 @@ def test_the_step_is_judged_by_the_times_of_the_program() -> None:
         return note_text(found)
 
     before, after = [0.100, 0.100, 0.100], [0.085, 0.085, 0.085]
-    assert ": confirmed (reached 1.18x)" in said("step=-15ms..-10ms", before, after)
+    assert ": confirmed (reached 1.18x, 85.0 ms)" in said("step=-15ms..-10ms", before, after)
     assert ": exceeded (reached 1.18x" in said("step=-10ms", before, after)  # 15 is over 13.3
     assert ": short (" in said("step=-20ms", before, after)
     assert "not testable" in said("step=-20ms", before[:1], after[:1])
@@ -142,6 +142,38 @@ def test_no_change_can_be_expected() -> None:
 
 def test_a_speed_up_that_the_clock_gave_confirms_nothing() -> None:
     assert judged(*pairs.by_clock(), expect="kernel=1.2x")[0] == "short"
+
+
+@pytest.mark.parametrize(
+    ("expect", "judgement", "why"),
+    [
+        ("2.02x..3x", "not_testable", "reached 2.00x: outside"),  # 2.04x at equal clocks
+        ("1.99x..2.01x", "confirmed", "reached 2.00x"),
+        ("499.9us..510us", "confirmed", "reached 2.00x, 500 µs"),
+        ("-51%..-49%", "confirmed", "reached 2.00x"),
+    ],
+)
+def test_the_measured_figure_decides_where_clocks_agree_within_the_noise(
+    expect: str, judgement: Judgement, why: str
+) -> None:
+    before, after = (
+        launch(us=us, sm_clock_hz=clock, use={"fma": 85, "issue": 60, "dram": 20})
+        for us, clock in ((1000, 1.02e9), (500, 1.0e9))
+    )
+    found, reason = judged(before, after, expect=f"kernel={expect}")
+    assert found == judgement
+    assert reason.startswith(why)
+
+
+def test_beyond_the_noise_the_figure_at_equal_clocks_stands_beside_the_measured_one() -> None:
+    use = {"fma": 85, "issue": 60, "dram": 20}
+    before = launch(us=1200, sm_clock_hz=1.0e9, use=use)
+    after = launch(us=500, sm_clock_hz=1.2e9, use=use)  # 2.4x, of which the clock gave 1.2x
+    pair = one(before, after, expectations=[parse_expect("kernel=1.9x..2.1x")])
+
+    lines = [line for line in details(pair) if line.startswith(("predicted", "expected"))]
+    assert lines[-1].endswith("confirmed (reached 2.40x, at equal clocks 2.00x faster)")
+    assert "2.00x is at equal clocks, 2.40x measured" in lines[0]
 
 
 def test_an_expectation_of_no_kernel_is_said() -> None:
