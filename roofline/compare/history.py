@@ -32,18 +32,27 @@ class AtCeilings:
     """The time of all kernels of a capture, and what they would take at their nearest ceilings.
 
     ``measured`` says that a microbenchmark measured some of them on the device. ``worth_s`` is the
-    time with only those at their ceilings that are not best left alone.
+    time with only those at their ceilings that are not best left alone. ``without_s`` is the time
+    at the ceilings and without the work that is proven waste, ``None`` where none is; ``worth_s``
+    leaves that out, too.
     """
 
     total_s: float
     floor_s: float
     worth_s: float
     measured: bool = False
+    without_s: float | None = None
 
     @property
     def left(self) -> float:
         """How many times faster it could get at most, at the same work."""
         return self.total_s / self.floor_s if self.floor_s else inf
+
+    @property
+    def most(self) -> float:
+        """The same without proven waste, by which kernels are ranked."""
+        least_s = self.floor_s if self.without_s is None else self.without_s
+        return self.total_s / least_s if least_s else inf
 
     @property
     def stop(self) -> bool:
@@ -76,9 +85,10 @@ class Stage:
     their time, noise and clocks accounted for; ``program`` are wall times without a profiler,
     ``figures`` what the program printed of its own.
 
-    ``before_s`` and ``after_s`` are for as many launches as BEFORE had, of the ``launches`` of
-    both sides. ``gain`` is the time of the pairs before over after, ``total`` that of all changes
-    that led to it, ``follows`` the entry where its BEFORE was the AFTER.
+    ``before_s`` and ``after_s`` are for as many launches as BEFORE had, of the ``launches`` of both
+    sides. ``waste`` is what AFTER can go without first. ``gain`` is the time of the pairs before
+    over after, ``total`` that of all changes that led to it, ``follows`` the entry where its BEFORE
+    was the AFTER.
     """
 
     entry: int = 0
@@ -106,6 +116,7 @@ class Stage:
     correctness: Correctness | None = None
     judged: tuple[Judged, ...] = ()
     evidence: str | None = None
+    waste: str | None = None
     first_before: Bottleneck | None = None
     first_after: Bottleneck | None = None
     at_ceilings: AtCeilings | None = None
@@ -236,8 +247,8 @@ def first_of(sides: Iterable[Side]) -> Bottleneck:
 
 def at_ceilings(sides: Iterable[Side]) -> AtCeilings | None:
     """Kernels of which no ceiling is known count with all of their time."""
-    total_s = floor_s = worth_s = 0.0
-    known = measured = False
+    total_s = floor_s = worth_s = without_s = 0.0
+    known = measured = wasted = False
     for side in sides:
         took_s = side.measured.duration_s
         if not took_s or side.total_s is None:
@@ -246,10 +257,24 @@ def at_ceilings(sides: Iterable[Side]) -> AtCeilings | None:
         least_s = side.total_s * min((took_s if lowest_s is None else lowest_s) / took_s, 1.0)
         total_s += side.total_s
         floor_s += least_s
-        worth_s += side.total_s if side.verdict.action is Action.LEAVE else least_s
+        rid_s = min(least_s, side.total_s - waste_s(side))
+        without_s += rid_s
+        wasted = wasted or rid_s < least_s
+        worth_s += side.total_s if side.verdict.action is Action.LEAVE else rid_s
         known, measured = known or lowest_s is not None, measured or by
     amounts = {"total_s": total_s, "floor_s": floor_s, "worth_s": worth_s}
-    return AtCeilings(**amounts, measured=measured) if known else None
+    if not known:
+        return None
+    return AtCeilings(**amounts, measured=measured, without_s=without_s if wasted else None)
+
+
+def waste_s(side: Side) -> float:
+    """The time that goes with the work that is proven waste, where kernels are ranked by that."""
+    verdict, took_s = side.verdict, side.measured.duration_s
+    if verdict.gain_by != "waste" or not verdict.gain or not took_s or side.total_s is None:
+        return 0.0
+    least_s = verdict.waste_floor_s or took_s / verdict.gain
+    return max(0.0, side.total_s * (1 - least_s / took_s))
 
 
 def ceiling_s(result: Result) -> tuple[float | None, bool]:

@@ -82,7 +82,7 @@ def _divisors(stage: Stage) -> Iterator[float | None]:
     """The times and ratios of a stage that others are divided by."""
     yield from (stage.before_s, stage.after_s, *(stage.program or ()), *(stage.launches or ()))
     if (found := stage.at_ceilings) is not None:
-        yield from (found.total_s, found.floor_s, found.worth_s)
+        yield from (found.total_s, found.floor_s, found.worth_s, found.without_s)
     for one in stage.figures:
         yield from (one.ratio, one.low, one.high)
 

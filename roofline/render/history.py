@@ -57,6 +57,9 @@ class HistoryDocument:
     left: Annotated[
         Number, about("how many times faster than best at its ceilings, at the same work")
     ]
+    without_waste: Annotated[
+        Number, about("the same without the work that is proven waste, too; stop is by this")
+    ]
     stop: Annotated[bool | None, about("whether that is little; null: no ceiling is known")]
 
 
@@ -71,6 +74,7 @@ def json(stages: Sequence[Stage]) -> str:
         total=next((stage.total for stage in done), None),
         best=None if best is None else best.entry,
         left=None if found is None else found.left,
+        without_waste=None if found is None else found.most,
         stop=None if found is None else found.stop,
     )
     return json_text(document, indent=1) + "\n"
@@ -236,13 +240,19 @@ def outlook(stages: Sequence[Stage]) -> str:
     if found is None:
         return f"{back}What is left is not known: no kernel of it has a ceiling."
     ceilings = "measured ceilings" if found.measured else "nearest ceilings"
-    if found.left > PROMISED:
+    wasted = found.without_s is not None
+    if found.most > PROMISED:
+        ceilings += " and without proven waste" if wasted else ""
         faster = f"at their {ceilings} its kernels would be more than {PROMISED:g}x faster"
         return f"{back}{go_on}: {faster}."
     fall = numbers.fall(found.total_s, found.floor_s) + (", in sum" if each else "")
     left = f"all kernels at their {ceilings}, same work: at most {times(found.left)} ({fall})"
+    if found.without_s is not None:
+        fall = numbers.fall(found.total_s, found.without_s) + (", in sum" if each else "")
+        most = f"all kernels at their {ceilings} and without proven waste: up to"
+        left = f"{most} {times(found.most)} ({fall}), same work: at most {times(found.left)}"
     if found.stop:
-        near = "" if found.left <= LITTLE else ", and what takes the time is near its ceiling"
+        near = "" if found.most <= LITTLE else ", and what takes the time is near its ceiling"
         return f"{back}Stop: {left}{near}. Only less work helps beyond that."
-    first = best.first_after
-    return f"{back}{go_on}: {left}." + (f" First: {_bottleneck(first, 40)}." if first else "")
+    first = best.waste if wasted and best.waste else _bottleneck(best.first_after, 40)
+    return f"{back}{go_on}: {left}." + (f" First: {names.printable(first)}." if first else "")

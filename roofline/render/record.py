@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
-from roofline.compare.history import Judged, Stage, at_ceilings, first_of, sides_of
+from roofline.compare.history import Judged, Stage, at_ceilings, first_of, sides_of, waste_s
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
@@ -84,6 +84,8 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
     """What was stated of a change, with what came of it."""
     pairs, program = comparison.pairs, comparison.program
     before, after = sides_of(comparison)
+    most = max(after, key=waste_s)
+    waste = " and ".join(said.wasted_kinds(most.result)) if waste_s(most) else None
     return replace(
         statement,
         status="closed",
@@ -99,6 +101,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         judged=tuple(_judged(comparison, statement.predictions)),
         predictions=(),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",
+        waste=waste and f"{most.measured.name} without {waste}",
         first_before=first_of(before),
         first_after=first_of(after),
         at_ceilings=at_ceilings(after),

@@ -120,6 +120,13 @@ def wasted(result: Result) -> Iterator[str]:
                 yield f"{exact(round(value))} {entry.counted}"
 
 
+def wasted_kinds(result: Result) -> Iterator[str]:
+    """The same without the amounts: "the bank conflicts"."""
+    for cause in result.verdict.causes:
+        if cause.promise == "waste":
+            yield f"the {play(entry_of(cause)).counted}"
+
+
 def _amounts(result: Result) -> dict[str, float]:
     """The evidence, its counts summed over the launches, as times are; cycles are of a launch."""
     m, each = result.measurement, result.verdict.evidence
