@@ -197,7 +197,7 @@ def command(options: ProfileOptions) -> int:
     force = options.output.force
     if not options.list_kernels:
         profile_run.check_files(runs, force=force, looked=looked)
-    advice, absent = _check_program(options, selection)
+    advice, absent = _check_program(options, selection, base.devices)
     if options.dry_run:
         seen = None if selection is None else selection.selected.device
         lines = profile_run.plan(
@@ -403,11 +403,29 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
         )
     asked = {name: getattr(options, name) for name in _OF_TIMELINE}
     selection = profile_run.read(showing.timeline, step=showing.step, **asked)
+    if (device := _driven(options.rank, selection, base.devices)) != selection.device:
+        asked["device"] = device
+        selection = profile_run.read(showing.timeline, step=showing.step, **asked)
     _leave_other_ranks(options, len(selection.requests))
     profile_run.tell_selection(selection, loud=sys.stderr.isatty() and not options.quiet)
     if not selection.requests:
         raise profile_run.nothing_to_profile(selection, showing, options.min_share)
     return selection
+
+
+def _driven(rank: int | None, selection: Selection, devices: str | None) -> int:
+    """The device whose kernels are profiled: of ``rank``, or asked for, where that is known."""
+    if rank is None or rank >= len(selection.driven):
+        asked = [d for d in selection.driven if str(d) == devices]
+        return asked[0] if asked else selection.device
+    device = selection.driven[rank]
+    if devices is not None and str(device) not in devices.split(","):
+        raise UsageError(
+            f"--rank {rank} and --device {devices} do not fit",
+            why=f"each GPU of the timeline has a process of its own, this rank's is {device}",
+            hint=f"--rank {rank} alone",
+        )
+    return device
 
 
 def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
@@ -435,17 +453,35 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
 
 
 def _check_program(
-    options: ProfileOptions, selection: Selection | None
+    options: ProfileOptions, selection: Selection | None, devices: str | None
 ) -> tuple[str | None, str | None]:
     """Refuse what cannot be run under ncu; what to say of a launcher, and of a program not here."""
     ours = ["roofline", *sys.argv[1 : -len(options.program)]]
     ours = [word for word in ours if word != "--dry-run"]  # the advice is for a run
     ours = ours[:-1] if ours[-1] == "--" else ours
-    rank = (0 if selection is None else selection.rank) or 0
+    rank, assumed = None, ""
+    if selection is not None and (devices is None or devices.isdecimal()):
+        device = selection.device if devices is None else int(devices)
+        rank = selection.rank_of(device)
+        if rank is not None and selection.rank is None:
+            ours = _without_device(ours)
+            assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
+    several = selection is not None and len(selection.devices) > 1
     advice = None
-    if options.rank is None and (advice := advice_on_launcher(options.program, ours, rank)):
+    if options.rank is None and (advice := advice_on_launcher(options.program, ours, rank or 0)):
+        if rank is None and (devices is not None or several):
+            which = devices or ("" if selection is None else selection.device)
+            what = f"which rank drives device {which} is not known"
+            raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
+        advice = advice.replace("instead: ", f"{assumed}instead: ", 1)
         say(advice)
     return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
+
+
+def _without_device(words: list[str]) -> list[str]:
+    """The command line without ``--device``: the process of one rank may number GPUs anew."""
+    pairs = zip(("", *words), words, strict=False)
+    return [w for before, w in pairs if "--device" not in (before, w.partition("=")[0])]
 
 
 def _look_up(

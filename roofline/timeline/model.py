@@ -563,7 +563,8 @@ class Selection(Displayed):
 
     ``truncated`` says that the recording lacks events, so that no device has a ``use``. ``job`` is
     set where several devices or files took part in the same collectives; ``rank`` is that of the
-    recording in it, where it tells.
+    recording in it, where it tells. ``driven`` are the devices of a recording of several that have
+    a process each, in order; none where that is not known of all.
     """
 
     file: str
@@ -576,12 +577,19 @@ class Selection(Displayed):
     what_if: WhatIf | None = None
     job: Job | None = None
     rank: int | None = None
+    driven: tuple[int, ...] = ()
     notes: tuple[Note, ...] = ()
     asked: Criteria = Criteria()
 
     def __repr__(self) -> str:
         told = {"kernels": len(self.kernels), "requests": len(self.requests)}
         return short(self, file=self.file, device=self.device, **told)
+
+    def rank_of(self, device: int) -> int | None:
+        """The rank that drives ``device``: recorded, or assumed to be its place in ``driven``."""
+        if self.rank is not None:
+            return self.rank if any(d.index == device for d in self.devices) else None
+        return self.driven.index(device) if device in self.driven else None
 
     @property
     def selected(self) -> TimelineDevice:

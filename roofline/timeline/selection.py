@@ -19,7 +19,16 @@ from roofline.model import Device, Note
 from roofline.patterns import compiled
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
-from roofline.timeline.events import Identity, Integers, Interner, Timeline, Work, harmless, refusal
+from roofline.timeline.events import (
+    Identity,
+    Integers,
+    Interner,
+    Timeline,
+    Work,
+    different,
+    harmless,
+    refusal,
+)
 from roofline.timeline.idle import (
     IdleClasses,
     distribution,
@@ -138,6 +147,7 @@ def _select(
         device=index,
         truncated=timeline.truncated,
         rank=timeline.rank,
+        driven=_driven(timeline) if parts else (),
         requests=profile_requests(part, chosen, criteria.warmup_steps),
         notes=(*timeline.notes, *notes),
         asked=criteria,
@@ -199,6 +209,19 @@ def _device(devices: dict[int, TimelineDevice], asked: int | tuple[int, ...] | N
         what = f"no kernel ran on device {', '.join(map(str, wanted))}"
         raise InputError(what, hint=f"--device with one of: {there}")
     return max(busy, key=lambda i: (busy[i], -i))
+
+
+def _driven(timeline: Timeline) -> tuple[int, ...]:
+    """Devices with a process each, in order; none where one is shared, or that is not known."""
+    events = timeline.events
+    known = timeline.is_kernel[events.identity] & (events.process >= 0)
+    used = {
+        device: different(events.process[known & (events.device == device)]).tolist()
+        for device in different(events.device[timeline.is_kernel[events.identity]]).tolist()
+    }
+    alone = all(len(own) == 1 for own in used.values())
+    processes = {process for own in used.values() for process in own}
+    return tuple(used) if alone and len(processes) == len(used) > 1 else ()
 
 
 def _measured(

@@ -120,6 +120,67 @@ def test_the_chip_and_rank_are_those_of_the_timeline(fake: Fake) -> None:
     assert "ncu --config-file" not in done.stdout
 
 
+def two_devices(fake: Fake, *, processes: int) -> None:
+    """GPU 2 runs ``long``, GPU 3 ``brief``, each of a process of its own or both of one."""
+    export = made.Export(fake.folder / "t.sqlite", made.KERNELS, made.CALLS)
+    for number, (name, device) in enumerate([("long", 2), ("brief", 3)] * 3, 9000):
+        pid, start = (device if processes == 2 else 1), number * 200_000
+        export.call("cudaLaunchKernel", start, start + 10, number, pid=pid)
+        end = start + (90_000 if device == 2 else 60_000)
+        own = {"device": device, "pid": pid, "mangled": f"_Z4{name}v"}
+        export.kernel(f"{name}()", start + 10_000, end, correlation=number, **own)
+    export.done()
+    fake.program("torchrun", "exit 9")
+
+
+@pytest.mark.parametrize(
+    ("words", "rank", "device", "kernel"),
+    [("", 0, 2, "long"), ("--device 2", 0, 2, "long"), ("--device=3", 1, 3, "brief")],
+)
+def test_the_rank_is_the_place_of_the_gpu_among_those_with_a_process_each(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, words: str, rank: int, device: int, kernel: str
+) -> None:
+    two_devices(fake, processes=2)
+    ours = ["profile", "--dry-run", "--timeline", "t.sqlite"]
+    typed = [*ours, *words.split(), "torchrun", "t.py"]
+    monkeypatch.setattr("sys.argv", ["roofline", *typed])
+
+    done = fake.run(*typed)
+
+    assert done.returncode == 0, done.stderr
+    said = f"rank {rank} is assumed to drive device {device} of the timeline; instead: torchrun"
+    assert said in done.stdout
+    assert f"profile --timeline t.sqlite --rank {rank} python t.py\n" in done.stdout
+    assert f"run 1 of 1: {kernel}: 1 kernel" in done.stdout
+
+    fake.environment["RANK"] = str(rank)
+    inside = fake.run(*ours, "--rank", str(rank), "true")
+    assert f"run 1 of 1: {kernel}: 1 kernel" in inside.stdout
+    assert "--devices" not in inside.stdout
+
+
+@pytest.mark.parametrize(
+    ("processes", "words", "said"),
+    [
+        (1, "--device 3 torchrun t.py", "which rank drives device 3 is not known"),
+        (1, "torchrun t.py", "which rank drives device 2 is not known"),
+        (2, "--device 1 torchrun t.py", "which rank drives device 1 is not known"),
+        (2, "--device 2,3 torchrun t.py", "which rank drives device 2,3 is not known"),
+        (2, "--rank 0 --device 3 true", "--rank 0 and --device 3 do not fit"),
+    ],
+)
+def test_a_gpu_of_no_known_rank_is_refused(
+    fake: Fake, processes: int, words: str, said: str
+) -> None:
+    two_devices(fake, processes=processes)
+    fake.environment["RANK"] = "0"
+
+    done = fake.run("profile", "--dry-run", "--timeline", "t.sqlite", *words.split())
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize("name", ["NVIDIA GeForce RTX 4090", "rtx-4090", "RTX 4090", "ad102"])
 def test_a_chip_is_named_by_its_gpus_too(fake: Fake, name: str) -> None:
     done = fake.run("profile", "--dry-run", "--chip", name, "true")
