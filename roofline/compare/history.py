@@ -190,17 +190,34 @@ def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
 
 
 def fastest(stages: Sequence[Stage]) -> Stage | None:
-    """The last change, or where kernels got slower since, the fastest one that led to it.
+    """The last change, or a faster one of the same start: before kernels got slower, or beside it.
 
     ``None`` where that is the start.
     """
-    way = counted(led_to(stages))
+    led = led_to(stages)
+    way = counted(led)
     totals = [*(stage.total or 0.0 for stage in way), 1.0]
+    if not totals[0]:
+        return way[0] if way else None
     at = totals.index(max(totals))
     slower = any("slower" in stage.counts for stage in way[:at])
-    if not totals[0] or same(totals[0], totals[at]) or not slower:
+    if same(totals[0], totals[at]) or not slower:
         at = 0
+    ways = ((stage, led_to(stages[:i])) for i, stage in enumerate(stages, 1) if stage.total)
+    beside = (
+        stage
+        for stage, one in ways
+        if stage not in led and one and one[0] is stage and _start(one) == _start(led)
+    )
+    top = max(beside, key=lambda stage: stage.total or 0.0, default=None)
+    if top and top.total and top.total > totals[at] and not same(top.total, totals[at]):
+        return top
     return way[at] if at < len(way) else None
+
+
+def _start(way: Sequence[Stage]) -> object:
+    """The capture that changes began with."""
+    return way[-1].digest or way[-1].before
 
 
 def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ...]:

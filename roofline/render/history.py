@@ -52,7 +52,7 @@ class HistoryDocument:
     ]
     best: Annotated[
         int | None,
-        about("the entry of the last change, or of a faster one before it; null: the start"),
+        about("the entry of the last change, or of a faster one of its start; null: the start"),
     ]
     left: Annotated[
         Number, about("how many times faster than best at its ceilings, at the same work")

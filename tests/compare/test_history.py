@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from roofline.cli import cli
 from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, history, program_of
 from roofline.compare.judge import compare
+from roofline.compare.model import Correctness
 from roofline.model import Peaks
 from roofline.render import history as render
 from roofline.render.comparison import totals
@@ -316,6 +317,26 @@ def test_times_are_per_launch_where_the_numbers_of_launches_differ() -> None:
     for row, time in zip(rows, ("1.00 ms", "500 µs", "250 µs"), strict=True):
         assert f" {time} " in row
     assert "8 launches before, 2 after: times compare if each does the same work" in text
+
+
+def test_a_faster_change_beside_the_last_one_is_where_to_go_on() -> None:
+    first = change(1, "a", "v1", 8.0, 4.0, counts={"faster": 1})
+    best = change(2, "v1", "v2", 4.0, 1.0, counts={"faster": 1})
+    last = change(3, "v1", "v3", 4.0, 2.0, counts={"faster": 1})
+    other = change(4, "x", "y", 9.0, 0.1, counts={"faster": 1})
+
+    def found(*stages: Stage) -> Any:
+        return json.loads(render.json(history(stages)))["best"]
+
+    stages = history([first, best, last])
+    assert render.outlook(stages).startswith("v2 is the fastest (1.00 s, 8.00x): go back to it. ")
+    assert found(first, best, last) == 2
+    failed = Correctness(command="false", code=1, seconds=1.0, passed=False)
+    assert found(first, replace(best, correctness=failed), last) == 3
+    # A failed change is none to continue from, and what is faster of another start is none either.
+    assert found(first, best, replace(last, correctness=failed)) == 2
+    assert found(other, first, last) == 3
+    assert found(first, replace(best, after_s=1.99), last) == 3  # no more than noise
 
 
 def test_after_a_change_for_the_worse_the_fastest_one_is_where_to_go_on() -> None:
