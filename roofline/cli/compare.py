@@ -21,7 +21,7 @@ from roofline.cli.select import parse_percentile
 from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
-from roofline.compare.history import Stage, followed, history
+from roofline.compare.history import Stage, followed, history, seal_of
 from roofline.compare.judge import LEAST_SPREAD, alone, judge_program, judge_step, judge_steps
 from roofline.compare.model import Comparison, Correctness, GateResult, ProgramChange
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
@@ -31,7 +31,6 @@ from roofline.compare.record import (
     digest_of,
     opened,
     run_check,
-    seal_of,
 )
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import refuse_overwrite, write_text

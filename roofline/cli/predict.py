@@ -10,9 +10,9 @@ from roofline.cli import options as opt
 from roofline.cli.compare import analyze_side, now
 from roofline.cli.errors import say
 from roofline.cli.options import File, Judging
-from roofline.compare.history import Stage
+from roofline.compare.history import Stage, seal_of
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
-from roofline.compare.record import add_record, check_record, digest_of, seal_of
+from roofline.compare.record import add_record, check_record, digest_of
 from roofline.errors import InputError, UsageError
 from roofline.patterns import select
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -130,15 +131,23 @@ class Stage:
         return self.correctness is not None and not self.correctness.passed
 
 
+def seal_of(stage: Stage) -> str:
+    """The SHA-256 of what was predicted, of what and when."""
+    said = "\n".join((stage.recorded or "", stage.digest or "", *stage.predictions))
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
 def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     """The changes of a record, or of captures in a row, each with its gain and that in total.
 
     A change starts where an earlier one ended if its BEFORE is that one's AFTER: by the digest of
-    the files, else by their names. What an entry closes is told there.
+    the files, else by their names. What an entry closes is told there, and whether either says now
+    what was not predicted then.
     """
     stages = tuple(stages)
     # Where two records were merged, two entries have one number.
     closed = {(stage.closes, stage.stated) for stage in stages}
+    stated = {(stage.entry, stage.recorded): stage for stage in stages if stage.status == "open"}
     ends: dict[object, Stage] = {}
     found = []
     for stage in stages:
@@ -147,11 +156,20 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
             gain = stage.before_s / stage.after_s if stage.before_s and stage.after_s else None
             total = gain if origin is None or gain is None else (origin.total or 1.0) * gain
             follows = None if origin is None else origin.entry
-            stage = replace(stage, gain=gain, total=total, follows=follows)
+            edited = stage.edited or _edited(stage, stated.get((stage.closes or 0, stage.stated)))
+            stage = replace(stage, gain=gain, total=total, follows=follows, edited=edited)
             ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
         if stage.status == "closed" or (stage.entry, stage.recorded) not in closed:
             found.append(stage)
     return tuple(found)
+
+
+def _edited(closing: Stage, opening: Stage | None) -> bool:
+    """Whether the predictions of an entry, or what the one that closes it says of them, changed."""
+    if opening is None:
+        return False
+    kept = {one.claim for one in closing.judged if not one.late} == set(opening.predictions)
+    return opening.seal is not None and (opening.seal != seal_of(opening) or not kept)
 
 
 def counted(stages: Iterable[Stage]) -> list[Stage]:

@@ -93,12 +93,6 @@ def opened(path: Path, digest: str | None) -> list[Stage]:
     return [one for one in stages if one.status == "open" and one.digest == digest]
 
 
-def seal_of(stage: Stage) -> str:
-    """The SHA-256 of what was predicted, of what and when."""
-    said = "\n".join((stage.recorded or "", stage.digest or "", *stage.predictions))
-    return hashlib.sha256(said.encode()).hexdigest()
-
-
 def digest_of(analysis: Analysis) -> str | None:
     """The SHA-256 of its files together, whatever their names; ``None`` for a baseline."""
     files = [Path(source.file) for source in analysis.sources if source.file]

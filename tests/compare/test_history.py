@@ -13,7 +13,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
-from roofline.compare.history import Stage, at_ceilings, ceiling_s, followed, history, program_of
+from roofline.compare.history import (
+    Judged,
+    Stage,
+    at_ceilings,
+    ceiling_s,
+    followed,
+    history,
+    program_of,
+    seal_of,
+)
 from roofline.compare.judge import compare
 from roofline.compare.model import Correctness
 from roofline.model import Peaks
@@ -317,6 +326,30 @@ def test_times_are_per_launch_where_the_numbers_of_launches_differ() -> None:
     for row, time in zip(rows, ("1.00 ms", "500 µs", "250 µs"), strict=True):
         assert f" {time} " in row
     assert "8 launches before, 2 after: times compare if each does the same work" in text
+
+
+def test_a_prediction_that_was_edited_after_it_was_closed_is_told() -> None:
+    open_ = Stage(entry=1, status="open", recorded="2026-01-02T03:04:05+00:00", digest="0")
+    open_ = replace(open_, predictions=("--expect k=2x", "--because dram"))
+    open_ = replace(open_, seal=seal_of(open_))
+    judged = tuple(Judged(claim=one, judgement="confirmed") for one in open_.predictions)
+    late = Judged(claim="--expect k=9x", judgement="short", late=True)
+    closing = change(2, "a", "b", 2.0, 1.0, closes=1, stated=open_.recorded, judged=(*judged, late))
+
+    def edited(one: Stage, other: Stage) -> bool:
+        (found,) = history([one, other])
+        told = "the predictions of entry 1 were edited since" in render.markdown([found])
+        assert told is found.edited
+        return told
+
+    assert not edited(open_, closing)
+    assert edited(replace(open_, predictions=("--expect k=3x", "--because dram")), closing)
+    other = Judged(claim="--expect k=1.9x", judgement="confirmed")
+    assert edited(open_, replace(closing, judged=(other, judged[1])))
+    assert edited(open_, replace(closing, judged=judged[:1]))
+    # Who edits both alike still breaks the seal.
+    both = replace(open_, predictions=("--expect k=1.9x", "--because dram"))
+    assert edited(both, replace(closing, judged=(other, judged[1])))
 
 
 def test_a_faster_change_beside_the_last_one_is_where_to_go_on() -> None:
