@@ -158,7 +158,17 @@ def _rate(pair: KernelPair, use: str, noun: str) -> str:
     where = f"{names.unit(cause.unit)} {use}{by}{_launch(before, after)}"
     text = f"the work is done at a {'higher' if gained else 'lower'} rate ({where})"
     of = names.the_unit(cause.unit)
-    return f"{text}, with {work(amount_, noun)} for {of}" if moved and amount_ else text
+    if not moved or not amount_:
+        return text
+    text += f", with {work(amount_, noun)} for {of}"
+    whole = (cause.factor or 1.0) / amount_
+    if not by or pair.timing is None or same(whole, pair.timing.speedup, _ROUNDED):
+        return text
+    return f"{text} (at equal clocks {times(whole)})"
+
+
+# Two factors, each rounded, multiply to the speed-up within this.
+_ROUNDED = 0.01
 
 
 def _counted(before: Side, after: Side, unit: str | None) -> str:

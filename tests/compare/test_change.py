@@ -476,3 +476,21 @@ def test_what_changed_comes_first_and_the_rest_by_time() -> None:
     after = capture(launch("a", us=10.001), launch("b", us=900), launch("c", us=150))
 
     assert [pair.before.measured.name for pair in compare(before, after).pairs] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("clock_hz", "said"),
+    [
+        # 2.24 x 1.40 = 3.14 where the clock fell by 2 %, else 2.24 x 1.375 = 3.08.
+        (1.02e9, "2.24x), with 1.40x less work for L1/shared (at equal clocks 3.14x)"),
+        (1.0e9, "2.24x), with 1.38x less work for L1/shared;"),
+    ],
+)
+def test_factors_that_the_clock_keeps_from_multiplying_say_what_they_make(
+    clock_hz: float, said: str
+) -> None:
+    pair = one(
+        launch(us=1000, sm_clock_hz=clock_hz, use={"l1": 30, "issue": 10, "dram": 5}),
+        launch(us=1000 / 3.08, sm_clock_hz=1.0e9, use={"l1": 67.2, "issue": 20, "dram": 12}),
+    )
+    assert said in sentence(pair)
