@@ -236,7 +236,9 @@ def head(selection: Selection) -> Iterator[str]:
             ends = f"{low} (replay, the host as it was) to {high} (Amdahl's law)"
             if low == high:
                 ends = f"{low} (replay, the host as it was, and Amdahl's law)"
-            yield f"Compute kernels twice as fast buy {ends}."
+            steps = device.counted
+            whose = f"On average of {steps} steps, compute" if steps > 1 else "Compute"
+            yield f"{whose} kernels twice as fast buy {ends}."
     yield f"{source}: {_steps(selection, device.use)}"
     yield from _remarks(device)
 

@@ -187,6 +187,13 @@ def test_another_step_is_judged(timeline: Path) -> None:
     assert run(timeline, "--step-at", "p200").exit_code == 2
 
 
+def test_a_bound_that_is_of_all_steps_says_so(timeline: Path) -> None:
+    bound = "ompute kernels twice as fast buy 1."
+    for words in ((), ("--step-at", "p100")):
+        assert f"\nOn average of 3 steps, c{bound}" in run("select", str(timeline), *words).stdout
+    assert f"\nC{bound}" in run("select", str(timeline), "--keep", "2").stdout
+
+
 def test_classes_of_idle_time_of_ones_own(timeline: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[waits]\nnames = ["^cudaLaunchKernel"]\ntitle = "my waits"\n')
