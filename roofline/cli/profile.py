@@ -38,7 +38,7 @@ from roofline.cli.analyze import Showing, check
 from roofline.cli.errors import say
 from roofline.cli.options import FORMATS, GROUPS, PROGRAM, Judging, Share
 from roofline.cli.output import Output
-from roofline.errors import UsageError
+from roofline.errors import InputError, UsageError
 from roofline.foreign import shown
 from roofline.kernel_names import families, is_collective
 from roofline.process import become, reads_a_pipe
@@ -400,6 +400,12 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
             f"--timeline and {option} exclude each other",
             why="a timeline names kernels, and ncu sees none there",
             hint="--replay application, if kernels talk to the host",
+        )
+    if showing.timeline.is_dir():
+        raise InputError(
+            f"cannot profile by {showing.timeline}",
+            why="it is a folder, and --timeline takes the file of one rank",
+            hint=f"{profile_run.select_command(showing)}, which names the file that matters most",
         )
     asked = {name: getattr(options, name) for name in _OF_TIMELINE}
     selection = profile_run.read(showing.timeline, step=showing.step, **asked)

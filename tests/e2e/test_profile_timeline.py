@@ -258,6 +258,17 @@ def test_where_only_communication_runs_it_says_so_first(fake: Fake) -> None:
     assert fake.calls() == []
 
 
+def test_a_folder_of_ranks_is_refused_with_the_command_that_picks_one(fake: Fake) -> None:
+    (fake.folder / "ranks").mkdir()
+
+    done = fake.run("profile", "--timeline", "ranks", "true")
+
+    assert done.returncode == 3
+    assert "it is a folder, and --timeline takes the file of one rank" in done.stderr
+    assert "try: roofline select ranks, which names the file" in done.stderr
+    assert fake.calls() == []
+
+
 @pytest.mark.parametrize("path", ["gone.json", "made.ncu-rep"])
 def test_a_timeline_that_is_none_is_refused_before_anything_runs(fake: Fake, path: str) -> None:
     (fake.folder / "made.ncu-rep").write_bytes(fake.report.read_bytes())
