@@ -433,6 +433,9 @@ def _notes(
     device = devices[part.index]
     if part.ranged:
         yield from _notes_on_steps(part, device)
+        if isinstance(criteria.keep, tuple) and criteria.keep[1] > len(part.windows):
+            facts = {"asked": criteria.keep[1], "steps": len(part.windows)}
+            yield Note(code="keep_beyond", facts=facts)
     elif not criteria.window:
         yield Note(code="no_steps")
     if others := [d for d in devices if d != part.index]:

@@ -135,7 +135,10 @@ def test_first_and_last_step_are_left_out(tmp_path: Path):
     ("keep", "counted"), [("inner", 3), ("all", 5), ((2, 3), 2), ((5, 5), 1), ((1, 9), 5)]
 )
 def test_which_steps_count(tmp_path: Path, keep: Any, counted: int):
-    assert chosen(tmp_path, *five_steps(), keep=keep).selected.counted == counted
+    selection = chosen(tmp_path, *five_steps(), keep=keep)
+    assert selection.selected.counted == counted
+    told = [n.facts for n in selection.notes if n.code == "keep_beyond"]
+    assert told == ([{"asked": 9, "steps": 5}] if keep == (1, 9) else [])
 
 
 def test_no_step_left(tmp_path: Path):
