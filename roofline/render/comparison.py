@@ -32,7 +32,6 @@ NAME = 40  # letters of a kernel's name in a line of text
 _POINTS = 5.0
 # Ways of pairing by which the two may be called differently.
 _RENAMED = ("by_map", "by_similar_name", "by_similar_name_and_launch", "by_being_alone")
-# Bounds beyond this are not promised.
 _STYLES = {"faster": "green", "slower": "red", "unknown": "dim"}
 _COUNTED = {"no_change": "unchanged", "unknown": "not judged"}
 _SEVERITIES = {"refusal": "bold yellow", "warning": "yellow", "info": "dim"}

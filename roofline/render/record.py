@@ -91,7 +91,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         status="closed",
         before=comparison.before.sources,
         after=comparison.after.sources,
-        launches=comparison.launches,
+        launches=comparison.launches if comparison.judged else None,
         counts=comparison.counts,
         program=None if program is None else (program.before_s, program.after_s),
         figures=() if program is None else program.figures,

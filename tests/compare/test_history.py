@@ -28,7 +28,7 @@ from roofline.compare.model import Correctness
 from roofline.model import Peaks
 from roofline.render import history as render
 from roofline.render.comparison import totals
-from roofline.render.record import stage_of
+from roofline.render.record import entry, stage_of
 from tests.compare.pairs import capture, launch
 from tests.shared import SHARED
 
@@ -201,6 +201,17 @@ def test_a_record_is_read_as_a_history(tmp_path: Path) -> None:
     jsonschema.validate(document, json.loads(schema.read_text()))
     assert (document["stop"], document["total"]) == (True, pytest.approx(2.2763, rel=1e-4))
     assert "| 2 | " in run("history", log, "--format", "markdown").stdout
+
+
+def test_a_record_of_which_nothing_was_judged_is_read(tmp_path: Path) -> None:
+    untimed = compare(capture(launch()), capture(launch(duration_s=None)))
+    log = tmp_path / "log.md"
+    log.write_text(entry(untimed, Stage(recorded="2026-01-02T03:04:05+00:00")))
+
+    done = run("history", log)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "not judged" in done.stdout
+    assert json.loads(run("history", log, "--json").stdout)["stages"][0]["launches"] is None
 
 
 def test_what_the_program_itself_says_is_in_the_history(tmp_path: Path) -> None:
