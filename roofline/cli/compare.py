@@ -168,6 +168,8 @@ def with_open_entry(
     before: Analysis | None, after: Analysis, record: Path | None, comparing: Comparing
 ) -> tuple[Comparing, Stage]:
     """With the predictions that the record holds of this BEFORE, and what the entry will state."""
+    from roofline.render.history import doubts
+
     if record is None or before is None:
         return comparing, Stage()
     stated = Stage(digest=digest_of(before), after_digest=digest_of(after))
@@ -179,10 +181,6 @@ def with_open_entry(
         say(f"entry {one.entry} about the same BEFORE stays open")
     times = [Path(source.file).stat().st_mtime for source in after.sources if source.file]
     older = bool(times) and max(times) < datetime.fromisoformat(found.recorded or "").timestamp()
-    edited = found.seal not in (None, seal_of(found))
-    for bad, what in ((older, "AFTER is older than the"), (edited, "somebody edited the")):
-        if bad:
-            say(f"warning: {what} predictions of entry {found.entry}")
     words = [text.partition(" ")[::2] for text in found.predictions]
     expect = [parse_expect(text) for option, text in words if option == "--expect"]
     because = [parse_claim(text) for option, text in words if option == "--because"]
@@ -198,8 +196,10 @@ def with_open_entry(
         stated=found.recorded,
         seal=None,
         older=older,
-        edited=edited,
+        edited=found.seal not in (None, seal_of(found)),
     )
+    for line in doubts(stated):
+        say(line)
     return comparing, stated
 
 

@@ -153,23 +153,25 @@ def _table(stages: Sequence[Stage]) -> list[list[str]]:
     rows = [["-entry", "recorded", "change", took_title, "gain", "in total", "first bottleneck"]]
     for stage in stages:
         before, after = map(_bottleneck, (stage.first_before, stage.first_after))
-        times_s = [
-            one and one / (stage.launches[0] if each and stage.launches else 1)
-            for one in (stage.before_s, stage.after_s)
-        ]
+        took = [_took(stage, time_s, each) for time_s in (stage.before_s, stage.after_s)]
         if stage.status == "closed" and stage.follows is None:
             number, files = str(stage.entry - 1), ", ".join(stage.before)
-            rows.append([number, "", files, duration(times_s[0]), "", "", before])
+            rows.append([number, "", files, took[0], "", "", before])
         gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
             gain = "no change" if "no_change" in stage.counts else "not judged"
         total = "check FAILED" if stage.failed else total
-        took = "open" if stage.status == "open" else duration(times_s[1])
+        end = "open" if stage.status == "open" else took[1]
         when = (stage.recorded or "").replace("T", " ")[:16]
-        rows.append([str(stage.entry), when, _name(stage), took, gain, total, after])
+        rows.append([str(stage.entry), when, _name(stage), end, gain, total, after])
     if any(stage.recorded for stage in stages):
         return [[row[0] if row[1] else "", *row[1:]] for row in rows]
     return [["-#", *rows[0][2:]], *([row[0], *row[2:]] for row in rows[1:])]
+
+
+def _took(stage: Stage, time_s: float | None, each: bool) -> str:
+    """A sum over the launches of BEFORE, or the mean of ``each``."""
+    return duration(time_s and time_s / (stage.launches[0] if each and stage.launches else 1))
 
 
 def _name(stage: Stage) -> str:
@@ -233,8 +235,7 @@ def outlook(stages: Sequence[Stage]) -> str:
         return f"{', '.join(led_to(stages)[-1].before)} is the fastest: go back to it."
     back, go_on, each = "", "Go on", per_launch(stages)
     if best is not done[-1]:
-        took_s = best.after_s and best.after_s / (best.launches[0] if each and best.launches else 1)
-        fast = f"{duration(took_s)}, {times(best.total or 0.0)}"
+        fast = f"{_took(best, best.after_s, each)}, {times(best.total or 0.0)}"
         back, go_on = f"{_name(best)} is the fastest ({fast}): go back to it. ", "From there"
     found = best.at_ceilings
     if found is None:
