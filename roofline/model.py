@@ -465,6 +465,11 @@ class Verdict:
         return self.advice == "cause.two_roofs"
 
     @property
+    def held_back(self) -> bool:
+        """Whether something comes before all advice on the code, as of a debug build."""
+        return any(cause.promise == "first" for cause in self.causes)
+
+    @property
     def co_limited(self) -> bool:
         """Whether a second unit limits as well."""
         return self.co_limiter is not None

@@ -51,7 +51,7 @@ def _longest(groups: Sequence[Group], total_s: float) -> Note:
     }
     if v.cause == "above_peak":
         return Note(code="longest_above_peak", facts=facts | v.doubts[0].facts)
-    if _held_back(longest):
+    if v.held_back:
         return Note(code="longest_held_back", facts=facts | {"cause": v.causes[0].code})
     if v.two_roofs:
         return Note(code="longest_below_roofs", facts=facts)
@@ -97,9 +97,8 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
     elif promised:
         yield Note(code="no_saving")
     elif any(
-        g.result.verdict.bound is Bound.LATENCY
-        and not (g.result.verdict.two_roofs or _held_back(g))
-        for g in open_
+        v.bound is Bound.LATENCY and not (v.two_roofs or v.held_back)
+        for v in (g.result.verdict for g in open_)
     ):
         yield Note(code="saving_not_known")
 
@@ -118,11 +117,6 @@ def _nearest(group: Group) -> list[str | None]:
     """The units whose work that is: the limiter, and a second one unless that is what follows."""
     v = group.result.verdict
     return [v.nearest] + [v.co_limiter] * (v.co_limiter not in (None, v.next_limiter))
-
-
-def _held_back(group: Group) -> bool:
-    """Whether something comes before all advice on its code, as of a debug build."""
-    return any(cause.promise == "first" for cause in group.result.verdict.causes)
 
 
 def _groups_of(groups: Sequence[Group], reason: str) -> list[Group]:

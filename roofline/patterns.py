@@ -11,21 +11,8 @@ from collections.abc import Iterable
 from roofline.errors import UsageError
 from roofline.kernel_names import family, family_words
 
-_RUNS = (
-    *range(4, 33),
-    40,
-    48,
-    56,
-    64,
-    80,
-    96,
-    112,
-    128,
-    160,
-    192,
-    224,
-    256,
-)  # how often what an expression could repeat is tried
+# How often what an expression could repeat is tried.
+_RUNS = (*range(4, 33), *range(40, 65, 8), *range(80, 129, 16), *range(160, 257, 32))
 _LIMIT_S = 0.1  # of processor time for one of them; usual expressions take below a millisecond
 _SHELL = ";&|<>"  # what a shell does not give to the program
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from math import fsum, inf
+from math import ceil, fsum, inf
 from typing import Any
 
 from roofline.counters.recipes import all_possible, first, planned, read_table, ways
@@ -17,6 +17,7 @@ _BY_ADDRESS = "inst_executed"
 CURVES = ("launch__occupancy_per_register_count", "launch__occupancy_per_block_size")
 # So few registers less are worth a try, as a share of those that are used.
 _FEWER = 0.75
+_REGISTERS = 256  # no thread has as many
 # An occupancy above this, in %, leaves no fifth more warps to win.
 _FULL = 100 / 1.2
 # Where not even this many waves come, occupancy is not what limits the warps.
@@ -61,10 +62,10 @@ def ratios_of(
     )
     filled = (numbers.get("waves") or 0.0) >= _FEW_WAVES
     if registers is not None and occupancy is not None and occupancy < _FULL and filled:
-        fewer, sizes = (planned(metrics, metrics.instances(name), _curve) for name in CURVES)
-        fewer = {r: warps for r, warps in fewer.items() if _FEWER * registers <= r < registers}
+        least, end = ceil(_FEWER * registers), min(ceil(registers), _REGISTERS)
+        fewer = _curve(metrics, CURVES[0], range(least, end))
         # Whole warps, and not tiny ones; the nearest to today's size would do.
-        sizes = {b: warps for b, warps in sizes.items() if b % 32 == 0 and 64 <= b <= 512}
+        sizes = _curve(metrics, CURVES[1], range(64, 513, 32))
         size = metrics.number("launch__block_size") or 0.0
         for name, curve, at in (
             ("fewer_registers", fewer, registers),
@@ -96,10 +97,10 @@ def _names(opcode: str) -> tuple[str, ...]:
     )
 
 
-def _curve(_: Metrics, rows: Mapping[str, float]) -> dict[float, float]:
+def _curve(metrics: Metrics, name: str, at: range) -> dict[float, float]:
     """Warps an SM, by registers or by threads a block."""
-    found = rows.items()
-    return {float(key): warps for key, warps in found if key.replace(".", "", 1).isdecimal()}
+    rows = metrics.instances(name)
+    return {float(key): rows[str(key)] for key in at if str(key) in rows}
 
 
 def _repeated_moves(metrics: Metrics, counts: Mapping[str, float]) -> float | None:

@@ -51,7 +51,10 @@ class Reading(NamedTuple):
 
 
 def planned(metrics: Metrics, source: Any, plan: Callable[[Metrics, Any], _T]) -> _T:
-    """The plan for ``source``, made once for all results with the same metrics."""
+    """The plan for ``source``, made once for all results with the same metrics.
+
+    ``source`` is one of few tables that stay as they are: it is kept, and known by its identity.
+    """
     memo = metrics.memo
     if memo is None:
         return plan(metrics, source)

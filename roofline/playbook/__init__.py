@@ -32,16 +32,8 @@ _SHARED = ("hint", "refute", "meaning", "try_first", "avoid")  # by the entries 
 Promise = Literal["first", "waste", "occupancy", "idle", "wait", "plain"]
 # How a claim may write a figure, beside Python's own ",.1f" and "of block" (1 block, 2 blocks).
 FORMATS = (
-    "exact",
-    "count",
-    "share",
-    "percent",
-    "waves",
-    "duration",
-    "size",
-    "bandwidth",
-    "plain",
-    "ratio",
+    *("exact", "count", "share", "percent", "waves"),
+    *("duration", "size", "bandwidth", "plain", "ratio"),
 )
 # Of changes to the code: results stay, sums are in another order, numbers get coarser.
 Risk = Literal["exact", "reassociates", "changes numerics"]

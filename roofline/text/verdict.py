@@ -158,7 +158,7 @@ def _promises(result: Result) -> str:
 def _ceilings(result: Result) -> str:
     """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
-    if _held_back(v):
+    if v.held_back:
         return f"not known: first {play(entry_of(v.causes[0])).hint}"
     nearest = unit(v.floor_limiter or v.nearest) or "its limit"
     if v.floor_s is None:
@@ -310,7 +310,7 @@ def avoid(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, .
     """What is not worth the time."""
     far: tuple[str, ...] = ()
     v = result.verdict
-    if v.bound is Bound.LATENCY and not _held_back(v):
+    if v.bound is Bound.LATENCY and not v.held_back:
         units = result.measurement.units
         stated = v.two_roofs
         kinds = (
@@ -342,7 +342,7 @@ def cause(result: Result) -> str | None:
     if not proven:
         return cause_text(result, v.causes[0])
     texts = [cause_text(result, one) for one in proven[:2]]
-    waits = v.bound is Bound.LATENCY and not _held_back(v)
+    waits = v.bound is Bound.LATENCY and not v.held_back
     return "; ".join(texts) + (_top_stall(m) if waits else "")
 
 
@@ -372,11 +372,6 @@ def _unit_of(result: Result, entry: Play) -> str:
     return f"{'as near: ' if near else ''}{unit(own.unit)} {percent(own.percent)}: "
 
 
-def _held_back(v: Verdict) -> bool:
-    """Whether one cause comes before all other advice."""
-    return bool(v.causes) and v.causes[0].promise == "first"
-
-
 def entries(v: Verdict) -> list[Play]:
     """The entries that speak of a verdict, the most important first.
 
@@ -386,7 +381,7 @@ def entries(v: Verdict) -> list[Play]:
     if v.advice is not None and v.advice.startswith("caller."):
         return [play(v.advice)]  # what helps its author helps nobody here
     known, causes = plays(), {entry_of(one): one for one in v.causes}
-    own = [] if v.advice is None or v.advice in causes or _held_back(v) else [v.advice]
+    own = [] if v.advice is None or v.advice in causes or v.held_back else [v.advice]
     before = [key for key, one in causes.items() if _inside(v, one) or one.promise == v.gain_by]
     keys = (*before, *own, *(key for key in causes if key not in before))
     return [known.of(key) for key in keys or (None,)]

@@ -3,6 +3,7 @@ import dataclasses
 import math
 import pickle
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from roofline.reports import nvidia, read
 from roofline.reports.find import files_of
 from roofline.text.notes import note_text
 from tests import strange
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
 
 
 @pytest.mark.parametrize("name", strange.BROKEN)
@@ -168,6 +171,16 @@ def test_a_number_is_found_however_each_result_writes_it(tmp_path):
         assert bool(launch.metrics.notes()) == (found[-1] is None)
 
     assert found == [1.5, None, 2.5, 7.0, 0.5] * 2
+
+
+def test_what_files_share_does_not_grow_with_their_number():
+    known = []
+    for _ in range(2):
+        launches = [*read(SAMPLES)]
+        assert all(measure(launch).name for launch in launches)
+        known.append(sum(len(launch.metrics.memo) for launch in launches))
+
+    assert known[0] == known[1] > 0
 
 
 def test_progress_counts_files(tmp_path):
