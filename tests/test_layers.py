@@ -40,7 +40,7 @@ ARROWS = {
     "process": (),
     "nvtx": (),
     "regions": ("nvtx",),
-    "playbook": ("errors", "model", "files"),
+    "playbook": ("errors", "model", "units", "files"),
     "text": ("model", "units", "kernel_names", "playbook"),
     "reports": ("foreign", "errors", "model", "files"),
     "counters": ("model", "units", "kernel_names"),

@@ -21,6 +21,7 @@ from roofline.errors import InputError, RooflineWarning
 from roofline.files import settings_folder
 from roofline.model import Cause
 from roofline.playbook.condition import Evidence, holds, names
+from roofline.units import UNITS
 
 FOLDER = "ROOFLINE_ADVICE"
 TABLES = ("unit", "cause", "stall", "caller")
@@ -254,6 +255,10 @@ def _added(old: Play, new: Play, entry: Mapping[str, Any]) -> Play:
 
 
 def _check(entry: Play, table: str) -> None:
+    loaded = (unit for line in (*entry.try_first, *entry.avoid) for unit in line.loads)
+    for unit in (*entry.removes, *entry.relieves, *loaded):
+        if unit not in UNITS:
+            raise ValueError(f"{unit!r} is none of {', '.join(UNITS)}")
     for text in entry.expressions():
         names(text)
     for claim in entry.claim:

@@ -784,6 +784,9 @@ def test_a_cause_of_the_users_own(folder):
         ("[cause.x]\nwhen = 'a'\nclaim = '{a'", "expected '}'"),
         ("[cause.x]\nwhen = 'a'", "it has a condition but no claim"),
         ("[cause.x]\npromise = 'much'", "Invalid enum value"),
+        ("[cause.x]\nremoves = { L1 = '0.5' }", "[cause.x]: 'L1' is none of dram, l2, l1,"),
+        ("[cause.x]\nrelieves = ['smem']", "'smem' is none of dram,"),
+        ("[unit.l1]\ntry_first = [{ say = 's', loads = ['L2'] }]", "'L2' is none of dram,"),
     ],
 )
 def test_a_file_that_is_no_entry_is_refused_with_its_place(folder, text, why):
