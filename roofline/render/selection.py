@@ -22,6 +22,7 @@ from roofline.text.console import NARROWEST, bullet, to_text
 from roofline.text.notes import note_text
 from roofline.text.numbers import plural
 from roofline.timeline.model import (
+    SCATTERED,
     Apart,
     Bounds,
     First,
@@ -258,9 +259,9 @@ def _answer(device: TimelineDevice, first: First, use: Use) -> str:
     what = f"{who.get(first, 'nothing else runs')} for {taken} {part}"
     if device.host_paced:
         waits = numbers.duration((device.host_wait_s or 0) / max(device.counted, 1))
-        what = (
-            f"the CPU sets the pace. {what[0].upper()}{what[1:]}; the CPU waits for it for {waits}"
-        )
+        of = f" on average of {device.counted} steps" if device.counted > 1 else ""
+        what = f"the CPU sets the pace. {what[0].upper()}{what[1:]}; "
+        what += f"the CPU waits for it for {waits}{of}"
     return f"{FIRST[first]}: {what}."
 
 
@@ -280,7 +281,10 @@ def _remarks(device: TimelineDevice) -> Iterator[str]:
     """Whether launches are what binds, and how long the gaps are."""
     idle_s = sum(band.total_s for band in device.gap_bands)
     if device.launch_bound:
-        yield _WORDS["launch_bound"].format(share=numbers.share(device.launch_gap_share))
+        yield _WORDS["launch_bound"].format(
+            share=numbers.share(device.launch_gap_share),
+            causes=", ".join(c.title for c in device.idle if c.code in SCATTERED),
+        )
     if idle_s:
         listed = (
             f"{numbers.share(band.total_s / idle_s)} {_WORDS['bands'][i]}"

@@ -25,6 +25,7 @@ from roofline.patterns import compiled
 from roofline.timeline.device import WAITS, DeviceEvents, Groups, Stretches
 from roofline.timeline.events import Calls, Integers, different
 from roofline.timeline.model import (
+    SCATTERED,
     First,
     GapBand,
     IdleCause,
@@ -53,12 +54,11 @@ _NO_WAIT = 0.05  # of the wall time: a host that waits less never waits for the 
 _MOST = 0.5  # of the idle time
 _MUCH = 0.1 + 1e-9  # of the wall time: less idle time sets no pace
 _EVEN = 1.5 + 1e-9  # kernels made so many times faster are hard work
-_SHORT_NS = 100_000  # gaps that many launches make together:
-_FEW = 10  # so many, or fewer launches would change little
+_SHORT_NS = 100_000  # the longest of gaps that many launches make together
+_FEW = 10  # such gaps: of less, fewer launches would change little
 _SLOWER = 1.1  # times the length of a typical step
 _PART = 0.05  # of what a step takes longer: less is not listed
 _PARTS = 5
-_SCATTERED = ("launch_rate", "host_code", "optimizer", "queued", "unknown")
 _BINS = 960  # of a step: about a pixel each
 _LEVELS = 10  # of how much of a bin something took
 
@@ -258,7 +258,7 @@ class IdleTime:
 
     def launch_bound(self, window: int, use: Use) -> tuple[bool, float]:
         """Whether most of a window's idle time is in short gaps between launches, and what part."""
-        scattered = [i for i, code in enumerate(self.classes.codes) if code in _SCATTERED]
+        scattered = [i for i, code in enumerate(self.classes.codes) if code in SCATTERED]
         mine = (self.pieces[:, 0] == window) & (self.length < _SHORT_NS)
         short = self.length[mine & np.isin(self.cause, scattered)]
         share = int(short.sum()) / 1e9 / use.idle_s if use.idle_s else 0.0

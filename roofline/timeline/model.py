@@ -26,6 +26,8 @@ Steps = Literal["ranges", "window", "recording", "summary"]  # what figures cove
 From = Literal["op", "module", "nvtx"]  # what launched kernels
 By = Literal["config", "name", From]  # how kernels are told apart
 Span = tuple[float, float, str, float]  # start and end in s, what, the part of it that it took
+# Classes of idle time whose short gaps many launches make.
+SCATTERED = ("launch_rate", "host_code", "optimizer", "queued", "unknown")
 LeftOut = Literal["first", "last", "not_asked"]  # why a step does not count
 
 

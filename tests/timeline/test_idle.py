@@ -143,6 +143,14 @@ def test_many_short_gaps_are_launch_bound(tmp_path: Path):
     assert (band.to_s, band.gaps) == (10e-6, 899)
 
 
+def test_a_launch_bound_step_names_the_causes_that_it_has(tmp_path: Path):
+    every = [launched(i, "a", 9 * i, 3) for i in range(1, 901)]
+    unseen = [kernel("a", 9 * i, 3) for i in range(1, 901)]
+    for events, cause in ((every, "launch rate"), (unseen, "launch not recorded")):
+        text = render(select(load_timeline(write(tmp_path, trace(*events)))), width=200)
+        assert f"is in gaps under 100 µs between launches ({cause}). CUDA graphs" in text
+
+
 def test_one_launch_a_step_is_not_launch_bound(tmp_path: Path):
     # A gap of 90 us before the one kernel of each step: fewer launches would change nothing.
     events: list[Any] = []
