@@ -88,10 +88,11 @@ class StepChange:
     @property
     def gpus(self) -> tuple[str | None, str | None]:
         """What each side ran on, with its SMs where only these differ; ``None`` is not recorded."""
-        found = [side.selected.device for side in (self.before, self.after)]
-        same = found[0].name == found[1].name and found[0].sm_count != found[1].sm_count
-        before, after = (f"{d.name} ({d.sm_count} SMs)" if same else d.name for d in found)
-        return before, after
+        before, after = (side.selected.device for side in (self.before, self.after))
+        counts = {before.sm_count, after.sm_count}
+        if before.name is None or before.name != after.name or None in counts or len(counts) == 1:
+            return before.name, after.name
+        return f"{before.name} ({before.sm_count} SMs)", f"{after.name} ({after.sm_count} SMs)"
 
     @property
     def within_spread(self) -> bool:

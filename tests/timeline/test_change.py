@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from roofline.cli import cli
+from roofline.model import Device
 from roofline.render.step_change import head, render
 from roofline.timeline import load_timeline, select
 from roofline.timeline.change import StepChange, step_change
-from roofline.timeline.model import First
+from roofline.timeline.model import First, Selection
 from scripts import make_schemas
 from tests.timeline.made import launched, step, trace, write
 
@@ -101,6 +102,29 @@ def test_another_gpu_is_said_first(tmp_path: Path):
     assert second == "Step 100 -> 100 µs: the same"
     assert third.startswith("a.json -> b.json, NVIDIA H100 -> NVIDIA A100; one step counts")
     assert found.gpus == ("NVIDIA H100", "NVIDIA A100")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "gpus"),
+    [
+        ("H100", (132, 114), ("H100 (132 SMs)", "H100 (114 SMs)")),
+        ("H100", (132, 132), ("H100", "H100")),
+        ("H100", (132, None), ("H100", "H100")),
+        (None, (132, 114), (None, None)),
+    ],
+)
+def test_sms_tell_gpus_of_one_name_apart(
+    sides: tuple[Path, Path], name: str | None, counts: tuple[Any, Any], gpus: tuple[Any, Any]
+):
+    def on(side: Selection, sm_count: int | None) -> Selection:
+        ran = Device(name=name, sm_count=sm_count)
+        return replace(side, devices=tuple(replace(d, device=ran) for d in side.devices))
+
+    found = change(sides)
+    before, after = (
+        on(side, n) for side, n in zip((found.before, found.after), counts, strict=True)
+    )
+    assert replace(found, before=before, after=after).gpus == gpus
 
 
 def test_less_than_a_clock_tells_is_the_same(sides: tuple[Path, Path]):
