@@ -305,14 +305,15 @@ def select(
     """
     from roofline.timeline import load_timeline, select_ranks
     from roofline.timeline.idle import load_classes
-    from roofline.timeline.load import timeline_files
+    from roofline.timeline.load import names_apart, timeline_files
     from roofline.timeline.model import Criteria
     from roofline.timeline.what_if import what_if
 
     def read() -> Iterator[Timeline]:
-        for file in files:
+        for file, name in zip(files, names_apart(files), strict=True):
             try:
-                yield load_timeline(file, step=step, stream=stream, nsys=nsys)
+                found = load_timeline(file, step=step, stream=stream, nsys=nsys)
+                yield replace(found, file=name)
             except InputError as error:
                 if len(files) == 1 or on_error is None:
                     raise

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from inspect import signature
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -104,8 +106,8 @@ def command(options: SelectOptions) -> int:
         refused.append(error)
         say_failure(str(error))
 
-    paths = [path.resolve() for path in options.timelines]
-    for path in {path: None for path in options.timelines if paths.count(path.resolve()) > 1}:
+    paths = Counter(map(realpath, options.timelines))
+    for path in {realpath(p): p for p in options.timelines if paths[realpath(p)] > 1}.values():
         say(f"warning: {path} is named more than once; it counts once")
     asked = {name: getattr(options, name) for name in _ASKED}
     asked["own_names"] |= local and options.by in ("module", "nvtx")

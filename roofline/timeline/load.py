@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 
 from roofline.errors import InputError, about
@@ -30,15 +31,16 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
     """The files named, and those in folders whose names end as timelines do.
 
     A recording and what was exported from it are one: of one stem the first of ``ENDINGS`` counts.
+    A file counts once, however it is spelled.
 
     Raises:
         InputError: a folder holds none.
 
     """
-    found: dict[Path, None] = {}
+    found: dict[str, Path] = {}
     for path in paths:
         if not path.is_dir():
-            found[path] = None
+            found.setdefault(realpath(path), path)
             continue
         by_stem: dict[Path, Path] = {}
         for ending in ENDINGS:
@@ -47,8 +49,23 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
         if not by_stem:
             why = f"no {', '.join(ENDINGS)} file in it"
             raise InputError(f"no timelines in {path}", why=why, hint=f"name the file: {_ACCEPTED}")
-        found |= dict.fromkeys(sorted(by_stem.values()))
-    return list(found)
+        for file in sorted(by_stem.values()):
+            found.setdefault(realpath(file), file)
+    return list(found.values())
+
+
+def names_apart(files: Sequence[Path]) -> list[str]:
+    """The name of each file, with as many of its folders as tell it from the others."""
+
+    def name(path: Path) -> str:
+        last: tuple[str, ...] = ()
+        for depth in range(1, len(path.parts) + 1):
+            last = path.parts[-depth:]
+            if sum(other.parts[-depth:] == last for other in files) == 1:
+                break
+        return printable("/".join(last))
+
+    return [name(path) for path in files]
 
 
 def is_timeline(path: Path) -> bool:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from roofline import api
 from roofline.errors import InputError
 from roofline.render import job as render
 from roofline.render import selection_json
 from roofline.timeline import load_timeline, select, select_ranks
-from roofline.timeline.load import timeline_files
+from roofline.timeline.load import names_apart, timeline_files
 from roofline.timeline.model import Criteria, Job, Selection
 from tests.timeline.made import kernel, step, trace, write
 
@@ -114,6 +115,26 @@ def test_two_files_of_one_rank_are_refused(tmp_path: Path):
     same = [told(0, 100), kernel("a", 200, 9)]
     with pytest.raises(InputError, match="same collectives at the same times"):
         found(tmp_path, same, same, told_rank=False)
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
+    content = trace(told(0, 100), kernel("a", 200, 9), distributedInfo={"rank": 1})
+    places = [tmp_path / name / "profile" for name in ("one", "two")]
+    for place in places:
+        place.mkdir(parents=True)
+    files = [write(place, content, "trace.json") for place in places]
+    said = "one/profile/trace.json and two/profile/trace.json are of one rank"
+    with pytest.raises(InputError, match=said):
+        api.select(*files)
+    assert names_apart([*files, tmp_path / "other.json"])[2] == "other.json"
+    assert api.select(files[0]).file == "trace.json"
+
+
+def test_one_file_spelled_in_two_ways_counts_once(tmp_path: Path):
+    file = write(tmp_path, trace(kernel("a", 0, 9)), "a.json")
+    (tmp_path / "b.json").symlink_to(file)
+    spelled = [tmp_path / "." / ".." / tmp_path.name / "a.json", tmp_path / "b.json", tmp_path]
+    assert timeline_files(spelled) == spelled[:1]
 
 
 def test_skew_and_transfer_that_weigh_alike_are_both_said(tmp_path: Path):
