@@ -36,7 +36,7 @@ class Showing:
     plot: Path | None = opt.written("--plot FILE")
     page: Path | None = opt.written("--page FILE.html")
     chart: bool = opt.written("--chart")
-    timeline: Path | None = opt.judged("--timeline FILE")
+    timeline: Path | None = opt.judged("--timeline FILE", once=True)
     step: str | None = opt.judged("--step RE", type=str)
 
 

@@ -61,7 +61,7 @@ class Comparing:
     expect: tuple[Expectation, ...] = opt.judged("--expect KERNEL=VALUE...", type=parse_expect)
     because: tuple[Expectation, ...] = opt.judged("--because [KERNEL=]CAUSE...", type=parse_claim)
     noise: float | None = opt.judged("--noise PERCENT", type=Share(0, 100))
-    timeline: Path | None = opt.judged("--timeline FILE")
+    timeline: Path | None = opt.judged("--timeline FILE", once=True)
     step: str | None = opt.which("--step RE", type=str)
     device: tuple[str, ...] = opt.which("--device X...")
     step_at: float | None = opt.judged("--step-at PERCENTILE", type=parse_percentile)

@@ -136,12 +136,12 @@ TYPES: dict[str, click.ParamType[Any]] = {
 # --- from fields to click and back ------------------------------------------------------------
 
 
-def option(group: str, spec: str, text: str = "", **settings: Any) -> Any:
+def option(group: str, spec: str, text: str = "", *, once: bool = False, **settings: Any) -> Any:
     """A field that an option fills; its help is in ``options.toml``, or is ``text``.
 
     ``spec`` is as help shows it: "-o --output FILE" or "--by config|name"; without a value it is a
     flag, and with "..." it may be repeated. ``settings`` are click's; a type in ``TYPES`` is left
-    out.
+    out. ``once`` refuses a second value, of which click would take the last.
     """
     words = spec.split()
     names = [word for word in words if word.startswith("-")]
@@ -157,6 +157,8 @@ def option(group: str, spec: str, text: str = "", **settings: Any) -> Any:
     unset: Any = () if settings["multiple"] else None if value else False
     default = settings.setdefault("default", unset)
     settings.setdefault("show_default", default != unset)
+    if once:
+        settings |= {"multiple": True, "callback": _only}
     if isinstance(default, float) and default.is_integer():
         settings["default"] = int(default)  # help shows it without ".0"
 
@@ -167,6 +169,14 @@ def option(group: str, spec: str, text: str = "", **settings: Any) -> Any:
         return _Option([*names, name], **changed)
 
     return dataclasses.field(default=default, metadata={"make": make})
+
+
+def _only(_: click.Context, param: click.Parameter, given: tuple[Any, ...]) -> Any:
+    if len(given) > 1:
+        said = " and ".join(map(str, given))
+        why = f"it takes one, and was given {said}"
+        raise UsageError(f"{param.opts[0]} is typed more than once", why=why, hint="one of them")
+    return given[0] if given else None
 
 
 which, amount, judged, written, expert = (partial(option, group) for group in GROUPS)

@@ -24,6 +24,7 @@ REFUSED = [
     ("A=1 true", 5, "did you mean: env A=1 true"),
     ("--rank 0 true", 2, "this process is not a rank of a parallel job"),
     ("--timeline no.json true", 3, "no.json"),
+    ("--timeline trace.json --timeline no.json true", 2, "was given trace.json and no.json"),
     ("--timeline trace.json --min-share 99 true", 3, "is worth profiling"),
     ("--timeline trace.json --look-seconds 3 true", 2, "--look-seconds needs a look"),
     ("--timeline trace.json --look nsys true", 2, "--look and --timeline exclude each other"),
