@@ -236,6 +236,7 @@ def _measured(
     launch_bound, launch_gap_share = idle.launch_bound(at, judged)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
     saved, alone = replayed(part, groups) or (None, {})
+    half = found.use.compute_s / found.use.wall_s / 2
     work, by_group = _work(part, groups)
     kernels, apart = _shares(
         part.index,
@@ -270,7 +271,7 @@ def _measured(
         gap_bands=idle.bands(),
         useful=work,
         lanes=step_lanes(idle, at, groups.kind) if criteria.lanes else (),
-        twice_saves=None if saved is None else (saved, found.use.compute_s / found.use.wall_s / 2),
+        twice_saves=None if saved is None else (min(saved, half), half),
         **distribution(part, groups, idle),
         **_coverage(kernels, apart),
     )

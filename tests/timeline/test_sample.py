@@ -13,6 +13,7 @@ import pytest
 from roofline.analysis import analyze
 from roofline.timeline import load_timeline, select
 from roofline.timeline.join import join
+from roofline.timeline.model import Criteria
 from sample_reports import timeline
 from tests.timeline.made import used
 
@@ -52,6 +53,13 @@ def test_faster_kernels_shorten_its_steps():
     assert saved is not None
     assert saved[0] == pytest.approx(saved[1], rel=0.01)
     assert saved[1] == pytest.approx(21.3 / 22.3 / 2, rel=0.01)
+
+
+def test_a_replay_promises_no_more_than_amdahls_law():
+    # The last step goes on until the profiler ends, and a replay of it leaves that out.
+    saved = select(load_timeline(SAMPLE), Criteria(keep=(2, 6))).selected.twice_saves
+    assert saved is not None
+    assert saved[0] == saved[1]
 
 
 def test_the_all_reduce_runs_long_and_shows_little():
