@@ -182,6 +182,7 @@ _SCOPE_CONST = re.compile(r" const(?:::|$)")
 _ANONYMOUS = "(anonymous namespace)"
 _NAMELESS_SCOPES = ("<unnamed>", "{anonymous}", "_GLOBAL__N_")
 _CAST = re.compile(r"\([A-Za-z_][\w:]*(?: [A-Za-z_][\w:]*)*\)(?=-?\d)")  # (unsigned int)4
+_ENCODED = re.compile(r"\[abi:[^\[\]]*\]")  # Numba's arguments, a library's version
 _SUFFIX = re.compile(r"\b(\d+)(?:u|l|ul|ll|ull)\b", re.IGNORECASE)  # 4ul
 _LONGEST = 8192  # letters of a name that are looked at to show it; CUTLASS has 5,000
 _COMPARED = 256  # letters of two names that are held against each other
@@ -233,7 +234,7 @@ def base_name(name: str) -> str:
 
 def own_name(name: str, demangled: str) -> str:
     """The function's ``name``; of Numba's kernels ncu gives their encoded arguments for it."""
-    return base_name(demangled).partition("[")[0] if "[abi:" in demangled else name
+    return _ENCODED.sub("", base_name(demangled)) if "[abi:" in demangled else name
 
 
 def comparable(name: str) -> str:
@@ -375,7 +376,7 @@ def _part(text: str, closing: dict[int, int], start: int, end: int, depth: int =
 
 @lru_cache(4096)
 def _shown(name: str) -> _Part:
-    text = printable(name).strip() or NAMELESS
+    text = _ENCODED.sub("", printable(name)).strip() or NAMELESS
     closing = _brackets(text)
     start, end, _ = _extent(text, closing)
     return _part(text, closing, start, end)
@@ -384,8 +385,8 @@ def _shown(name: str) -> _Part:
 def short(name: str, width: int = 40) -> str:
     """The most telling form of a (demangled) kernel name in at most ``width`` characters.
 
-    Return type, parameters and namespaces go first, then the insides of template arguments, then
-    the arguments from the last one on, then the middle of the name.
+    Return type, parameters, encoded arguments and namespaces go first, then the insides of template
+    arguments, then the arguments from the last one on, then the middle of the name.
     """
     part = _shown(name[:_LONGEST])
     fitting = (text for text in _forms(part, width) if len(text) <= width)
@@ -477,7 +478,7 @@ def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
 
 # Endings that compilers add and that differ between builds of the same kernel.
 _ENDINGS = (
-    re.compile(r"\[abi:[^\[\]]*\]"),  # Numba's encoded arguments
+    _ENCODED,
     re.compile(r"_(?:\d+(?:de?|c))+$"),  # Triton: argument specialisations, _0d1d2de3c
     re.compile(r"[_.](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}$"),  # a hash
 )
