@@ -66,7 +66,7 @@ def draw(canvas: Canvas, scene: Scene, top: int) -> None:
         spent = f"{numbers.duration(time_s)}, {numbers.share(time_s / whole)}"
         long, short = gain(mark, scene.spent([mark]))
         forms = ((44, long), (28, long), (20, short), (12, short))
-        texts = [f"{mark.rank}  {words.name(mark, n)}  {spent}   {told}" for n, told in forms]
+        texts = [f"{mark.rank}  {words.name(mark, n)}  {spent}; {told}" for n, told in forms]
         _draw_beside(canvas, x(begin), x(begin + time_s), low + _BAR / 2, texts)
         begin += time_s
     if rest:
