@@ -81,6 +81,13 @@ class PairedRatio:
     outcome: Outcome
     better: Better | None = None
 
+    @property
+    def noise(self) -> float | None:
+        """How far the ratio may be off: to the farther end of its interval."""
+        if self.low is None or self.high is None:
+            return None
+        return max(self.ratio / self.low, self.high / self.ratio) - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:

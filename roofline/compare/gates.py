@@ -220,13 +220,12 @@ def _program(change: ProgramChange | None, gate: Gate) -> Iterator[_Judged]:
     found = next((one for one in (change.whole, *change.figures) if one.name == name), None)
     if found is None:
         yield None, "not_judged", note("gate_not_measured", what=name)
-    elif found.low is None or found.high is None:
+    elif (noise := found.noise) is None:
         few = note("gate_few_pairs") if found.pairs else note("gate_one_run")
         yield name, "not_judged", few
     elif found.better is None:
         yield name, "not_judged", note("gate_no_direction", what=name)
     else:
-        noise = max(found.ratio / found.low, found.high / found.ratio) - 1
         code = "gate_worse" if found in change.figures else "gate_slower"
         yield name, *_loss(gate, found.outcome, found.ratio, noise, code)
 

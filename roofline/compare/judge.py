@@ -145,8 +145,7 @@ def judge_program(before: ProgramTimes | None, after: ProgramTimes) -> ProgramCh
         if m.median > 0 and n.median > 0
     ]
     whole, *figures = paired or apart
-    noise = None if whole.low is None else whole.ratio / whole.low - 1
-    facts = {"speedup": whole.ratio, "noise": noise, "outcome": whole.outcome}
+    facts = {"speedup": whole.ratio, "noise": whole.noise, "outcome": whole.outcome}
     return ProgramChange(
         whole=whole,
         figures=tuple(figures),

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from roofline.compare.gates import judge, parse_gate
-from roofline.compare.judge import judge_program
+from roofline.compare.judge import judge_program, judge_steps
 from roofline.compare.model import ProgramChange
+from roofline.compare.predictions import parse_expect
 from roofline.errors import InputError, UsageError
 from roofline.text.comparison import figure
 from roofline.text.notes import note_text
@@ -183,15 +184,18 @@ def test_pairs_of_runs_are_judged_by_their_median_where_the_interval_leaves_out_
     old = {"schema": "roofline.time/1", "repeats": 9, "wall_s": {"median": 2.0, "spread": 0.5}}
     ratio = {"name": "wall time", "pairs": 9, "better": "lower"}
     slow = {"ratio": 1 / 1.824, "low": 1 / 2.01, "high": 1 / 1.43, "outcome": "slower"}
-    same = {"ratio": 0.95, "low": 0.9, "high": 1.02, "outcome": "no_change"}
+    same = {"ratio": 0.95, "low": 0.94, "high": 1.02, "outcome": "no_change"}
     few = {"ratio": 0.5, "low": None, "high": None, "outcome": "unknown"}
-    told = {}
+    told, stepped = {}, {}
     for name, found in (("slow", slow), ("same", same), ("few", few)):
-        path = timed(tmp_path / f"{name}.json", 2.0, against=old, paired=[ratio | found])
-        told[name] = gated(judge_program(None, read_times(path)), "program=60%")
+        path = timed(tmp_path / f"{name}.json", 2.1, against=old, paired=[ratio | found])
+        program = judge_program(None, read_times(path))
+        told[name] = gated(program, "program=60%")
+        stepped[name] = [note_text(n) for n in judge_steps([parse_expect("step=same")], program)]
 
     assert told["slow"] == ("failed", "82.4 % slower (limit 60.0 %)")
     assert told["same"] == ("passed", "0.95x, within the noise (7.4 %)")  # 1.02 / 0.95 - 1
+    assert "step=same: confirmed (" in stepped["same"][0]  # by the same end of the interval
     assert told["few"][0] == "not_judged"
     assert "fewer than six pairs of runs have no interval" in told["few"][1]
 
