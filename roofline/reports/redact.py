@@ -49,6 +49,7 @@ _RUN = re.compile(rb"[\t -~\x80-\xff]{5,}")  # of bytes, what could be text
 _PERSONAL = re.compile(rb"[/\\@]|[\w~]{2}")  # what nothing personal is without
 _ESCAPE = re.compile(rb"\x1b\[[\d;]*[A-Za-z]")  # of a terminal: its last letter ends no word
 _PRINTED = re.compile(rb"[\t-\r -~]")
+_DEEPEST = 64  # messages within messages; ncu's are far fewer
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -271,7 +272,7 @@ def blank(data: bytes) -> bytes:
     return PATHS.sub(lambda match: b"x" * len(match.group()), data)
 
 
-def scrubbed(clean: Callable[[bytes], bytes], data: bytes) -> bytes:
+def scrubbed(clean: Callable[[bytes], bytes], data: bytes, depth: int = 0) -> bytes:
     """A message with ``clean`` done to every text in it, at whatever depth.
 
     What a field is, its bytes tell: a message if they are one to the last byte and hold a control
@@ -282,7 +283,9 @@ def scrubbed(clean: Callable[[bytes], bytes], data: bytes) -> bytes:
         return data
     fields = fields_of(data)
     if fields and (not _looks_like_text(data) or all(wire == BYTES for _, wire, _ in fields)):
-        inner = partial(scrubbed, clean)
+        if depth == _DEEPEST:
+            raise ContainerError("junk", "messages in it are nested too deep")
+        inner = partial(scrubbed, clean, depth=depth + 1)
         done = b"".join(
             encoded(number, wire, inner(value) if isinstance(value, bytes) else value)
             for number, wire, value in fields

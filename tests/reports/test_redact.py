@@ -497,6 +497,17 @@ def test_what_is_not_personal_stays(text: str, tmp_path: Path):
     assert out.read_bytes().count(text.encode()) == data.count(text.encode())
 
 
+def test_a_report_of_messages_nested_without_end_is_refused(tmp_path: Path):
+    deep = b"/opt/x/secret"
+    for _ in range(3000):
+        deep = wire.blob(1, deep)
+    data = _said_everywhere("x") + wire.block([wire.uint(2, 1)], [wire.message(17, [deep])])
+
+    with pytest.raises(InputError, match="nested too deep"):
+        redacted(tmp_path, data)
+    assert not (tmp_path / "out.ncu-rep").exists()
+
+
 def test_names_are_not_replaced_where_machine_code_would_tell_them(tmp_path: Path):
     with pytest.raises(UsageError, match="machine code holds the names"):
         redact(SAMPLES[0], tmp_path / "out.ncu-rep", keep_sass=True, keep_names=False)
