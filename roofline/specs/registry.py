@@ -16,7 +16,9 @@ from roofline.specs.lookup import Found, find, loose, matching, mig_slice, near,
 from roofline.specs.spec import Architecture, Citation, Spec
 
 # Pascal and older, by their names without the brand.
-_TOO_OLD = re.compile(r"(gtx )?(10[5-8]0|[4-9]\d0)\b|gt 1030|titan x|[pmk]\d{1,4}\b|mx[123]\d0")
+_TOO_OLD = re.compile(
+    r"(gtx ?)?((10[5-8]|[4-9][5-9])0\b|titan x)|gt ?\d{3,4}\b|[pmk]\d{1,4}\b|mx ?[123]\d0"
+)
 SOURCES, ARCHITECTURES = "sources.toml", "architectures.toml"
 
 

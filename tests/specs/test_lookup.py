@@ -275,13 +275,19 @@ def test_a_number_alone_is_the_first_card_that_it_can_be(text: str, key: str, co
     assert note_text(notes[0]).startswith(f"{text} is taken for {spec.name}")
 
 
-@pytest.mark.parametrize("text", ["GeForce GTX 1080 Ti", "1070", "Tesla P40", "TITAN X", "K80"])
+@pytest.mark.parametrize(
+    "text",
+    ["GeForce GTX 1080 Ti", "gtx1080", "1070", "GTX 690", "GT 730", "GT1030", "Tesla P40",
+     "TITAN X", "GTX TITAN X", "K80", "MX 150"],
+)  # fmt: skip
 def test_what_ncu_does_not_profile_is_said_to_be_too_old(text: str) -> None:
     with pytest.raises(UsageError, match=r"profiles Volta \(2017\) and newer"):
         REGISTRY.meant(text)
 
 
-@pytest.mark.parametrize("text", ["1660", "GTX 1650 XYZ", "RTX 80", "4080 nothing", "1180"])
+@pytest.mark.parametrize(
+    "text", ["1660", "GTX 1650 XYZ", "RTX 80", "4080 nothing", "1180", "500 Ada"]
+)
 def test_what_is_unknown_is_not_said_to_be_too_old(text: str) -> None:
     with pytest.raises(UsageError, match="is not in the registry"):
         REGISTRY.meant(text)
