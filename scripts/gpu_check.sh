@@ -16,18 +16,12 @@ python=${PYTHON:-$here/../.venv/bin/python}
 limit=${LIMIT:-300}
 export PYTHONUNBUFFERED=1 PYTHONPATH="$here/..${PYTHONPATH:+:$PYTHONPATH}"
 
-# The seconds that a command may take: so many, or all that are left.
-within() {
-  local left=$((limit - SECONDS))
-  ((left > 0)) || left=1
-  echo $(($1 < left ? $1 : left))
-}
-# Run a command for so many seconds at most; it has some more to end gently.
+# Run a command for so many seconds at most, or for all that are left; it has some more to end gently.
 run() {
-  local most
-  most=$(within "$1")
+  local most=$1 left=$((limit - SECONDS))
   shift
-  timeout --foreground -k 30 "$most" "$@"
+  ((left > 0)) || left=1
+  timeout --foreground -k 30 $((most < left ? most : left)) "$@"
 }
 
 command -v nvcc >/dev/null || { echo "gpu_check: nvcc is not on the path" >&2; exit 2; }
@@ -54,7 +48,7 @@ run 120 nvcc -std=c++20 -O2 "-arch=$arch" -o "$out/gpu_kernels" "$source" || {
 }
 wait "$library" || echo "gpu_check: the kernels of the region were not compiled" >&2
 # Ceilings of this GPU, to set beside the registry, have the last 50 s; they need PyTorch.
-seconds=$(within $((limit - SECONDS - 50)))
+seconds=$((limit - SECONDS - 50))
 ((seconds > 20)) || seconds=20
 status=0
 run $((seconds + 30)) "$python" "$here/gpu_check.py" "$out/gpu_kernels" "$out" "$seconds" || status=$?
