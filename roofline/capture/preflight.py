@@ -110,7 +110,7 @@ def check_program(
     else:
         why = "no such file" if os.sep in word else "not on PATH and not in this folder"
     wrong, meant = _meant(program)
-    if meant is None and elsewhere:
+    if elsewhere and wrong is None and meant is None:
         return f"{word}: {why}"
     failure, why = catalogue()["program_missing"], f"{word}: {wrong or why}"
     if word.endswith((".ncu-rep", ".ncu-repz")):
@@ -248,11 +248,13 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
     )
 
 
-def advice_on_launcher(program: Sequence[str], ours: Sequence[str], rank: int = 0) -> str | None:
+def advice_on_launcher(
+    program: Sequence[str], ours: Sequence[str], rank: int = 0, assumed: str = ""
+) -> str | None:
     """What to say before a launcher is run under ncu, with the command that works.
 
-    ``ours`` are the words of the user for roofline, ``rank`` is profiled. ``UsageError`` for
-    a launcher that starts the program where ncu cannot follow.
+    ``ours`` are the words of the user for roofline, ``rank`` is profiled, as ``assumed`` says.
+    ``UsageError`` for a launcher that starts the program where ncu cannot follow.
     """
     launcher = PurePath(program[0]).name
     if launcher in TABLE["outside"]:
@@ -261,7 +263,8 @@ def advice_on_launcher(program: Sequence[str], ours: Sequence[str], rank: int = 
     if launcher not in (*TABLE["python_launchers"], *TABLE["mpi"]):
         return None
     inside = command_in_launcher(rank, program, ours)
-    return f"ncu takes the ranks of {launcher} in turn and hangs in collectives; instead: {inside}"
+    why = f"ncu takes the ranks of {launcher} in turn and hangs in collectives"
+    return f"{why}; {assumed}instead: {inside}"
 
 
 def command_in_launcher(

@@ -70,7 +70,7 @@ _EXCLUSIVE = (
 _WHY = {
     "look": "the other one says which launches to profile",
     "until": "no number says then which launch is the last",
-    "list_kernels": "it lists all kernels and profiles none",
+    "list_kernels": "--list-kernels lists all kernels and profiles none",
 }
 # Fields that say nothing without one of others.
 _NEEDS = {"exact_regex": ("kernel",), "name_base": ("kernel", "kernel_name")}
@@ -254,7 +254,7 @@ def _check_pairs(options: ProfileOptions, given: set[str]) -> None:
         pairs.append(("until", uncounted))
     for one, other in pairs:
         what = f"{_spelling(one)} and {_spelling(other)} exclude each other"
-        raise UsageError(what, why=_WHY.get(one), hint="one of them")
+        raise UsageError(what, why=_WHY.get(other, _WHY.get(one)), hint="one of them")
     for field in (f for f in _BY_HAND if "timeline" in given and f in given):
         raise UsageError(
             f"--timeline and {_spelling(field)} exclude each other",
@@ -474,12 +474,13 @@ def _check_program(
             assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
     several = selection is not None and len(selection.devices) > 1
     advice = None
-    if options.rank is None and (advice := advice_on_launcher(options.program, ours, rank or 0)):
+    if options.rank is None:
+        advice = advice_on_launcher(options.program, ours, rank or 0, assumed)
+    if advice is not None:
         if rank is None and (devices is not None or several):
             which = devices or ("" if selection is None else selection.device)
             what = f"which rank drives device {which} is not known"
             raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
-        advice = advice.replace("instead: ", f"{assumed}instead: ", 1)
         say(advice)
     return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
 

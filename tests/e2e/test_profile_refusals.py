@@ -21,6 +21,7 @@ REFUSED = [
     ("nsys profile true", 2, "nsys as the program"),
     ("docker run image", 2, "docker as the program"),
     ("bench.py", 5, "did you mean: python bench.py"),
+    ("old.ncu-rep", 5, "a report, which has been profiled"),
     ("A=1 true", 5, "did you mean: env A=1 true"),
     ("--rank 0 true", 2, "this process is not a rank of a parallel job"),
     ("--timeline no.json true", 3, "no.json"),
@@ -69,7 +70,12 @@ REFUSED = [
     (
         "--list-kernels -k gemm true",
         2,
-        "--list-kernels and --kernel exclude each other: it lists all kernels",
+        "--list-kernels and --kernel exclude each other: --list-kernels lists all kernels",
+    ),
+    (
+        "--look nsys --list-kernels true",
+        2,
+        "--look and --list-kernels exclude each other: --list-kernels lists all kernels",
     ),
     ("--list-kernels --first 3 true", 2, "--list-kernels and --first exclude each other"),
     ("--list-kernels --json true", 2, "--list-kernels and --json exclude each other"),
