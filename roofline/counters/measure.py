@@ -26,11 +26,9 @@ from roofline.model import (
     Missing,
     Note,
     UnitUse,
-    thawed,
 )
 from roofline.units import FEW_FP64
 
-_Measured = thawed(Measurement)
 # Public reports of GPUs under load stay above 0.9; kernels of some microseconds go down to 0.4.
 _LOW_CLOCK = 0.8
 _SHORT_S = 20e-6
@@ -93,7 +91,7 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         "launch": numbers["waves"] is None and launch.kind is Kind.KERNEL,
         "sm_clock": numbers["sm_clock_hz"] is None,
     }
-    measured: Measurement = _Measured(
+    return Measurement(
         source=source or launch.source,
         range=launch.range,
         index=launch.index,
@@ -135,8 +133,6 @@ def measure(launch: Launch, source: str | None = None) -> Measurement:
         ),
         **numbers,
     )
-    measured.__class__ = Measurement
-    return measured
 
 
 def _numbers(reader: recipes.QuantityReader) -> dict[str, Any]:
