@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from pathlib import Path
 
 from roofline.errors import InputError, UsageError
@@ -24,6 +24,7 @@ _EXAMPLES = {"gpu": "h100", "flops": "1e11", "bytes": "3GB", "time": "3.1ms"}
 DTYPES = {
     **{key.removeprefix("tensor_"): key for key in TENSOR_PRECISIONS},
     "fp64": "fp64",
+    "tensor_fp64": "tensor_fp64",
     "fp32": "fp32",
     "plain_fp16": "fp16",
     "plain_bf16": "bf16",
@@ -40,7 +41,8 @@ class Point:
 
     ``flops`` are operations (an FMA is two), ``bytes`` those of DRAM; one of them may be absent.
     ``gpu`` is a name or key of the hardware registry, ``dtype`` one of ``DTYPES`` or an operation
-    key: "bf16" is the tensor cores', "fp32" and "fp64" are the ordinary pipes'.
+    key: "bf16" is the tensor cores', "fp32" and "fp64" are the ordinary pipes'. An FP64 ``matmul``
+    is the tensor cores' where these are faster.
 
     Raises:
         UsageError: a figure is missing, negative or not finite, or a type is not known.
@@ -53,6 +55,7 @@ class Point:
     dtype: str = "fp32"
     flops: float | None = None
     bytes: float | None = None
+    matmul: bool = False
 
     def __post_init__(self) -> None:
         for what in ("seconds", "flops", "bytes"):
@@ -84,6 +87,8 @@ def measured(point: Point, registry: Registry, index: int = 0) -> Measurement:
     (spec, notes), key = registry.meant(point.gpu), key_of(point.dtype)
     shared = any(spec.name in one.names for one in registry.specs.values() if one is not spec)
     rates = spec.peaks().operations_per_s
+    if point.matmul and key == "fp64" and rates.get("tensor_fp64", 0.0) > rates.get(key, inf):
+        key = "tensor_fp64"
     if point.flops and rates and key not in rates:
         known = (name for name, of in DTYPES.items() if of in rates)
         raise UsageError(
@@ -148,6 +153,7 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
         dtype=dtype,
         flops=found.get("flops"),
         bytes=found.get("bytes"),
+        matmul="mnk" in told,
     )
 
 

@@ -10,6 +10,7 @@ from roofline.model import Bound, Confidence, Verdict
 from roofline.specs import load
 from roofline.text import numbers
 from roofline.text.outlook import above_peak
+from roofline.text.verdict import confidence_reasons, hint, try_first
 
 H100 = load().specs["h100-sxm5-80gb"].peaks()
 
@@ -216,3 +217,46 @@ def test_above_the_fp16_peak_of_geforce_the_accumulator_is_named() -> None:
     assert "the accumulator (FP16's peak may be twice FP32's" in said("rtx-4090", 0.6e-3)
     assert "accumulator" not in said("rtx-4090", 0.1e-3)
     assert "accumulator" not in said("h100", 0.1e-3)
+
+
+def test_an_fp64_gemm_is_judged_by_the_tensor_cores_where_they_are_faster() -> None:
+    def of(gpu: str, **given: str) -> tuple[str | None, float | None]:
+        point = point_of({"gpu": gpu, "dtype": "fp64", "time": "9ms", **given})
+        verdict = roofline.analyze(points=[point]).results[0].verdict
+        return verdict.nearest, verdict.limiter_percent
+
+    gemm, flops = {"mnk": "4096x4096x4096"}, 2 * 4096**3
+    # NVIDIA's figures: 19.5 TFLOP/s of FP64 on the tensor cores of A100, none on V100, whose
+    # FP64 pipe has 7.8. What is no GEMM is the pipe's everywhere, and cannot be so fast.
+    assert of("a100-sxm4-80gb", **gemm) == ("tensor_fp64", pytest.approx(78.3, abs=0.2))
+    assert of("v100-sxm2-32gb", **gemm | {"time": "20ms"})[0] == "fp64"
+    assert of("a100-sxm4-80gb", flops=str(flops), bytes="403MB") == (None, None)
+    assert key_of("tensor_fp64") == "tensor_fp64"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "flops", "check"),
+    [
+        ("fp64", 15e12, "check dtype (if tensor cores did it: tensor_fp64), flops"),
+        ("fp32", 100e12, "check dtype (if tensor cores did it: tf32), flops"),
+        ("fp32", 500e12, "check dtype, flops"),  # nor do tensor cores in TF32
+        ("tensor_fp64", 30e12, "check dtype, flops"),
+    ],
+)
+def test_what_is_too_fast_for_a_pipe_may_be_the_tensor_cores(
+    dtype: str, flops: float, check: str
+) -> None:
+    point = Point("k", gpu="a100-sxm4-80gb", dtype=dtype, flops=flops, bytes=1e9, seconds=1.0)
+    doubt = roofline.analyze(points=[point]).results[0].verdict.doubts[0]
+    assert check in above_peak(doubt.facts)
+
+
+def test_a_figure_a_little_above_its_peak_is_not_said_to_be_of_counters() -> None:
+    point = Point("k", gpu="a100-sxm4-80gb", dtype="fp64", flops=9.8e12, bytes=1e9, seconds=1.0)
+    result = roofline.analyze(points=[point]).results[0]
+
+    assert result.verdict.limiter_percent > 100
+    said = " ".join((*confidence_reasons(result), hint(result)))
+    assert "counters" not in said
+    assert "above the datasheet's peak" in said
+    assert try_first(result)[0].startswith("matrix products on the FP64 tensor cores")

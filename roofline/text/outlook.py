@@ -57,6 +57,9 @@ def above_peak(f: Mapping[str, Any]) -> str:
     amount = size(f["amount"]) if key is None else si(f["amount"], operation_unit(key))
     peak = "DRAM" if key is None else operation(key)
     check = "bytes (those that caches served are not DRAM's)" if key is None else "dtype, flops"
+    if tensor := f["tensor"]:
+        word = tensor if tensor == "tensor_fp64" else tensor.removeprefix("tensor_")
+        check = f"dtype (if tensor cores did it: {word}), flops"
     many = exact(round(times, 0 if times > 100 else 2))
     if key in ("tensor_fp16", "tensor_fp8") and times <= 2 and "GeForce" in f["gpu"]:
         check = f"the accumulator (FP16's peak may be twice FP32's: roofline specs show), {check}"

@@ -477,8 +477,11 @@ def _remedy(result: Result) -> str:
 
 def _above(v: Verdict) -> str:
     """The remark on what cannot be."""
+    codes = {doubt.code for doubt in v.doubts}
     above = v.limiter_percent is not None and v.limiter_percent > 100.0
-    return " (above 100 %: counters of different passes differ)" if above else ""
+    if above and "above_100" in codes:
+        return " (above 100 %: counters of different passes differ)"
+    return " (above the datasheet's peak)" if above and "above_datasheet" in codes else ""
 
 
 def _part(result: Result) -> str:

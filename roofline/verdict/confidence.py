@@ -54,6 +54,7 @@ def doubts_of(
     drains = idle is not None and idle < _DRAIN_CYCLES and active < _ACTIVE
     short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
     why = _of_cause(top.percent, threshold, evidence, causes) if latent else ""
+    above = any(use.percent > _OUT_OF_RANGE for use in uses)
     stated = m.kind is Kind.FIGURES  # nothing else of it could have been counted
     rows: tuple[tuple[Confidence, str, bool, dict[str, Any]], ...] = (
         (_L, "near_threshold", abs(top.percent - threshold) <= _NEAR, near),
@@ -75,7 +76,7 @@ def doubts_of(
             {"other": None if next_unit is None else next_unit.unit, "points": margin},
         ),
         (_M, why, bool(why), {}),
-        (_M, "above_100", any(use.percent > _OUT_OF_RANGE for use in uses), {}),
+        (_M, "above_datasheet" if stated else "above_100", above, {}),
         (_M, "no_duration", m.duration_s is None, {}),
         (_M, "computed", top.computed and not stated, {}),
         (_M, "launches_differ", "mixed_verdicts" in codes, {}),

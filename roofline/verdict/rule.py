@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
 from roofline.model import (
@@ -76,6 +77,9 @@ def judge(
     evidence = evidence_of(measurement, uses, rule)
     full = of_full(uses, few_fp64=few)
     evidence |= {"latency": float(latent), "threshold": threshold, "most": 100 / full[0].percent}
+    rates = _datasheet(peaks)
+    if "tensor_fp64" in rates and rates.get("fp64"):
+        evidence["fp64_tensor_ratio"] = rates["tensor_fp64"] / rates["fp64"]
     causes = causes_of(measurement, bound, full, evidence)
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0
@@ -118,14 +122,22 @@ def judge(
     )
 
 
+def _datasheet(peaks: PeakSet) -> Mapping[str, float]:
+    return (peaks.datasheet or peaks.report).operations_per_s
+
+
 def _above_peak(measurement: Measurement, peaks: PeakSet) -> Note | None:
     """The stated figure that is furthest above its peak, where one is."""
     most = max(computed(measurement, peaks), key=lambda use: use.percent, default=None)
     if most is None or most.percent <= 100.0 + ROUNDING:
         return None
     precision = next(iter(measurement.operations), None) if most.unit != "dram" else None
+    tensor = "tensor_tf32" if precision == "fp32" else f"tensor_{precision}"
+    rates = _datasheet(peaks)
+    fits = rates.get(tensor, 0.0) >= measurement.operation_rates().get(precision or "", inf)
     facts = {
         "precision": precision,
+        "tensor": tensor if fits else None,
         "amount": measurement.operations.get(precision or "", measurement.dram_bytes),
         "duration_s": measurement.duration_s,
         "times_peak": most.percent / 100.0,

@@ -243,6 +243,7 @@ ONTO = {
     "plain loads": "lsu",
     "on the FMA pipe": "fma",
     "ensor cores": "tensor",
+    "FP64 tensor cores": "tensor_fp64",
     "INT8 matrix": "tensor",
 }
 
