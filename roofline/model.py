@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from enum import StrEnum
+from math import isclose
 from re import Pattern
 from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
@@ -26,6 +27,14 @@ def thawed(kind: type) -> Any:
     """
     rows = [(one.name, one.type, one) for one in fields(kind)]
     return make_dataclass(kind.__name__, rows, kw_only=True, slots=True, eq=False, repr=False)
+
+
+def exceeds(value: float, limit: float) -> bool:
+    """Whether ``value`` is over ``limit``, and not by the rounding of floats alone.
+
+    All values that are held against a limit are: 105/100 is not over 1.05.
+    """
+    return value > limit and not isclose(value, limit, rel_tol=1e-12)
 
 
 class Bound(StrEnum):

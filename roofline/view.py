@@ -10,7 +10,17 @@ from dataclasses import dataclass, replace
 from roofline.errors import UsageError
 from roofline.fold import kernel_of, place_of, shares
 from roofline.kernel_names import comparable, family, family_words
-from roofline.model import Action, Analysis, Device, Group, Measurement, Missing, Result, UnitUse
+from roofline.model import (
+    Action,
+    Analysis,
+    Device,
+    Group,
+    Measurement,
+    Missing,
+    Result,
+    UnitUse,
+    exceeds,
+)
 from roofline.patterns import select
 from roofline.units import GENERIC
 
@@ -156,7 +166,7 @@ def choose(analysis: Analysis, choice: Choice) -> Chosen:
     parts = shares([r.measurement for r in results], durations, merged=analysis.merged)
 
     def enough(share: float | None) -> bool:
-        return not choice.min_share or (share is not None and share >= choice.min_share)
+        return not choice.min_share or (share is not None and not exceeds(choice.min_share, share))
 
     key = SORT_KEYS[choice.sort]
     groups = [g for g in analysis.groups if _matches(g.result.measurement, choice)]

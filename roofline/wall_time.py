@@ -18,6 +18,7 @@ from roofline import __version__
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import read_text
 from roofline.foreign import cleaned, printable
+from roofline.model import exceeds
 from roofline.patterns import compiled
 from roofline.process import Completed
 from roofline.text.numbers import duration
@@ -30,6 +31,13 @@ _ALLOCATOR = re.compile("^$|jemalloc|tcmalloc|mimalloc")
 Better = Literal["lower", "higher"]  # which values of a figure
 Outcome = Literal["faster", "slower", "no_change", "unknown"]
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def outcome_of(low: float, high: float) -> Outcome:
+    """A speed-up interval as an outcome: what includes 1 is no change."""
+    if exceeds(low, 1):
+        return "faster"
+    return "slower" if exceeds(1, high) else "no_change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +242,7 @@ def _paired(
     low, high = median_interval(ratios)
     outcome: Outcome = "unknown"
     if low is not None and high is not None and better is not None:
-        outcome = "faster" if low > 1 else "slower" if high < 1 else "no_change"
+        outcome = outcome_of(low, high)
     return PairedRatio(
         name=name,
         ratio=statistics.median(ratios),

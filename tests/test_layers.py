@@ -61,7 +61,7 @@ ARROWS = {
     ),
     "view": ("errors", "model", "units", "kernel_names", "patterns", "fold"),
     "outlook": ("model", "kernel_names", "view"),
-    "wall_time": ("foreign", "errors", "patterns", "files", "process", "text"),
+    "wall_time": ("foreign", "errors", "model", "patterns", "files", "process", "text"),
     "gpu_time": ("display", "errors", "specs", "wall_time"),
     "timeline": (
         "display",

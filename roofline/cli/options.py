@@ -98,8 +98,10 @@ class Share(Number):
     """A percentage from 0 to 100, which becomes a fraction."""
 
     def convert(self, value: Any, *where: Any) -> float:
-        """Divide by 100."""
-        return super().convert(value, *where) / 100
+        """Divide by 100, in decimal: 2.8 % is 0.028."""
+        from decimal import Decimal
+
+        return float(Decimal(repr(super().convert(value, *where))) / 100)
 
 
 class File(click.Path):

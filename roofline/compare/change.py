@@ -27,7 +27,7 @@ from roofline.compare.model import (
 )
 from roofline.model import QUANTITIES, Details, Note
 from roofline.units import UNITS
-from roofline.wall_time import Outcome
+from roofline.wall_time import Outcome, outcome_of
 
 # --- time ---------------------------------------------------------------------------------------
 
@@ -85,13 +85,6 @@ def time_change(
         spread_low=spread[0] if spread and repeated else None,
         spread_high=spread[1] if spread and repeated else None,
     )
-
-
-def outcome_of(low: float, high: float) -> Outcome:
-    """A speed-up interval as an outcome: what includes 1 is no change."""
-    if low > 1:
-        return "faster"
-    return "slower" if high < 1 else "no_change"
 
 
 def clock_ratios(before: Side, after: Side) -> dict[str, float]:
@@ -241,7 +234,7 @@ def find_cause(before: Side, after: Side, timing: TimeChange, outcome: Outcome) 
     """The cause of a change of time, or of its absence."""
     if outcome == "no_change":
         limiter = before.verdict.limiter
-        if not timing.low <= 1 <= timing.high:
+        if outcome_of(timing.low, timing.high) != "no_change":
             return ChangeCause(code="clock")
         if limiter and limiter == after.verdict.limiter:
             return ChangeCause(code="same_limiter", unit=limiter)

@@ -18,7 +18,7 @@ from roofline.compare.model import (
     note,
 )
 from roofline.errors import UsageError
-from roofline.model import QUANTITIES, Bound, Note
+from roofline.model import QUANTITIES, Bound, Note, exceeds
 from roofline.patterns import select
 from roofline.text import numbers
 from roofline.units import UNITS
@@ -92,7 +92,7 @@ def _limit(text: str, what: str, value: str) -> float:
     example = {"s": "us", "B": "MB"}.get(unit, "")
     if example and not number[2]:
         raise UsageError(f"--fail-on {text!r}: {what} needs a unit: {what}>{number[1]}{example}",
-                         hint="s, ms, us, ns; B, kB, MB, GB")  # fmt: skip
+                         hint="s, ms, us, ns; B, kB, MB, GB, or KiB, MiB, GiB")  # fmt: skip
     found = numbers.read(value, unit) if example else float(number[1])
     if found is None and numbers.read(f"1{number[2]}", unit):
         return math.inf  # the unit fits, the number does not
@@ -237,19 +237,24 @@ def _figure(side: Side, pair: KernelPair | None, gate: Gate) -> tuple[GateStatus
             return "not_judged", note("limit_unknown_now")
         status: GateStatus = "failed" if found == gate.value else "passed"
         return status, note("gate_verdict", what=gate.what, found=found)
-    value, limit = side.utilization.get(gate.what), float(gate.value)
+    value = side.utilization.get(gate.what)
     if gate.what in _QUANTITIES:
         value = side.figure(_QUANTITIES[gate.what])
     if value is None:
         return "not_judged", note("gate_not_measured", what=gate.what)
-    facts = {"value": value, "limit": limit, "unit": _unit(gate.what)}
-    over = value > limit if gate.operator == ">" else value < limit
+    facts = {"value": value, "limit": gate.limit, "unit": _unit(gate.what)}
+    over = _over(gate, value)
     times_s = side.durations_s if pair is None or pair.per == "launch" else ()
-    if over and gate.what == "time" and len(times_s) > 1:
-        kept = min(times_s) <= limit if gate.operator == ">" else max(times_s) >= limit
-        if kept:  # by some launch, so that the mean alone decides nothing
-            return "passed", note("gate_within_spread", **facts)
+    spread = gate.what == "time" and not all(_over(gate, time_s) for time_s in times_s)
+    if over and spread:  # the mean alone decides nothing
+        return "passed", note("gate_within_spread", **facts)
     return "failed" if over else "passed", note("gate_figure", **facts)
+
+
+def _over(gate: Gate, value: float) -> bool:
+    """Whether ``value`` is on the side of the limit that fails; the limit itself is not."""
+    limit = float(gate.value)
+    return exceeds(value, limit) if gate.operator == ">" else exceeds(limit, value)
 
 
 def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
@@ -270,10 +275,11 @@ def _loss(
     gate: Gate, outcome: str, ratio: float, noise: float, code: str
 ) -> tuple[GateStatus, Note]:
     """Failed where it got worse beyond the noise, and the loss as measured is over the limit."""
-    loss, limit = 1 / ratio - 1, float(gate.value) / 100
-    facts = {"loss": loss, "value": 100 * loss, "limit": limit, "speedup": ratio}
+    limit = float(gate.value)
+    facts = {"value": 100 * (1 / ratio - 1), "limit": limit, "unit": "%"}
     if outcome == "no_change":
-        return "passed", note("gate_within_noise", noise=noise, **facts)
+        return "passed", note("gate_within_noise", noise=noise, speedup=ratio, **facts)
     if outcome != "slower":
-        return "passed", note("outcome", outcome=outcome, **facts)
-    return "failed" if loss > limit else "passed", note(code, **facts)
+        return "passed", note("outcome", outcome=outcome, speedup=ratio, **facts)
+    over = exceeds(1 / ratio, 1 + limit / 100)
+    return "failed" if over else "passed", note(code, **facts)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from roofline.compare.change import find_cause, outcome_of, step_gain, time_change, work_change
+from roofline.compare.change import find_cause, step_gain, time_change, work_change
 from roofline.compare.comparable import SETTINGS, check
 from roofline.compare.model import (
     CaptureInfo,
@@ -30,7 +30,14 @@ from roofline.errors import UsageError
 from roofline.fold import fold
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
 from roofline.text.names import few, last_part
-from roofline.wall_time import Better, Outcome, PairedRatio, ProgramTimes, TimeSummary
+from roofline.wall_time import (
+    Better,
+    Outcome,
+    PairedRatio,
+    ProgramTimes,
+    TimeSummary,
+    outcome_of,
+)
 
 _Shares = Mapping[int, tuple[float, float]]
 

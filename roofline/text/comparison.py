@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +100,10 @@ def _metric_sets(facts: Mapping[str, Any]) -> str:
     return f"different metric sets: {'; '.join(told)}; only what both have is compared"
 
 
-def _limit(value: float, unit: str) -> str:
-    """A limit with the digits that were typed: "0.5 %"."""
-    return f"{value:g} %" if unit == "%" else amount(value, unit)
+def _against(facts: Mapping[str, Any], words: str = "", *, places: int = 0) -> str:
+    """What a gate found beside its limit: "8.0 % slower (limit 5.0 %)"."""
+    said, limit = numbers.against(facts["value"], facts["limit"], facts["unit"], places=places)
+    return f"{said}{words} (limit {limit})"
 
 
 # Those that no template of the data file can say.
@@ -122,9 +124,16 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "amount_changed": lambda f: (
         f"{names.quantity(f['measure'])} {from_to(f['measure'], f['before'], f['after'])}"
     ),
-    "gate_figure": lambda f: (
-        f"{amount(f['value'], f['unit'])} (limit {_limit(f['limit'], f['unit'])})"
-    ),
+    "gate_figure": _against,
+    **{
+        f"gate_{code}": partial(_against, words=words, places=1)
+        for code, words in {
+            "slower": " slower",
+            "slower_equal_clocks": " slower at equal clocks",
+            "slower_equal_work": " slower for the same work",
+            "worse": " worse",
+        }.items()
+    },
     "gate_within_spread": lambda f: (
         f"{amount(f['value'], f['unit'])}, within the spread of its launches"
     ),

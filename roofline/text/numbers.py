@@ -10,6 +10,8 @@ import math
 import re
 from typing import TypeGuard
 
+from roofline.model import exceeds
+
 ABSENT = "-"
 _PREFIXES = {15: "P", 12: "T", 9: "G", 6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n"}
 _LEAST, _MOST = min(_PREFIXES), max(_PREFIXES)
@@ -30,18 +32,20 @@ def read(text: str, unit: str) -> float | None:
     """
     # A comma stands before three digits, as "3,1ms" may be meant as 3.1.
     whole = r"(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)"
-    digits = rf"(?:{whole}(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?"
+    digits = rf"(?:{whole}(?:\.\d*)?|\.\d+)"
     noun = f"(?:{_NOUNS[unit]}){'' if unit == 's' and text != '0' else '?'}"
-    form = rf"({digits})\s*([kmgtpenuµμ]?)(i?){noun}"
+    form = rf"({digits})(?:e([-+]?\d{{1,9}}))?\s*([kmgtpenuµμ]?)(i?){noun}"
     found = re.fullmatch(form, text.strip(), re.IGNORECASE)
     if found is None:
         return None
-    prefix, binary = found[2].lower(), found[3]
+    prefix, binary = found[3].lower(), found[4]
     powers = {"": 0, "m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9} if unit == "s" else _TYPED
     if prefix not in powers or (binary and (unit == "s" or not prefix)):
         return None
-    scale = 1024.0 ** (powers[prefix] / 3) if binary else 10.0 ** powers[prefix]
-    value = float(found[1].replace(",", "").replace("_", "")) * scale
+    mantissa, power = found[1].replace(",", "").replace("_", ""), int(found[2] or 0)
+    # In decimal: 120us is the float that is nearest to 120e-6.
+    power += 0 if binary else powers[prefix]
+    value = float(f"{mantissa}e{power}") * (1024.0 ** (powers[prefix] / 3) if binary else 1)
     return value if math.isfinite(value) else None
 
 
@@ -144,14 +148,34 @@ def percent(value: float | None, *, places: int = 0) -> str:
     return f"{text} %"
 
 
-def amount(value: float | None, unit: str) -> str:
+def amount(value: float | None, unit: str, *, digits: int = 3) -> str:
     """A value of a quantity's unit: "4.27 MB" for "B", "48.0 GOP" for "operations", "64"."""
     if unit == "%":
         return percent(value)
     if unit in _WITH_PREFIX:
-        return si(value, _WITH_PREFIX[unit])
+        return si(value, _WITH_PREFIX[unit], digits=digits)
     whole = value is not None and float(value).is_integer() and "/" not in unit
-    return exact(value) if whole else plain(value)
+    return exact(value) if whole else plain(value, digits=digits)
+
+
+def against(value: float, limit: float, unit: str, *, places: int = 0) -> tuple[str, str]:
+    """A value and its limit: in the digits that were typed, and more where these show no excess.
+
+    ``places`` are the least decimals of a percentage: ("5.04 %", "5.00 %").
+    """
+    mantissa, _, power = f"{limit:.12e}".partition("e")
+    digits = len(mantissa.rstrip("0").replace(".", ""))
+    places, digits = max(places, digits - 1 - int(power)), max(digits, 3)
+    for more in range(12):
+        said, to = (
+            percent(one, places=places + more)
+            if unit == "%"
+            else amount(one, unit, digits=digits + more)
+            for one in (value, limit)
+        )
+        if said != to or not (exceeds(value, limit) or exceeds(limit, value)):
+            break
+    return said, to
 
 
 def share(fraction: float | None) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from roofline.errors import InputError
 from roofline.kernel_names import family, is_collective, qualified_name
-from roofline.model import Device, Note
+from roofline.model import Device, Note, exceeds
 from roofline.patterns import compiled
 from roofline.specs import load
 from roofline.timeline.device import DeviceEvents, Groups, cut
@@ -389,7 +389,7 @@ def _shares(
     for i in wanted:
         share = kernels[i]
         size = share.kernel_share if share.wall_share is None else share.wall_share
-        if left > 0 and (size or 0) >= criteria.min_share and uncovered_s > 0:
+        if left > 0 and not exceeds(criteria.min_share, size or 0) and uncovered_s > 0:
             kernels[i] = replace(share, chosen=True)
             left, uncovered_s = left - 1, uncovered_s - share.total_s
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
