@@ -234,9 +234,9 @@ def head(selection: Selection) -> Iterator[str]:
         yield bounds(device.judged)
         if device.twice_saves is not None:
             low, high = (speedup(speedup_bound(saved)) for saved in device.twice_saves)
-            ends = f"{low} (replay, the host as it was) to {high} (Amdahl's law)"
+            ends = f"{low} (replay, host and order as they were) to {high} (Amdahl's law)"
             if low == high:
-                ends = f"{low} (replay, the host as it was, and Amdahl's law)"
+                ends = f"{low} (replay, host and order as they were, and Amdahl's law)"
             steps = device.counted
             whose = f"On average of {steps} steps, compute" if steps > 1 else "Compute"
             yield f"{whose} kernels twice as fast buy {ends}."
@@ -334,7 +334,7 @@ def if_moved(found: WhatIf, steps: int) -> Iterator[str]:
     yield (
         f"If {', '.join(names.printable(m.text) for m in found.moves)}:{of} a step of "
         f"{numbers.duration(before.wall_s)} takes {numbers.duration(after.wall_s)} "
-        f"({speedup(low)}) with the host as it was, {most} by Amdahl's law."
+        f"({speedup(low)}) with host and order as they were, {most} by Amdahl's law."
     )
     parts = (*PARTS.items(), (First.GAPS, "idle"))
     changed = [

@@ -34,7 +34,6 @@ from roofline.timeline.model import (
     Span,
     StepExcess,
     StepSpread,
-    StepUse,
     Use,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
@@ -348,7 +347,7 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
     return {"spread": spread, "cold": excess(cold), "slow": excess(slow)}
 
 
-def first_of(use: StepUse, *, host_paced: bool | None) -> First:
+def first_of(use: Use, *, host_paced: bool | None) -> First:
     """What to look at first: kernels, unless another part is worth more than they easily are.
 
     A part comes first where compute kernels would have to run half again as fast to save as much

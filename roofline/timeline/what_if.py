@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +16,21 @@ from roofline.model import Analysis
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups
 from roofline.timeline.events import Calls, Events, Mask, Timeline
-from roofline.timeline.idle import IdleClasses, IdleTime, idle_time, known_classes
+from roofline.timeline.idle import IdleClasses, IdleTime, first_of, idle_time, known_classes
 from roofline.timeline.join import join
 from roofline.timeline.model import (
     Bounds,
     Criteria,
     Move,
     Selection,
-    TimelineDevice,
     Use,
     WhatIf,
     speedup_bound,
 )
-from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY
-from roofline.timeline.replay import Schedule, host_times
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, sweep
+from roofline.timeline.replay import Edges, Schedule, host_times
 from roofline.timeline.selection import DEFAULT, device_events, select
+from roofline.timeline.steps import placed
 
 _KINDS = {"kernels": COMPUTE, "comm": COMMUNICATION, "communication": COMMUNICATION, "copies": COPY}
 
@@ -79,25 +80,26 @@ def what_if(
             raise UsageError(f"--if {named} changes nothing", why=why, hint=hint)
     idle = idle_time(part, classes or known_classes())
     played, at_most = _moved(part, groups, idle, moves, floors)
-    after = select(played, plain, classes).selected
+    idle = idle_time(played, classes or known_classes())
+    at, host_wait_s = played.step_at(criteria.step_at), played.host_wait_s()
+    judged = played.occupancy.windows[at]
+    host_paced = idle.host_paced(at, judged, host_wait_s)
     return replace(
         before,
         what_if=WhatIf(
             moves=tuple(moves),
-            before=_mean(before.selected),
-            after=_mean(after),
+            before=_mean(part),
+            after=_mean(played),
             first_before=before.selected.first,
-            first_after=after.first,
+            first_after=first_of(judged, host_paced=host_paced),
             at_most=at_most,
         ),
     )
 
 
-def _mean(device: TimelineDevice) -> Use:
-    if device.use is None:
-        raise ValueError("a device that was cut into steps has a use")
-    share = 1 / max(device.counted, 1)
-    return Use(**{name: getattr(device.use, name) * share for name in Use.__slots__})
+def _mean(part: DeviceEvents) -> Use:
+    use, steps = part.occupancy.use, len(part.kept)
+    return Use(**{name: getattr(use, name) / steps for name in Use.__slots__})
 
 
 def _moved(
@@ -106,8 +108,8 @@ def _moved(
     idle: IdleTime,
     moves: Sequence[Move],
     floors: Mapping[int, float],
-) -> tuple[Timeline, Bounds]:
-    """The timeline of one device after ``moves``, and the bounds that Amdahl's law gives.
+) -> tuple[DeviceEvents, Bounds]:
+    """The events of one device after ``moves``, and the bounds that Amdahl's law gives.
 
     ``floors`` is what part of its time each group needs at its ceiling. The bounds are those of
     the time in which a thing runs alone and of all its time.
@@ -124,32 +126,44 @@ def _moved(
         if move.what == "gaps" or move.what.startswith("gaps:"):
             gone |= _gaps(idle, move)
         elif move.what == "floors":
-            for group, floor in floors.items():
-                scale[group] *= floor
+            for place, floor in floors.items():
+                scale[place] *= floor
         else:
             scale[_groups(groups, move)] *= move.factor
+    gone &= np.isin(idle.pieces[:, 0], part.kept)
     following = np.searchsorted(events.start, idle.pieces[gone, 2])
     inside = following < len(events)
     following, length = following[inside], idle.length[gone][inside]
     np.add.at(removed, following, length)
     np.add.at(late, following, np.where(idle.late[gone][inside] > 0, length, 0))
-    lasted = np.rint((events.end - events.start) * scale[part.group]).astype(np.int64)
+    less = np.rint((events.end - events.start) * (1 - scale[part.group])).astype(np.int64)
+    first, last = part.kept[0], part.kept[-1]
+    edges = Edges.steps(part, first, last) if part.ranged else Edges.whole(events)
     made = Schedule.of(events, timeline.calls, part.waiting, part.is_copy)
-    played, knots = made.run(lasted, removed, late)
+    removed, late, changed = (np.where(edges.within(events), c, 0) for c in (removed, late, less))
+    ran, knots = made.run(events.end - events.start - changed, removed, late)
     launch, launched = (host_times(c, knots) for c in (events.launch, events.launched))
-    launched = np.where(
-        events.launched <= events.start, np.minimum(launched, played.start), launched
-    )
-    columns = replace(played, launch=launch, launched=launched)
-    calls = timeline.calls
+    launched = np.where(events.launched <= events.start, np.minimum(launched, ran.start), launched)
+    ran = replace(ran, launch=launch, launched=launched)
+    calls, at = timeline.calls, edges.after(events, ran, knots).tolist()
     begun, done = (host_times(c, knots) for c in (calls.start, calls.end))
-    edges = np.array([(r.start, r.end) for r in timeline.ranges], dtype=np.int64).reshape(-1, 2)
-    ranges = zip(timeline.ranges, host_times(edges, knots).tolist(), strict=True)
+    rows = zip(part.windows[first : last + 1], pairwise(at), edges.pauses.tolist(), strict=True)
+    windows = tuple(
+        replace(window, start=start, end=max(end - pause, start + 1))
+        for window, (start, end), pause in rows
+    )
+    order = np.argsort(ran.start, kind="stable")
+    ran = Events(**{name: getattr(ran, name)[order] for name in Events.__slots__})
+    group = part.group[order]
     after = replace(
-        timeline,
-        events=Events.of(*(getattr(columns, name) for name in Events.__slots__)),
-        calls=Calls.of(begun, done, calls.thread, calls.name),
-        ranges=tuple(replace(r, start=start, end=end) for r, (start, end) in ranges),
+        part,
+        timeline=replace(timeline, calls=Calls.of(begun, done, calls.thread, calls.name)),
+        events=ran,
+        group=group,
+        is_copy=part.is_copy[order],
+        step=placed(ran.start, windows),
+        windows=windows,
+        occupancy=sweep(ran.start, ran.end, group, groups.kind[group], windows),
     )
     return after, _amdahl(part, idle, scale, gone)
 
@@ -157,8 +171,7 @@ def _moved(
 def _amdahl(part: DeviceEvents, idle: IdleTime, scale: NDArray[np.float64], gone: Mask) -> Bounds:
     """The bounds: of the time in which a thing runs alone, and of all its time."""
     found = part.occupancy
-    counted = gone & np.isin(idle.pieces[:, 0], part.kept)
-    gaps = int(idle.length[counted].sum())
+    gaps = int(idle.length[gone].sum())
     size = len(found.total)
     alone = float((found.sole * (1 - scale[:size])).sum())
     most = float((found.union * (1 - scale[:size])).sum())

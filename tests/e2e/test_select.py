@@ -157,7 +157,7 @@ def test_what_if(timeline: Path) -> None:
     assert found.exit_code == 0
     said = " ".join(found.stdout.split())
     assert said.startswith(
-        "If gemm=2x: on average of 3 a step of 1.00 ms takes 1.00 ms (1.00x) with the host as"
+        "If gemm=2x: on average of 3 a step of 1.00 ms takes 1.00 ms (1.00x) with host and order"
     )
     assert "at most 1.18x by Amdahl's law" in said
     document = json.loads(run(timeline, "--if", "gemm=2x", "--if", "gaps=0", "--json").stdout)
