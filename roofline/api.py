@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofline.display import Displayed, Shown
 from roofline.errors import InputError, UsageError
+from roofline.files import inputs_kept, keep_inputs
 from roofline.kernel_names import few
 from roofline.model import Analysis, Details, Rule
 from roofline.patterns import compiled
@@ -29,6 +30,7 @@ _LOOKED_AT = 3  # pairs whose samples are read by instruction
 # --- plot -------------------------------------------------------------------------------------
 
 
+@inputs_kept()
 def plot(
     shown: Displayed | str | Path,
     path: str | Path | None = None,
@@ -75,6 +77,10 @@ def plot(
     from roofline.plot import check_path, save
     from roofline.timeline.load import is_timeline
 
+    if isinstance(shown, Analysis):
+        keep_inputs(Path(source.file) for source in shown.sources)
+    elif not isinstance(shown, Displayed):
+        keep_inputs([Path(shown)])
     if path is not None:
         check_path(Path(path), force=force)
     if not isinstance(shown, Displayed):

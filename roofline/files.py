@@ -8,7 +8,8 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from contextvars import ContextVar
+from functools import cache, partial
 from pathlib import Path
 from shlex import quote
 
@@ -16,6 +17,7 @@ from roofline.errors import InputError, UsageError
 
 UNPACKED = "ROOFLINE_MAX_UNPACKED"
 TEMPORARY = ".roofline-"  # how the names of temporary folders begin
+_inputs: ContextVar[list[Path] | None] = ContextVar("inputs", default=None)
 
 
 def settings_folder(name: str) -> Path:
@@ -97,6 +99,22 @@ def too_large(path: Path, limit: int) -> InputError:
     return InputError(f"cannot read {path}", why=held, hint=more)
 
 
+@contextmanager
+def inputs_kept(*inputs: Path) -> Iterator[None]:
+    """Let nothing in the block write over ``inputs``, whatever they are called, even by force."""
+    token = _inputs.set([*(_inputs.get() or ()), *inputs])
+    try:
+        yield
+    finally:
+        _inputs.reset(token)
+
+
+def keep_inputs(found: Iterable[Path]) -> None:
+    """Keep also these, which a folder or a pattern holds, until the block around ends."""
+    if (kept := _inputs.get()) is not None:
+        kept += found
+
+
 def refuse_overwrite(path: Path, *, force: bool) -> None:
     """Raise ``UsageError`` where writing to ``path`` cannot or must not begin.
 
@@ -119,6 +137,9 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
         if not stat.S_ISREG(mode):
             hint = "name a file in it" if stat.S_ISDIR(mode) else "name a file"
             raise UsageError(f"cannot write {path}", why=_kind(mode), hint=hint)
+        if (one := next(filter(partial(_same, path), _inputs.get() or ()), None)) is not None:
+            why = f"it is the same file as the input {one}"
+            raise UsageError(f"cannot write {path}", why=why, hint="another name")
         if not force:
             raise _exists(path)
     if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -195,6 +216,13 @@ def _target(path: Path) -> Path:
 
 def _kind(mode: int) -> str:
     return "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file"
+
+
+def _same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # it is not there, or is no name
+        return False
 
 
 def _exists(path: Path) -> UsageError:

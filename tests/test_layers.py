@@ -149,6 +149,7 @@ ARROWS = {
         "kernel_names",
         "model",
         "patterns",
+        "files",
         "timeline",
         "view",
         "analysis",

@@ -21,6 +21,7 @@ import click
 
 from roofline.cli import completion
 from roofline.errors import UsageError
+from roofline.files import inputs_kept
 from roofline.model import Rule
 from roofline.patterns import compiled
 from roofline.view import SORT_KEYS, Choice
@@ -253,6 +254,14 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Keep the files that are read from being written over."""
+        read = [param for param in self.params if getattr(param, "group", "") != GROUPS[3]]
+        values = (ctx.params[param.name or ""] for param in read)
+        each = (one for value in values for one in (value if isinstance(value, tuple) else [value]))
+        with inputs_kept(*(one for one in each if isinstance(one, Path))):
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the new spelling of an old option."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from roofline.errors import InputError
-from roofline.files import TEMPORARY, unreadable
+from roofline.files import TEMPORARY, keep_inputs, unreadable
 from roofline.foreign import printable
 
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
@@ -37,6 +37,7 @@ def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> li
             report_or_raise(error, on_error)
         except OSError as error:
             report_or_raise(unreadable(Path(error.filename or path), error), on_error)
+    keep_inputs(found)
     return list(found)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import UsageError
-from roofline.files import refuse_overwrite
+from roofline.files import inputs_kept, refuse_overwrite
 from roofline.reports.code import sections
 from roofline.reports.container import ContainerError, Walk, opened, save, sized, summarize
 from roofline.reports.fields import BYTES, VARINT, Workload, encoded, fields_of, numbers
@@ -89,7 +89,8 @@ def redact(
         raise UsageError(f"{target} is no name for a report", hint=f"{target}.ncu-rep")
     if keep_sass and not keep_names:
         raise UsageError("machine code holds the names of kernels", hint="one of the two options")
-    refuse_overwrite(target, force=force)
+    with inputs_kept(source):
+        refuse_overwrite(target, force=force)
     with opened(source) as file:
         try:
             summary = summarize(file, source)

@@ -11,7 +11,7 @@ from os.path import realpath
 from pathlib import Path
 
 from roofline.errors import InputError, about
-from roofline.files import refuse_unreadable, unreadable
+from roofline.files import keep_inputs, refuse_unreadable, unreadable
 from roofline.kernel_names import printable
 from roofline.patterns import compiled
 from roofline.timeline.chrome import read_chrome
@@ -51,6 +51,7 @@ def timeline_files(paths: Iterable[Path]) -> list[Path]:
             raise InputError(f"no timelines in {path}", why=why, hint=f"name the file: {_ACCEPTED}")
         for file in sorted(by_stem.values()):
             found.setdefault(realpath(file), file)
+    keep_inputs(found.values())
     return list(found.values())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +14,8 @@ from typing import Any
 import pytest
 
 import roofline
-from roofline.errors import InputError, RooflineWarning
+from roofline.errors import InputError, RooflineWarning, UsageError
+from roofline.reports.redact import redact
 from roofline.specs import load
 from tests import wire
 from tests.e2e.reports import kernel, report
@@ -223,3 +226,90 @@ def test_a_dash_is_no_output_of_theirs(command: str, tmp_path: Path, monkeypatch
     assert done.exit_code == 2
     assert "-.png" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "analyze in/a.ncu-rep -o ln.json",
+        "analyze in -o ln.json",
+        "analyze in/*.ncu-rep -o ln.json",
+        "analyze in/a.ncu-rep --plot ln.svg",
+        "analyze in/a.ncu-rep --page ln.html",
+        "analyze in/a.ncu-rep --peaks p.toml -o p.toml --format table",
+        "plot in/a.ncu-rep -o ln.svg",
+        "plot in -o ln.svg",
+        "report in/a.ncu-rep -o out --no-picture",
+        "compare in/a.ncu-rep b.ncu-rep --junit ln.xml",
+        "compare in/a.ncu-rep b.ncu-rep --json -o ln.json",
+        "compare in/a.ncu-rep b.ncu-rep -o ln.svg",
+        "compare b.ncu-rep in/a.ncu-rep --record ln.md",
+        "redact in/a.ncu-rep -o in/a.ncu-rep",
+        "redact in/a.ncu-rep -o hard.ncu-rep",
+        "redact hard.ncu-rep -o ln.ncu-rep",
+        "select t.json --json -o t.json",
+        "select steps --json -o ln.of.json",
+        "select t.json --plot ln.of.svg",
+        "select t.json --if floors=in/a.ncu-rep --json -o ln.json",
+        "history r.md --json -o r.md",
+        "predict in/a.ncu-rep --expect gemm=same --record ln.md",
+        "verdict f.csv -o f.csv",
+        "profile --timeline t.json -o ln.of.ncu-rep true",
+        "profile --time-file times.json -o ln.times.ncu-rep true",
+    ],
+)
+def test_no_output_takes_the_place_of_an_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+):
+    monkeypatch.chdir(tmp_path)
+    _inputs(tmp_path)
+    name, *words = command.split()
+    forced = [] if name == "predict" else ["-f"]
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    done = run(name, *forced, *words)
+
+    assert done.exit_code == 2, done.output
+    assert re.search(r"cannot write \S+: it is the same file as the input \S+", done.stderr)
+    assert "try: another name" in done.stderr
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def _inputs(folder: Path) -> None:
+    """One of each kind of input, and links to them with the endings of outputs."""
+    for place in ("in", "out", "steps"):
+        (folder / place).mkdir()
+    shutil.copy(SAMPLE, folder / "in" / "a.ncu-rep")
+    shutil.copy(SAMPLE.with_name("h100_copy.ncu-rep"), folder / "b.ncu-rep")
+    (folder / "hard.ncu-rep").hardlink_to(folder / "in" / "a.ncu-rep")
+    packed = SAMPLE.with_name("h100_step.trace.json.gz").read_bytes()
+    for name in ("t.json", "steps/t.json"):
+        (folder / name).write_bytes(gzip.decompress(packed))
+    (folder / "p.toml").write_text("")
+    links = [f"ln.{end}" for end in ("json", "svg", "html", "xml", "md", "ncu-rep")]
+    for link in (*links, "out/page.html"):
+        (folder / link).symlink_to(folder / "in" / "a.ncu-rep")
+    (folder / "ln.of.json").symlink_to("steps/t.json")
+    for end in ("svg", "ncu-rep"):
+        (folder / f"ln.of.{end}").symlink_to("t.json")
+    (folder / "f.csv").write_text("name,gpu,dtype,flops,bytes,seconds\nk,h100,bf16,1e12,1e9,0.01\n")
+    run("time", "--repeats", 1, "--warmup", 0, "-o", folder / "times.json", "true")
+    (folder / "ln.times.ncu-rep").symlink_to("times.json")
+    run("predict", folder / "b.ncu-rep", "--expect", "copy=same", "--record", folder / "r.md")
+
+
+def test_python_writes_over_no_input_either(tmp_path: Path):
+    source, link = tmp_path / "in" / "a.ncu-rep", tmp_path / "link.svg"
+    source.parent.mkdir()
+    shutil.copy(SAMPLE, source)
+    link.symlink_to(source)
+
+    for shown in (source, source.parent, roofline.analyze(source)):
+        with pytest.raises(UsageError, match="the same file as the input"):
+            roofline.plot(shown, link, force=True)
+    with pytest.raises(UsageError, match="the same file as the input"):
+        redact(source, source, force=True)
+
+    assert source.read_bytes() == SAMPLE.read_bytes()
+    (tmp_path / "old.svg").write_text("not an input")
+    roofline.plot(source, tmp_path / "old.svg", force=True)
