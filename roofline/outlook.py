@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from roofline.kernel_names import family, library
-from roofline.model import PROMISED, Action, Bound, Group, Note
-from roofline.view import SMALL, Chosen, gain_s, promise
+from roofline.model import Action, Bound, Group, Note
+from roofline.view import SMALL, Chosen, gain_s, less_work, promise
 
 _MOST = 0.5  # of the time
+_MORE = 0.05  # of the time: less with less work is not said
 
 
 def outlook(part: Chosen) -> tuple[Note, ...]:
@@ -32,7 +33,9 @@ def outlook(part: Chosen) -> tuple[Note, ...]:
     some = [g for g in near if _kind(g) == kinds.most_common(1)[0][0]]
     near = some if _time_s(some) >= _MOST * total_s else near
     if _time_s(near) >= _MOST * total_s:
-        lead = Note(code="near_ceilings", facts=_alike(near) | {"share": _time_s(near) / total_s})
+        less = any(less_work(g.result) for g in near)
+        facts = _alike(near) | {"share": _time_s(near) / total_s, "less_work": less}
+        lead = Note(code="near_ceilings", facts=facts)
     else:
         lead = _longest(groups, total_s)
     return (lead, *_saving(groups, total_s))
@@ -81,6 +84,12 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
     open_ = [g for g in groups if g.result.verdict.action is not Action.LEAVE]
     promised = [(saved, g) for g in open_ if (saved := gain_s(g.result))]
     large = [(saved, g) for saved, g in promised if saved >= SMALL * total_s]
+    full = [g for g in groups if g.result.verdict.action is Action.LEAVE]
+    less_s, fullest = max(
+        (((less_work(g.result) or 0.0) * (g.total_s or 0.0), g) for g in full),
+        key=lambda one: one[0],
+        default=(0.0, groups[0]),
+    )
     if large:
         saved, best = min(large, key=lambda one: promise(one[1].result, one[1].share))
         facts = {
@@ -90,7 +99,7 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
             "only": len(groups) == 1,
             "most": saved == max(saving for saving, _ in large),
         }
-        if less := _with_less_work(best):
+        if less := less_work(best.result):
             facts |= {"less": less * (best.total_s or 0.0) / total_s, "less_for": _nearest(best)}
         of = "saving_by_callers" if best.result.verdict.action is Action.CALLER else "saving"
         yield Note(code=of, facts=facts)
@@ -101,16 +110,15 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         for v in (g.result.verdict for g in open_)
     ):
         yield Note(code="saving_not_known")
-
-
-def _with_less_work(group: Group) -> float | None:
-    """The part of its time that less work for the limiter could save, where that is no headroom."""
-    v, took_s = group.result.verdict, group.result.measurement.duration_s
-    limited = v.bound is not Bound.LATENCY and v.gain_by == "headroom" and v.waste_floor_s is None
-    own = v.action is not Action.CALLER
-    if not (limited and own and took_s) or v.next_floor_s is None:
-        return None
-    return 1 - max(v.next_floor_s / took_s, 1 / PROMISED)
+    if less_s >= _MORE * total_s and less_s >= max((saved for saved, _ in large), default=0.0):
+        facts = {
+            "kernel": _name(fullest),
+            "saved_s": less_s,
+            "share": less_s / total_s,
+            "only": len(groups) == 1,
+            "less_for": _nearest(fullest),
+        }
+        yield Note(code="saving_with_less_work", facts=facts)
 
 
 def _nearest(group: Group) -> list[str | None]:

@@ -38,6 +38,11 @@ class Unit:
     link: bool = False
     parts: tuple[str, ...] = ()
 
+    @property
+    def lowerable(self) -> bool:
+        """Whether its work is how a kernel does it, not the bytes and operations of a problem."""
+        return self.key != "dram" and not self.precisions
+
 
 def _unit(key: str, row: dict[str, Any]) -> Unit:
     values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in row.items()}

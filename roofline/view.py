@@ -11,8 +11,10 @@ from roofline.errors import UsageError
 from roofline.fold import kernel_of, place_of, shares
 from roofline.kernel_names import comparable, family, family_words
 from roofline.model import (
+    PROMISED,
     Action,
     Analysis,
+    Bound,
     Device,
     Group,
     Measurement,
@@ -22,7 +24,7 @@ from roofline.model import (
     exceeds,
 )
 from roofline.patterns import select
-from roofline.units import GENERIC
+from roofline.units import GENERIC, UNITS
 
 SMALL = 0.01  # of the time: a kernel or a saving of less does not matter
 
@@ -228,6 +230,25 @@ def gain_s(result: Result) -> float | None:
 def saved_s(result: Result) -> float | None:
     """``gain_s`` of what is not best left alone."""
     return None if result.verdict.action is Action.LEAVE else gain_s(result)
+
+
+def less_work(result: Result) -> float | None:
+    """The part of its time that less work for the limiter could save, where that is no headroom.
+
+    Of a full unit only where its work can be lowered, and never of a library's kernel.
+    """
+    v, took_s = result.verdict, result.measurement.duration_s
+    unit = UNITS.get(v.nearest or "")
+    limited = v.bound is not Bound.LATENCY and v.gain_by == "headroom" and v.waste_floor_s is None
+    own = v.action is Action.FIX or (
+        v.action_reason == "near_ceiling"
+        and not (v.advice or "").startswith("caller.")
+        and unit is not None
+        and unit.lowerable
+    )
+    if not (limited and own and took_s) or v.next_floor_s is None:
+        return None
+    return 1 - max(v.next_floor_s / took_s, 1 / PROMISED)
 
 
 def promise(result: Result, share: float | None) -> tuple[object, ...]:

@@ -84,6 +84,41 @@ def test_kernels_of_several_units_near_their_ceilings() -> None:
     )
 
 
+def full(name: str, unit: str, **given: Any) -> Result:
+    """One at 98 % of a unit, of which half of the time is left with less work for it."""
+    known = {"next_floor_s": 1e-3, "next_limiter": "dram", "advice": f"unit.{unit}"} | given
+    left = {"action": Action.LEAVE, "action_reason": "near_ceiling"}
+    return kernel(name, 2e-3, 98.0, unit, **left, **known)
+
+
+def test_what_less_work_gives_is_said_of_a_full_unit_whose_work_can_be_lowered() -> None:
+    text = said(analysis(full("tiled", "lsu", co_limiter="l1"), near("b", 2e-3)))
+
+    assert text == (
+        "All of the time is in kernels near their ceilings (LSU path, DRAM): little left there at "
+        "this amount of work. Largest saving with less work for the LSU path and L1/shared: tiled, "
+        "up to 1.00 ms (25 %)."
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        full("bytes", "dram"),  # these and the operations are the problem's own
+        full("products", "fma"),
+        full("a library's", "lsu", advice="caller.gemm"),
+        full("little", "lsu", next_floor_s=1.95e-3),
+    ],
+)
+def test_of_other_full_units_nothing_is_said(other: Result) -> None:
+    assert "less work" not in said(analysis(other))
+
+
+def test_less_work_is_not_told_of_beside_a_saving_that_is_larger() -> None:
+    text = said(analysis(full("tiled", "lsu"), kernel("b", 5e-3, 50.0, "l2")))
+    assert "tiled" not in text
+
+
 def test_one_kernel_that_is_limited() -> None:
     assert said(analysis(kernel("mine", 1e-3, 70.0, "l1"))) == (
         "mine is limited by L1/shared, 70 % busy. Largest saving left: up to 300 µs (30 %)."

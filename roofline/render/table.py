@@ -14,7 +14,7 @@ from roofline.render import overview
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
 from roofline.text.console import BOUND_STYLES, NARROWEST, hanging
-from roofline.view import Chosen, Row, chosen, promise
+from roofline.view import Chosen, Row, chosen, less_work, promise
 
 ROWS = 20  # shown where the caller does not say how many
 TRIED = 3  # rows that get why, try and gain
@@ -275,7 +275,7 @@ def tried(lines: Sequence[Ranked]) -> list[list[Ranked]]:
     def worth(row: Row) -> bool:
         if row.saved_s is not None:
             return row.saved_s >= max(0.01 * (row.time_s or 0.0), 0.1 * most)
-        open_ = row.result.verdict.action is not Action.LEAVE
+        open_ = row.result.verdict.action is not Action.LEAVE or less_work(row.result) is not None
         open_ = open_ and bool(said.step(row.result))
         return open_ and (row.share is None or row.share >= _LARGE)
 

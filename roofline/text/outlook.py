@@ -40,6 +40,7 @@ def _near_ceilings(f: Mapping[str, Any]) -> str:
         name = the_unit(units[0])
         at = f"at {span} of {name}'{'' if name.endswith('s') else 's'} peak"  # the issue slots'
     said = f"{_part(f['share'])} of the time is in {what} {at}: little left there"
+    said += " at this amount of work" if f["less_work"] else ""
     them = "it" if f["kernels"] == 1 else "them"
     return f"{said}, but to give {them} less work ({less})." if f["library"] else f"{said}."
 
@@ -69,13 +70,20 @@ def above_peak(f: Mapping[str, Any]) -> str:
     )
 
 
-def _saving(f: Mapping[str, Any]) -> str:
+def _where(f: Mapping[str, Any]) -> str:
     saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
-    where = saved if f["only"] else f"{short(f['kernel'], _NAME)}, {saved}"
+    return saved if f["only"] else f"{short(f['kernel'], _NAME)}, {saved}"
+
+
+def _less_for(f: Mapping[str, Any]) -> str:
+    return f"with less work for {' and '.join(map(the_unit, f['less_for']))}"
+
+
+def _saving(f: Mapping[str, Any]) -> str:
+    where = _where(f)
     if f.get("less", 0.0) >= f["share"] + _MORE:
-        units = " and ".join(the_unit(key) for key in f["less_for"])
         return (
-            f"Largest saving at this amount of work: {where}; with less work for {units} up to "
+            f"Largest saving at this amount of work: {where}; {_less_for(f)} up to "
             f"{percent(100 * f['less'])}"
         )
     # A ceiling of another kernel may promise more, and seldom keeps it.
@@ -109,6 +117,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "longest_above_peak": lambda f: f"{_longest(f)} cannot be judged. {above_peak(f)}.",
     "saving": lambda f: f"{_saving(f)}.",
     "saving_by_callers": lambda f: f"{_saving(f)}, by what calls it: it is a library's kernel.",
+    "saving_with_less_work": lambda f: f"Largest saving {_less_for(f)}: {_where(f)}.",
     "no_saving": "Nothing promises 1 % or more of the time.",
     "saving_not_known": "What hiding latency would save, no counter predicts.",
 }

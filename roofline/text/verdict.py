@@ -21,7 +21,7 @@ from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
 from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
 from roofline.text.outlook import above_peak
-from roofline.units import PARTS, the_unit
+from roofline.units import PARTS, UNITS, the_unit
 
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
@@ -260,7 +260,10 @@ def _why(result: Result) -> str:
     made_by = library_name(result.measurement.demangled or result.measurement.name)
     by = f" ({made_by})" if made_by else ""
     if v.action_reason == "near_ceiling":
-        less = "" if made_by else f", or {entries(v)[0].hint}"
+        helps = entries(v)[0].hint
+        if not made_by and (nearest := UNITS.get(v.nearest or "")) and nearest.lowerable:
+            return f"near its ceiling: only less work helps: {helps}"
+        less = "" if made_by else f", or {helps}"
         return f"near its ceiling{by}: leave it{less}"
     if said := cause(result):
         return (keeps(v, v.causes[0]) if v.causes else "") + said

@@ -121,6 +121,22 @@ def test_what_is_best_left_alone_saves_nothing():
     assert "Try" not in text
 
 
+def test_a_full_unit_whose_work_can_be_lowered_is_told_how():
+    full = {"limiter": "lsu", "nearest": "lsu", "advice": "unit.lsu", "limiter_percent": 98.0}
+    floors = {"floor_s": 3.92e-3, "floor_limiter": "lsu", "next_floor_s": 2e-3, "gain": 1 / 0.98}
+    full |= floors | {"gain_by": "headroom", "next_limiter": "dram"}
+    left = verdict(action=Action.LEAVE, action_reason="near_ceiling", **full)
+    text = table.render(analysis(result(measurement(duration_s=4e-3), left)), width=140)
+
+    why = "near its ceiling: only less work helps: fewer, wider memory instructions"
+    assert re.search(rf"LSU path +98 % .*{why[:40]}.* +-$", text, re.M)
+    tried = text.partition("\nTry")[2]
+    assert why in tried
+    assert "with less work for it: up to 2.00x (4.00 -> 2.00 ms), then DRAM" in " ".join(
+        tried.split()
+    )
+
+
 def test_ranked_by_time_with_words_for_every_bound():
     text = table.render(analysis(unknown(), tiny(), gemm()), width=120)
 
