@@ -15,6 +15,7 @@ from typing import Any
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.figures import FIGURES, Point, measured
+from roofline.files import uncollected
 from roofline.fold import fold, key_of, quantities_of, shares
 from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
 from roofline.playbook import plays
@@ -47,6 +48,7 @@ class Judge:
         return Result(measurement=measurement, peaks=peaks, verdict=verdict)
 
 
+@uncollected()
 def analyze(
     *paths: str | Path,
     points: Sequence[Point] = (),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,6 +13,7 @@ from roofline.files import (
     read_text,
     refuse_overwrite,
     settings_folder,
+    uncollected,
     whole_file,
     whole_folder,
     write_text,
@@ -183,3 +185,15 @@ def test_a_name_may_hold_anything_and_a_message_stays_one_line(tmp_path: Path):
 
     assert str(caught.value).splitlines()[0].count(r"two\nlines\x1b[31m\udcff") == 1
     assert len(str(caught.value).splitlines()) == 2  # what and what to try
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_cycles_are_looked_for_after_a_block_as_before_it(collects: bool):
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        with uncollected():
+            assert not gc.isenabled()
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if before else gc.disable)()

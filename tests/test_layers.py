@@ -51,6 +51,7 @@ ARROWS = {
     "analysis": (
         "errors",
         "model",
+        "files",
         "playbook",
         "reports",
         "counters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from roofline.cli.errors import say_failure
 from roofline.cli.options import MERGE, REPORTS, Choosing, Judging
 from roofline.cli.output import Output, progress
 from roofline.errors import InputError, UsageError
-from roofline.files import whole_file
+from roofline.files import uncollected, whole_file
 from roofline.model import Analysis, Details, Group, Kind
 from roofline.view import Choice, Chosen, matching, no_kernel
 
@@ -82,7 +83,7 @@ def analyze_reports(
     failures: list[InputError] = []
     analysis: Analysis | None = None
     try:
-        with progress("reports", percent=True) as tell:
+        with uncollected(), progress("reports", percent=True) as tell:
             analysis = analyze(
                 *reports,
                 specs=judging.specs,
@@ -94,6 +95,7 @@ def analyze_reports(
                 on_error=failures.append,
                 on_progress=tell,
             )
+            gc.freeze()  # it is kept until the command ends
     except InputError as error:  # nothing could be read; the failures say why, if there are any
         failures = failures or [error]
     for failure in failures:

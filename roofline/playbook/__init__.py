@@ -10,6 +10,8 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from math import inf
@@ -142,6 +144,9 @@ class Plays(dict[str, Play]):
         return self.get(key) or self.get(f"{key.partition('.')[0]}.other") or Play()
 
 
+_held: ContextVar[Plays | None] = ContextVar("held", default=None)
+
+
 def plays() -> Plays:
     """All entries.
 
@@ -150,8 +155,20 @@ def plays() -> Plays:
             that can be read. One that nobody has named is left out, with a ``RooflineWarning``.
 
     """
+    if (held := _held.get()) is not None:
+        return held
     own = os.environ.get(FOLDER)
     return _plays(Path(own), named=True) if own else _plays(settings_folder("advice"), named=False)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Use the entries of now in the block: to ask where they are takes longer than to use them."""
+    token = _held.set(plays())
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 @cache

@@ -273,17 +273,16 @@ def _evidence(
     "peaks" labels with rates by kind, "code" instructions.
     """
     m, v = result.measurement, result.verdict
-    told_by = said.entries(v)
     claim = (said.claim(result), said.context(result) or "", leave(result))
     stalls = tuple((names.words(s.reason), _number(100 * s.share)) for s in m.stalls)
     sections: tuple[tuple[str, str, Iterable[Any]], ...] = (
         ("What changed", "p", changed),
         ("Claim", "p", claim),
         ("Causes", "ul", (said.cause_text(result, one) for one in v.causes)),
-        ("Try first", "ol", said.try_first(result, told_by) or (said.hint(result),)),
+        ("Try first", "ol", said.try_first(result) or (said.hint(result),)),
         ("What that could buy", "p", (said.bounds(result),)),
-        ("What would refute this", "p", (said.refute(result, told_by),)),
-        ("Not worth the time", "ul", said.avoid(result, told_by)),
+        ("What would refute this", "p", (said.refute(result),)),
+        ("Not worth the time", "ul", said.avoid(result)),
         ("Confidence", "p", (f"{v.confidence}", *said.confidence_reasons(result))),
         ("Utilisation in % of peak", "units", (1,) if m.units else ()),
         ("Numbers", "numbers", (1,)),

@@ -150,14 +150,13 @@ def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple
     whys += [said.context(result) or ""]
     if found.sampled:
         whys += list(instructions.blame(found))[: None if everything else 1]
-    told_by = said.entries(v)
-    steps = said.try_first(result, told_by) or (said.step(result),)
+    steps = said.try_first(result) or (said.step(result),)
     listed = {
         "why": whys,
         "try": steps if everything else steps[:_SHORT],
         "gain": said.bounds(result).split("; "),
-        "wrong if": [said.refute(result, told_by)],
-        "not": said.avoid(result, told_by),
+        "wrong if": [said.refute(result)],
+        "not": said.avoid(result),
         "doubts": said.confidence_reasons(result) if v.bound is not Bound.UNKNOWN else (),
     }
     for word, texts in listed.items():

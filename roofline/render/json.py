@@ -25,7 +25,7 @@ from roofline.model import (
     Verdict,
 )
 from roofline.outlook import outlook
-from roofline.playbook import entry_of, play
+from roofline.playbook import entry_of, held, play
 from roofline.render.documents import (
     Documents,
     NoteDocument,
@@ -188,7 +188,8 @@ _OF_GROUP = [key for key in _DOCUMENTS.table["GroupDocument"]["keys"] if key != 
 
 
 def _launch(result: Result, share: float | None) -> dict[str, Any]:
-    return {key: get(result) for key, get in _GETTERS.items()} | {"share": share}
+    with held():
+        return {key: get(result) for key, get in _GETTERS.items()} | {"share": share}
 
 
 def _group(group: Group, details: Details | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from roofline.errors import InputError, UsageError, about
+from roofline.files import uncollected
 from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
 from roofline.reports.find import OnError, OnProgress, files_of, label_of
@@ -100,7 +101,7 @@ def read_all(
         each = _by_processes(files, partial(_read, work=work, reader=reader), kind, count)
     else:
         each = (_events(file, work, reader, tell) for file in files)
-    with _uncollected(), closing(each):
+    with uncollected(), closing(each):
         for size, events in zip(sizes, each, strict=True):
             yield from events
             done += size
@@ -191,18 +192,6 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for no cycles: what is read has none, and looking takes a tenth of the time or more."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 @contextmanager

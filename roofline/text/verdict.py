@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from math import ceil, inf
+from typing import Any, TypeVar
 
 from roofline.model import (
     MATTERS,
@@ -16,13 +18,15 @@ from roofline.model import (
     Result,
     Verdict,
 )
-from roofline.playbook import Play, entry_of, play, plays, told
+from roofline.playbook import Play, Plays, entry_of, play, plays, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
 from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
 from roofline.text.outlook import above_peak
 from roofline.units import PARTS, UNITS, the_unit
 
+_T = TypeVar("_T")
+_Said = TypeVar("_Said")
 # Under this share of its peak a unit is no concern of a kernel that waits.
 _FAR = 40.0
 _REACHED = 0.8  # of the possible occupancy: what comes short of it rules nothing out
@@ -52,6 +56,20 @@ DOUBTS: Mapping[str, Sentence] = {
         else "the counters hold no numbers: profiling of this launch failed"
     ),
 }
+
+
+def _kept(said: Callable[[_T], _Said]) -> Callable[[_T], _Said]:
+    """Keep the last answer, as several sentences about one launch ask for it."""
+    last: tuple[Any, Plays, _Said] | None = None
+
+    def kept(about: _T) -> _Said:
+        nonlocal last
+        known, found = plays(), last
+        if found is None or found[0] is not about or found[1] is not known:
+            last = found = about, known, said(about)
+        return found[2]
+
+    return wraps(said)(kept)
 
 
 def limited_by(verdict: Verdict) -> str:
@@ -127,9 +145,11 @@ def wasted_kinds(result: Result) -> Iterator[str]:
             yield f"the {play(entry_of(cause)).counted}"
 
 
-def _amounts(result: Result) -> dict[str, float]:
+def _amounts(result: Result) -> Mapping[str, float]:
     """The evidence, its counts summed over the launches, as times are; cycles are of a launch."""
     m, each = result.measurement, result.verdict.evidence
+    if m.count == 1:
+        return each
     counted = {*m.counts, "fp32_pairs", "fp64_pairs"} - {"elapsed_cycles"}
     return {name: value * m.count if name in counted else value for name, value in each.items()}
 
@@ -288,28 +308,25 @@ def step(result: Result) -> str:
     return first or _remedy(result).removeprefix("; ") or entries(result.verdict)[0].hint
 
 
-def refute(result: Result, told_by: Sequence[Play] | None = None) -> str:
-    """The experiment that would prove the verdict wrong; empty for an unknown one.
-
-    Who asks for this and for what is below gives the ``entries``, so that they are found once.
-    """
+def refute(result: Result) -> str:
+    """The experiment that would prove the verdict wrong; empty for an unknown one."""
     if both := [play(entry_of(one)).counted for one in _only_together(result.verdict)]:
         return (
             f"Take out {' and '.join(both)}, not one alone: these counts and the time must fall "
             "together. If the time stays, they were not the cause."
         )
-    return next((e.refute for e in told_by or entries(result.verdict) if e.refute), "")
+    return next((e.refute for e in entries(result.verdict) if e.refute), "")
 
 
-def try_first(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
+def try_first(result: Result) -> tuple[str, ...]:
     """What to try, the best first: by cause, what gives most first, then by unit."""
     v = result.verdict
     first = [next(play(entry_of(one)).steps(v.evidence), "") for one in _only_together(v)]
-    lines = (line for entry in told_by or entries(v) for line in entry.steps(v.evidence))
+    lines = (line for entry in entries(v) for line in entry.steps(v.evidence))
     return tuple(filter(None, dict.fromkeys((*first, *lines))))[:_STEPS]
 
 
-def avoid(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, ...]:
+def avoid(result: Result) -> tuple[str, ...]:
     """What is not worth the time."""
     far: tuple[str, ...] = ()
     v = result.verdict
@@ -327,10 +344,11 @@ def avoid(result: Result, told_by: Sequence[Play] | None = None) -> tuple[str, .
             for use, what in busiest
             if use and use.percent < _FAR  # only what is really far from a limit
         )
-    lines = (line for entry in told_by or entries(v) for line in told(entry.avoid, v.evidence))
+    lines = (line for entry in entries(v) for line in told(entry.avoid, v.evidence))
     return tuple(dict.fromkeys((*far, *lines)))
 
 
+@_kept
 def cause(result: Result) -> str | None:
     """Why a unit is busy, a kernel waits or nothing can be said; ``None`` where nothing tells."""
     v, m = result.verdict, result.measurement
@@ -358,7 +376,7 @@ def cause_text(result: Result, one: Cause) -> str:
         return f"warps stall on {words(reason)}{next(of, '')}: {entry.meaning}"
     limited = {"limited_by": m.occupancy_limiter} if m.occupancy_limiter else {}
     claimed = entry.said({**v.evidence, **limited})
-    text = sentence(claimed, _amounts(result) | limited) if claimed else words(one.code)
+    text = sentence(claimed, {**_amounts(result), **limited}) if claimed else words(one.code)
     return _unit_of(result, entry) + text
 
 
@@ -375,6 +393,7 @@ def _unit_of(result: Result, entry: Play) -> str:
     return f"{'as near: ' if near else ''}{unit(own.unit)} {percent(own.percent)}: "
 
 
+@_kept
 def entries(v: Verdict) -> list[Play]:
     """The entries that speak of a verdict, the most important first.
 

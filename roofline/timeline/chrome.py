@@ -5,7 +5,6 @@ Events are sorted into columns a piece of the trace and a category at a time.
 
 from __future__ import annotations
 
-import gc
 import gzip
 import re
 from array import array
@@ -18,7 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from roofline.files import too_large, unpacked_limit
+from roofline.files import too_large, uncollected, unpacked_limit
 from roofline.kernel_names import printable
 from roofline.model import Device, Dim3, Note
 from roofline.patterns import compiled
@@ -88,17 +87,10 @@ def read_chrome(path: Path, *, step: str | None = None, stream: bool = False) ->
     found = _Collected(kinds=kinds)
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    # Millions of short-lived values make no cycles, and looking for some takes half the time.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with _PackedTrace(path) if packed else path.open("rb") as source:
-            scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
-            for piece in scan.pieces():
-                found.take(piece)
-    finally:
-        if collecting:
-            gc.enable()
+    with uncollected(), _PackedTrace(path) if packed else path.open("rb") as source:
+        scan = Scan(stream=source, piece_bytes=STREAM_PIECE_BYTES if stream else PIECE_BYTES)
+        for piece in scan.pieces():
+            found.take(piece)
     calls = [str(name) for what, name, *_ in found.names if what == "call"]
     if found.dispatched or _is_amd(calls, scan.metadata):
         raise refusal("amd", path=path)

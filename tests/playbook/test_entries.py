@@ -810,6 +810,18 @@ def test_a_folder_that_nobody_named_stops_nobody(monkeypatch, tmp_path):
         assert plays() == builtin()
 
 
+def test_entries_that_are_held_stay_until_the_block_ends(monkeypatch, folder):
+    (folder / "ours.toml").write_text('[cause.ours]\nwhen = "latency"\nclaim = "as we say"\n')
+    result = judged((("dram", 40.0),))
+    assert said.cause(result) == "as we say"
+
+    with playbook.held():
+        monkeypatch.delenv(FOLDER)
+        assert said.cause(result) == "as we say"
+
+    assert said.cause(result) == "ours"
+
+
 def test_a_named_folder_that_cannot_be_read_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv(FOLDER, str(tmp_path / "none"))
 
