@@ -157,10 +157,13 @@ def command(options: CompareOptions) -> int:
     comparison = _compare(before, after, options)
     _answer(comparison, after, options, stated)
     report_gates(comparison.gates, comparison.correctness)
-    if place is not None and options.update_baseline:
+    unreadable = any(missed for _, missed in sides)
+    if place is not None and options.update_baseline and unreadable:
+        # The kernels of what cannot be read would never be judged again.
+        say(f"no baseline written to {place}: a file of AFTER cannot be read")
+    elif place is not None and options.update_baseline:
         save_baseline(place, after)
         say(f"{'new' if before is None else 'updated'} baseline {place}")
-    unreadable = any(missed for _, missed in sides)
     return InputError.exit_code if unreadable else 0
 
 

@@ -49,12 +49,12 @@ def say(text: str, *, prefix: str = "roofline: ", command: bool = False) -> None
         _let_go(sys.stderr)
 
 
-def say_failure(text: str) -> None:
+def say_failure(text: str, kind: str = "error") -> None:
     """Say what ends the command or leaves out an input, also as an annotation on GitHub."""
     say(text)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         data = shown(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        say(f"::error title=roofline::{data}", command=True)
+        say(f"::{kind} title=roofline::{data}", command=True)
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def _show_warning(
 ) -> None:
     """Ours as a message, others as Python shows them."""
     if issubclass(category, RooflineWarning):
-        say(str(message))
+        say_failure(str(message), "warning")
     else:
         _show_others(message, category, *where, **more)
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
-from roofline.errors import InputError
+from roofline.errors import InputError, RooflineWarning
 from roofline.files import TEMPORARY, keep_inputs, unreadable
 from roofline.foreign import printable
+from roofline.reports.fields import MAGIC
 
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
+# A report that somebody compressed: it is refused and not passed over.
+_COMPRESSED = re.compile(r"(.+\.ncu-repz?)\.(gz|zst|xz|bz2|zip)", re.IGNORECASE)
 
 OnError = Callable[[InputError], None]
 OnProgress = Callable[[int, int], None]
@@ -47,13 +52,7 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
     given = Path(path)
     if given.is_dir():
         refused: list[OSError] = []
-        walk = os.walk(given, onerror=refused.append)
-        names = []
-        for place, folders, files in walk:
-            # What a killed run of ours left is no report.
-            folders[:] = [one for one in folders if not one.startswith(TEMPORARY)]
-            names += [Path(place, name) for name in files]
-        found = sorted(name for name in names if name.suffix.lower() in SUFFIXES)
+        found = sorted(_within(given, refused.append))
         for error in refused:
             report_or_raise(unreadable(Path(error.filename), error), on_error)
         if not found and not refused:
@@ -75,6 +74,39 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
     if not matches:
         raise InputError(f"no report matches {given}", hint="ls to see which files there are")
     return files_of(matches, on_error)
+
+
+def _within(given: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
+    """The reports in a folder; a warning names what looks like one and is none by its name."""
+    others: list[Path] = []
+    for place, folders, files in os.walk(given, onerror=on_error):
+        # What a killed run of ours left is no report.
+        folders[:] = [one for one in folders if not one.startswith(TEMPORARY)]
+        named = {name for name in files if Path(name).suffix.lower() in SUFFIXES}
+        packed = {
+            name for name in files if (of := _COMPRESSED.fullmatch(name)) and of[1] not in files
+        }
+        yield from (Path(place, name) for name in named | packed)
+        # Beside reports alone: to open all files of a large tree would take long.
+        near = named or Path(place) == given
+        rest = (Path(place, name) for name in files if near or "ncu-rep" in name)
+        others += (path for path in rest if path.name not in named and _begins_as_report(path))
+    if others:
+        few = [quote(str(path)) for path in sorted(others)[:3]] + ["..."] * (len(others) > 3)
+        what = (
+            f"reports left out of {given}, as their names do not end in .ncu-rep: {', '.join(few)}"
+        )
+        warnings.warn(what, RooflineWarning, stacklevel=2)
+
+
+def _begins_as_report(path: Path) -> bool:
+    try:
+        if not path.is_file():  # a pipe would be waited for
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def label_of(path: Path) -> str:

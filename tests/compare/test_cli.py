@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from roofline.cli import COMMANDS, cli
 from sample_reports.writer import write
+from tests.e2e.running import shell
 from tests.strange import OTHER_GPU, launch
 
 ROOT = Path(__file__).parents[2]
@@ -273,6 +275,36 @@ def test_a_failed_gate_keeps_the_baseline(tmp_path: Path) -> None:
     run("compare", *options, BEFORE, code=1)
 
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_capture_that_is_read_in_part_makes_no_baseline(tmp_path: Path, first: bool) -> None:
+    """The kernels of the file that cannot be read would never be judged again."""
+    capture, perf = tmp_path / "capture", tmp_path / "perf"
+    capture.mkdir()
+    shutil.copy(AFTER, capture)
+    (capture / "cut.ncu-rep").write_bytes(Path(BEFORE).read_bytes()[:3000])
+    options = ("--baseline", perf, "--update-baseline")
+    if not first:
+        run("compare", *options, BEFORE)
+    before = {path: path.read_bytes() for path in perf.glob("*")}
+
+    result = run("compare", *options, capture, "--fail-on", "time>1s", code=3)
+
+    assert {path: path.read_bytes() for path in perf.glob("*")} == before
+    assert "no baseline written to" in result.stderr
+    assert "gate: passed time>1s" in result.stdout  # what can be read is judged
+
+
+def test_a_report_under_another_name_is_said_in_the_log(tmp_path: Path) -> None:
+    shutil.copy(AFTER, tmp_path)
+    shutil.copy(BEFORE, tmp_path / "b.ncu-rep.bak")
+
+    result = shell('$R compare "$@"', BEFORE, tmp_path, GITHUB_ACTIONS="true")
+
+    assert result.returncode == 0
+    assert f"roofline: reports left out of {tmp_path}, as their names do not" in result.stderr
+    assert f"::warning title=roofline::reports left out of {tmp_path}" in result.stderr
 
 
 def test_what_it_says_of_a_damaged_baseline_mends_it(tmp_path: Path) -> None:
