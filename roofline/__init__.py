@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from roofline.analysis import analyze, details_of
     from roofline.api import compare, plot, select
-    from roofline.errors import RooflineError
+    from roofline.errors import (
+        ArgumentError,
+        CaptureError,
+        InputError,
+        NoKernelError,
+        ProgramError,
+        RooflineError,
+        UsageError,
+    )
     from roofline.figures import Point
     from roofline.gpu_time import bench
     from roofline.model import (
@@ -38,15 +46,21 @@ if TYPE_CHECKING:
 # Name -> module, so that importing the package costs nothing until a name is used.
 _HOMES = {
     "Analysis": "roofline.model",
+    "ArgumentError": "roofline.errors",
     "Bound": "roofline.model",
+    "CaptureError": "roofline.errors",
     "Group": "roofline.model",
+    "InputError": "roofline.errors",
     "Launch": "roofline.model",
     "Measurement": "roofline.model",
+    "NoKernelError": "roofline.errors",
     "PeakSet": "roofline.model",
     "Point": "roofline.figures",
+    "ProgramError": "roofline.errors",
     "Result": "roofline.model",
     "Rule": "roofline.model",
     "RooflineError": "roofline.errors",
+    "UsageError": "roofline.errors",
     "Verdict": "roofline.model",
     "analyze": "roofline.analysis",
     "bench": "roofline.gpu_time",
@@ -63,15 +77,21 @@ _CALLABLE = ("compare", "plot")
 
 __all__ = [
     "Analysis",
+    "ArgumentError",
     "Bound",
+    "CaptureError",
     "Group",
+    "InputError",
     "Launch",
     "Measurement",
+    "NoKernelError",
     "PeakSet",
     "Point",
+    "ProgramError",
     "Result",
     "RooflineError",
     "Rule",
+    "UsageError",
     "Verdict",
     "__version__",
     "analyze",
@@ -92,6 +112,14 @@ Displayed.presenter = "roofline.notebook"
 
 class _Function(ModuleType):
     """A part of the package that is a function of the same name, too: plot, compare."""
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # a module has its own text
+        """The function's with its arguments, for help."""
+        from inspect import signature
+
+        first, _, rest = (self.__wrapped__.__doc__ or "").partition("\n")
+        return f"{first}\n\n    {self.__name__}{signature(self.__wrapped__)}\n{rest}"
 
     @property
     def __wrapped__(self) -> Callable[..., object]:  # whose signature help shows

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from roofline.arguments import of_type, several, unless_none, whole, word
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.figures import FIGURES, Point, measured
@@ -51,8 +52,8 @@ class Judge:
 @uncollected()
 def analyze(
     *paths: str | Path,
-    points: Sequence[Point] = (),
-    specs: Path | None = None,
+    points: Point | Sequence[Point] = (),
+    specs: str | Path | None = None,
     achieved: Sequence[Ceilings] = (),
     rule: Rule | None = None,
     merge: bool = False,
@@ -66,23 +67,28 @@ def analyze(
     Args:
         paths: ``.ncu-rep`` files, folders and glob patterns.
         points: kernels of which somebody states operations, bytes and time, judged beside them.
-        specs: a folder with further hardware specs.
+        specs: a folder with further hardware specs (TOML files).
         achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
             launch takes those of its own device.
         rule: the numbers to judge by; without it NVIDIA's own.
         merge: sum a kernel over files; without it two captures of one kernel are two.
-        jobs: processes that may read at once where there are many files; without it as many as
-            there are CPUs, at most eight.
+        jobs: processes that may read at once where there are many files, 1 to 1024; without it as
+            many as there are CPUs, at most eight.
         reader: what decodes the reports: "protobuf", or "ncu-report", NVIDIA's own package.
         on_error: called with each file that cannot be read; without it the first one raises.
         on_progress: called with (bytes read, bytes in all) as reading goes on.
 
     Raises:
         InputError: a file cannot be read, no file held a kernel, or advice of the user's is wrong.
-        UsageError: ``jobs`` is not from 1 to 1024.
+        ArgumentError: an argument is of another type, out of range, or not a known word.
 
     """
-    judge = Judge(registry=load(specs), achieved=achieved, rule=rule or Rule())
+    of_type(Rule, "rule=roofline.Rule(latency=60)", **unless_none(rule=rule))
+    stated = several(points)
+    for point in stated:
+        of_type(Point, "roofline.Point(NAME, gpu=..., seconds=..., flops=...)", points=point)
+    registry = load(None if specs is None else Path(specs))
+    judge = Judge(registry=registry, achieved=achieved, rule=rule or Rule())
     plays()  # the user's own entries are refused before anything is read
     results: list[Result] = []
     # Closed, it ends the processes that still read for it, whatever has come between.
@@ -109,9 +115,9 @@ def analyze(
             source = source or _source(event, labels)
             sources[event.path] = replace(source, launches=source.launches + 1)
             results.append(_in_place(event.value, source, results))
-    results += [judge(measured(point, judge.registry, i)) for i, point in enumerate(points)]
-    if points:
-        sources[Path()] = Source(path=FIGURES, launches=len(points))
+    results += [judge(measured(point, judge.registry, i)) for i, point in enumerate(stated)]
+    if stated:
+        sources[Path()] = Source(path=FIGURES, launches=len(stated))
     if not results:
         raise InputError("no kernels to analyse", hint="a report that holds kernels")
     return Analysis(
@@ -161,12 +167,17 @@ def details_of(
 
     Raises:
         InputError: the file cannot be read any more.
+        ArgumentError: there is no such place, or none is given.
 
     """
     from roofline.counters.instructions import details  # few ask for it
 
-    several = [analysis.results[position].measurement for position in positions]
-    longest = max(several, key=lambda m: m.duration_s or 0.0)
+    word(get_args(Reader), reader=reader)
+    whole(1, **{"the number of positions": len(positions)})
+    for position in positions:
+        whole(0, len(analysis.results) - 1, position=position)
+    launched = (analysis.results[position].measurement for position in positions)
+    longest = max(launched, key=lambda m: m.duration_s or 0.0)
     file = next(s.file for s in analysis.sources if s.path == longest.source)
     launch = next(islice(launches(Path(file), reader), longest.index, None), None)
     if launch is None:

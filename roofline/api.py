@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roofline.arguments import number, of_type, several, share, unless_none, whole, word
 from roofline.display import Displayed, Shown
 from roofline.errors import InputError, UsageError
 from roofline.files import inputs_kept, keep_inputs
@@ -35,7 +36,7 @@ def plot(
     shown: Displayed | str | Path,
     path: str | Path | None = None,
     *,
-    view: str | tuple[str, ...] = (),
+    view: str | Sequence[str] = (),
     kernels: str | Sequence[str] = (),
     kernel_names: str | Sequence[str] = (),
     devices: str | Sequence[str] = (),
@@ -54,20 +55,20 @@ def plot(
             glob pattern or timeline.
         path: a file to write: .png, .svg or .pdf, or .html for the page, which is then returned.
         view: "roofline", "units" or "gain", or several.
-        kernels: of an analysis, regular expressions or families, as ``--kernel``; with
-            ``kernel_names``, ``devices``, ``min_share`` (0 to 1), ``top`` and ``sort`` as there.
+        kernels: of an analysis, regular expressions or families such as "gemm".
         kernel_names: whole names.
         devices: parts of names of GPUs, or indices.
         min_share: of the time profiled, 0 to 1.
-        top: so many in the order of ``sort``.
+        top: so many in the order of ``sort``, at least 1.
         sort: "time", "gain", "utilization", "intensity", "count" or "name".
         launches: launches instead of kernels.
         force: write over ``path``.
-        dpi: dots of a PNG.
+        dpi: dots an inch of a PNG, 36 to 600.
         options: further fields of ``roofline.plot.Options``: ``theme``, ``title``, ``width_px``,
             ``height_px``, ``levels``, ``datasheet``.
 
     Raises:
+        ArgumentError: an argument is out of range, or not a known word.
         UsageError: nothing is left to draw, ``path`` exists, or matplotlib is not installed.
         InputError: a file cannot be read.
 
@@ -77,23 +78,25 @@ def plot(
     from roofline.plot import check_path, save
     from roofline.timeline.load import is_timeline
 
-    if isinstance(shown, Analysis):
-        keep_inputs(Path(source.file) for source in shown.sources)
-    elif not isinstance(shown, Displayed):
-        keep_inputs([Path(shown)])
-    if path is not None:
-        check_path(Path(path), force=force)
-    if not isinstance(shown, Displayed):
-        shown = select(shown) if is_timeline(Path(shown)) else analyze(shown)
+    number(36, 600, hint="72", dpi=dpi)
     choice = Choice(
-        kernels=tuple(compiled(one) for one in _several(kernels)),
-        kernel_names=_several(kernel_names),
-        devices=_several(devices),
+        kernels=tuple(compiled(one) for one in several(kernels)),
+        kernel_names=several(kernel_names),
+        devices=tuple(map(str, several(devices))),
         min_share=min_share,
         top=top,
         sort=sort,
         launches=launches,
     )
+    if isinstance(shown, Analysis):
+        keep_inputs(Path(source.file) for source in shown.sources)
+    elif not isinstance(shown, Displayed):
+        of_type((str, Path), "an analysis, a kernel, a comparison, or a path", shown=shown)
+        keep_inputs([Path(shown)])
+    if path is not None:
+        check_path(Path(path), force=force)
+    if not isinstance(shown, Displayed):
+        shown = select(shown) if is_timeline(Path(shown)) else analyze(shown)
     value: Displayed | Chosen = shown
     if isinstance(shown, Analysis):
         value = chosen(shown, choice)
@@ -140,14 +143,14 @@ def compare(
     before: Analysis | str | Path,
     after: Analysis | str | Path,
     *,
-    maps: Iterable[tuple[str, str]] = (),
+    maps: str | Mapping[str, str] | Iterable[str | tuple[str, str]] = (),
     expect: str | Sequence[str | Expectation] = (),
     because: str | Sequence[str | Expectation] = (),
     noise: float | None = None,
     timeline: str | Path | None = None,
-    allow: Sequence[str] = (),
+    allow: str | Sequence[str] = (),
     fail_on: str | Sequence[str] = (),
-    specs: Path | None = None,
+    specs: str | Path | None = None,
     rule: Rule | None = None,
 ) -> Comparison:
     """Compare two captures, as ``roofline compare`` does: faster or slower, and why.
@@ -155,52 +158,73 @@ def compare(
     Args:
         before: an analysis, or a report, folder, glob pattern or baseline (.json).
         after: the same, after the change.
-        maps: pairs of an old and a new name (or regular expression) that are one kernel.
+        maps: old names (or regular expressions) of kernels with their new ones: a dictionary,
+            pairs, or "OLD=NEW".
         expect: predictions, "gemm=1.4x" or "gemm=same".
         because: causes that they name, "dram" or "gemm=occupancy".
-        noise: differences up to this (0.03) are noise; else the spread of launches says.
+        noise: a fraction, 0 to 1: changes of a time up to it are noise, up to 3 % with 0.03;
+            without it the spread of the launches says.
         timeline: a timeline of ``before``, for what each change gives a step.
-        allow: refusals to compare in spite of: "gpu", "kind", "rule", "all".
+        allow: what may differ and yet be compared: "gpu", "kind", "rule", "all", or several.
         fail_on: gates, "regression=5%" or "gemm: time>120us", judged in ``.gates``.
         specs: as for ``analyze``; with ``rule`` for sides that are files.
         rule: the numbers to judge by.
 
     Raises:
+        ArgumentError: an argument is of another type, out of range, or not a known word.
         InputError: a file cannot be read.
         UsageError: the captures do not compare, or a text is not understood.
 
     """
     from roofline.compare import gates, judge
+    from roofline.compare.comparable import REFUSALS
     from roofline.compare.predictions import parse_claim, parse_expect
 
-    first, second = (_side(side, specs, rule) for side in (before, after))
-    expected = [parse_expect(one) if isinstance(one, str) else one for one in _several(expect)]
+    share(**unless_none(noise=noise))
+    for one in several(allow):
+        word((*REFUSALS, "all"), allow=one)
+    renamed = [parse_map(one) if isinstance(one, str) else tuple(one) for one in several(maps)]
+    for pair in renamed:
+        whole(2, 2, **{"the number of names in one of maps": len(pair)})
+        for name in pair:
+            of_type(str, 'maps={"OLD": "NEW"}', maps=name)
+    expected = [parse_expect(one) if isinstance(one, str) else one for one in several(expect)]
     for text in (one.text for one in expected if one.what == "step"):
         hint = f"roofline compare BEFORE AFTER --expect {text} --time-before FILE --time-after FILE"
         raise UsageError(f"expect {text!r} is of the program's time, not of a kernel", hint=hint)
-    claimed = (parse_claim(one) if isinstance(one, str) else one for one in _several(because))
+    claimed = (parse_claim(one) if isinstance(one, str) else one for one in several(because))
+    asked = [gates.parse_gate(gate) for gate in several(fail_on)]
+    first, second = (_side(side, specs, rule) for side in (before, after))
     comparison = judge.compare(
         first,
         second,
-        maps=tuple(maps),
-        allow=allow,
+        maps=renamed,
+        allow=several(allow),
         noise=noise,
         expectations=(*expected, *claimed),
         shares=None if timeline is None else _shares_of(first, Path(timeline)),
     )
     pairs = [_with_instructions(pair, first, second) for pair in comparison.pairs[:_LOOKED_AT]]
     comparison = replace(comparison, pairs=(*pairs, *comparison.pairs[_LOOKED_AT:]))
-    asked = [gates.parse_gate(gate) for gate in _several(fail_on)]
     return replace(comparison, gates=gates.judge(comparison, asked)) if asked else comparison
 
 
-def _side(side: Analysis | str | Path, specs: Path | None, rule: Rule | None) -> Analysis:
+def parse_map(text: str) -> tuple[str, str]:
+    """The kernels of OLD=NEW."""
+    old, sign, new = text.partition("=")
+    if not sign or not old or not new:
+        raise UsageError(f"--map {text!r} is not OLD=NEW", hint="--map gemm_v1=gemm_v2")
+    return old, new
+
+
+def _side(side: Analysis | str | Path, specs: str | Path | None, rule: Rule | None) -> Analysis:
     from roofline.analysis import analyze
     from roofline.compare.baseline import load_baseline
     from roofline.timeline.load import is_timeline
 
     if isinstance(side, Analysis):
         return side
+    of_type((str, Path), "a path, or what roofline.analyze gives", side=side)
     path = Path(side)
     if is_timeline(path):
         why, hint = f"{path.name} is a timeline", f"roofline compare {path.name} AFTER"
@@ -272,7 +296,7 @@ def select(
     by: By = "config",
     moves: str | Sequence[str | Move] = (),
     communication: str | None = None,
-    idle_causes: Path | None = None,
+    idle_causes: str | Path | None = None,
     warmup_steps: int = 2,
     own_names: bool = False,
     lanes: bool = True,
@@ -285,15 +309,16 @@ def select(
     Args:
         timelines: files of nsys, PyTorch or JAX, or a folder; several are the ranks of one job.
         step: a regular expression for the ranges that are the steps.
-        keep: the steps that count: "inner", "all", or the first and the last, from 1.
-        start: of a stretch of time in place of steps, in ns; ``end`` is its end.
-        end: see ``start``.
-        step_at: the percentile of the step that is judged.
+        keep: the steps that count: "inner" (all but the first and the last), "all", or the
+            numbers of the first and the last, from 1: (2, 5).
+        start: of a stretch of time in place of steps, in ns from the timeline's beginning.
+        end: of that stretch, in ns from the timeline's beginning.
+        step_at: the percentile of the step that is judged, above 0 and at most 100.
         device: a GPU's index or a part of its name; of several the busiest is ranked. Of all, the
             one that the others wait for, if they have collectives in common.
         top: select at most so many kernels.
         min_share: of the wall time, 0 to 1.
-        by: what is told apart: "config", "name", "op", "module" or "nvtx".
+        by: what is told apart: "config" (name, grid and block), "name", "op", "module" or "nvtx".
         moves: what if kernels were faster or gaps closed, as ``--if``: "gemm=1.2x", "gaps=0".
         communication: a regular expression for more kernels that wait for other GPUs.
         idle_causes: a TOML file with more classes of idle time.
@@ -305,6 +330,7 @@ def select(
         on_error: called with each of several files that cannot be read; else the first raises.
 
     Raises:
+        ArgumentError: an argument is out of range, or not a known word.
         InputError: a file, or every one of several, cannot be read.
         UsageError: a step, a device or a move is not found.
 
@@ -325,20 +351,9 @@ def select(
                     raise
                 on_error(error)
 
-    moved = [parse_move(one) if isinstance(one, str) else one for one in _several(moves)]
-    classes = None if idle_causes is None else load_classes(idle_causes)
-    files = timeline_files(map(Path, timelines))
-    for name, given in (("--device", device not in (None, ())), ("--if", moves)):
-        if given and len(files) > 1:
-            raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
-    readable = read()
-    first = next(readable, None)
-    if first is None:
-        raise InputError("no timeline can be read", hint="a timeline that has kernels")
     criteria = Criteria(
         top=top,
         min_share=min_share,
-        device=_devices(device, {i: d.name for i, d in first.devices.items()}),
         keep=keep,
         start=start,
         end=end,
@@ -349,6 +364,20 @@ def select(
         own_names=own_names,
         step_at=step_at,
     )
+    for path in timelines:
+        of_type((str, Path), "each on its own: select(*timelines)", timeline=path)
+    moved = [parse_move(one) if isinstance(one, str) else one for one in several(moves)]
+    classes = None if idle_causes is None else load_classes(Path(idle_causes))
+    files = timeline_files(map(Path, timelines))
+    for name, given in (("--device", device not in (None, ())), ("--if", moves)):
+        if given and len(files) > 1:
+            raise UsageError(f"{name} is of one file", hint="select from that rank's file alone")
+    readable = read()
+    first = next(readable, None)
+    if first is None:
+        raise InputError("no timeline can be read", hint="a timeline that has kernels")
+    names = {i: d.name for i, d in first.devices.items()}
+    criteria = replace(criteria, device=_devices(device, names))
     if moved:
         return what_if(first, moved, criteria, classes, _floors(moved))
     return select_ranks(chain([first], readable), criteria, classes)
@@ -383,7 +412,8 @@ def _devices(
 ) -> tuple[int, ...] | None:
     """The indexes of the GPUs that are asked for, each by its index or a part of its name."""
     found: list[int] = []
-    for one in () if asked is None else (asked,) if isinstance(asked, str | int) else asked:
+    for one in () if asked is None else several(asked):
+        of_type((str, int), "an index, or a part of a name", device=one)
         if isinstance(one, int) or one.isdecimal():
             found.append(int(one))
             continue
@@ -394,8 +424,3 @@ def _devices(
             raise UsageError(f"--device {one!r} means no GPU", hint=hint)
         found += fits
     return tuple(found) or None
-
-
-def _several(given: Any) -> tuple[Any, ...]:
-    """One text as well as several."""
-    return (given,) if isinstance(given, str) else tuple(given)

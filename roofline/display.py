@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -14,6 +15,14 @@ class Shown(Protocol):
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write it to a file, whole or not at all; ``force`` overwrites one that exists."""
+
+
+class Drawn(Shown, Protocol):
+    """A picture."""
+
+    @property
+    def figure(self) -> Any:
+        """The figure of matplotlib, of 72 dots an inch: a point is a pixel."""
 
 
 class Displayed:
@@ -31,7 +40,7 @@ class Displayed:
         shown: dict[str, str] = self.ask("bundle")
         return shown
 
-    def plot(self, view: str | tuple[str, ...] = (), **options: Any) -> Shown:
+    def plot(self, view: str | Sequence[str] = (), **options: Any) -> Drawn:
         """Draw it; the picture shows itself, and ``.save("a.svg")`` writes it.
 
         Args:
@@ -41,10 +50,11 @@ class Displayed:
                 ``width_px``, ``height_px``, ``levels``, ``launches``, ``datasheet``.
 
         Raises:
-            UsageError: matplotlib is not installed, or there is no such view.
+            ArgumentError: there is no such view or option, or a number is out of range.
+            UsageError: matplotlib is not installed.
 
         """
-        drawn: Shown = self.ask("plot", view, **options)
+        drawn: Drawn = self.ask("plot", view, **options)
         return drawn
 
     def page(self, **options: Any) -> Shown:

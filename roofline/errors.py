@@ -60,6 +60,14 @@ class UsageError(RooflineError):
     exit_code = 2
 
 
+class ArgumentError(UsageError, TypeError, ValueError):
+    """An argument of a function is of the wrong type, out of range, or not a known word."""
+
+
+class NoKernelError(UsageError, KeyError, IndexError):
+    """No kernel is called so, or has that place."""
+
+
 class InputError(RooflineError):
     """An input cannot be read, or holds no kernels."""
 

@@ -8,9 +8,10 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isfinite, prod
+from math import inf, prod
 from pathlib import Path
 
+from roofline.arguments import number, of_type, unless_none
 from roofline.errors import InputError, UsageError
 from roofline.files import read_text
 from roofline.model import PRECISIONS, TENSOR_PRECISIONS, Device, Kind, Measurement
@@ -45,7 +46,8 @@ class Point:
     is the tensor cores' where these are faster.
 
     Raises:
-        UsageError: a figure is missing, negative or not finite, or a type is not known.
+        ArgumentError: a figure is no number, negative or not finite.
+        UsageError: a figure is missing, or a type is not known.
 
     """
 
@@ -58,11 +60,9 @@ class Point:
     matmul: bool = False
 
     def __post_init__(self) -> None:
-        for what in ("seconds", "flops", "bytes"):
-            value = getattr(self, what)
-            if value is not None and not (isfinite(value) and value >= 0):
-                bad = f"{self.name}: {what} is {value}"
-                raise UsageError(bad, why="it is at least 0", hint="2.1e12, 3GB, 3.1ms")
+        of_type(str, "a name", name=self.name, gpu=self.gpu, dtype=self.dtype)
+        number(0, hint="seconds=3.1e-3", seconds=self.seconds)
+        number(0, hint="flops=2.1e12, bytes=3e9", **unless_none(flops=self.flops, bytes=self.bytes))
         if not self.seconds:
             raise UsageError(f"{self.name} takes no time", hint="--time 3.1ms")
         if not self.flops and not self.bytes:

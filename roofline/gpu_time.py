@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from roofline.arguments import whole
 from roofline.display import short
 from roofline.errors import UsageError
 from roofline.specs.measure import WARM_UP, open_torch, timed
@@ -54,12 +55,12 @@ def bench(
         flush_l2: write over the L2 cache before each call.
 
     Raises:
-        UsageError: neither library is there with a GPU, or a number is out of range.
+        UsageError: neither library is there with a GPU.
+        ArgumentError: a number is out of range.
 
     """
-    if warmup < 0 or repeats < 1:
-        what = f"{warmup} calls to warm up and {repeats} that count"
-        raise UsageError(what, why="at least one must count", hint="bench(function)")
+    whole(0, warmup=warmup)
+    whole(1, repeats=repeats)
     use = _cupy if "cupy" in sys.modules and "torch" not in sys.modules else _torch
     gpu, made_with, l2_bytes, event, allocate = use()
     flushed = 2 * (l2_bytes or _UNKNOWN_L2) if flush_l2 else 0

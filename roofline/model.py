@@ -6,15 +6,16 @@ time, may exceed 100 and are never clamped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
 from enum import StrEnum
 from math import isclose
 from re import Pattern
-from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints, overload
 
+from roofline.arguments import number, of_type
 from roofline.display import Displayed, short
-from roofline.errors import UsageError
+from roofline.errors import ArgumentError, NoKernelError
 
 Dim3 = tuple[int, int, int]
 _T = TypeVar("_T")
@@ -374,7 +375,7 @@ class Rule:
     within which a second unit is said to limit, too, under so many ``waves`` a grid is too small.
 
     Raises:
-        UsageError: one is out of range.
+        ArgumentError: one is out of range.
 
     """
 
@@ -384,14 +385,11 @@ class Rule:
 
     def __post_init__(self) -> None:
         for name, most in (("latency", 100), ("balance", 100), ("waves", float("inf"))):
-            value = getattr(self, name)
-            if not 0 <= value <= most:  # nor is nan
-                why = "it is from 0 to 100 %" if most == 100 else "it is at least 0"
-                hint = "latency=60, balance=10, waves=1"
-                raise UsageError(f"the rule's {name} is {value}", why=why, hint=hint)
+            hint = "latency=60, balance=10, waves=1"
+            number(0, most, hint=hint, **{f"the rule's {name}": getattr(self, name)})
         if 0 < self.latency < 1:
             what, percent = f"the rule's latency is {self.latency}", f"{100 * self.latency:g}"
-            raise UsageError(what, why="it is a percentage", hint=f"{percent} for {percent} %")
+            raise ArgumentError(what, why="it is a percentage", hint=f"{percent} for {percent} %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -550,21 +548,47 @@ class Analysis(Displayed):
         """Whether nothing in it was measured, but all stated."""
         return all(result.measurement.kind is Kind.FIGURES for result in self.results)
 
-    def __getitem__(self, kernel: int | str) -> Group:
+    @overload
+    def __getitem__(self, kernel: int | str) -> Group: ...
+    @overload
+    def __getitem__(self, kernel: slice) -> tuple[Group, ...]: ...
+    def __getitem__(self, kernel: int | str | slice) -> Group | tuple[Group, ...]:
         """The kernel that is meant, as ``--explain`` finds it; of several the one with most time.
 
-        A text is a name, a family ("gemm") or a regular expression, an integer a place in
-        ``groups``.
+        A text is a name, a family ("gemm") or a regular expression; integers and slices are places
+        in ``groups``, which ``len`` counts, and which are what an analysis is iterated over.
 
         Raises:
-            UsageError: no kernel matches, or the text is no regular expression.
-            IndexError: there is no such place.
+            NoKernelError: no kernel matches, or there is no such place.
+            UsageError: the text is no regular expression.
 
         """
-        if isinstance(kernel, int):
+        if isinstance(kernel, slice):
             return self.groups[kernel]
-        found: Group = self.ask("kernel", kernel)
-        return found
+        of_type((int, str), 'a name, or a place: analysis["gemm"], analysis[0]', kernel=kernel)
+        if isinstance(kernel, str):
+            found: Group = self.ask("kernel", kernel)
+            return found
+        try:
+            return self.groups[kernel]
+        except IndexError:
+            hint = f"0 to {len(self) - 1}"
+            raise NoKernelError(f"there is no kernel {kernel}", hint=hint) from None
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.groups)
+
+    def __contains__(self, kernel: object) -> bool:
+        """Whether it is one of the kernels, or a text that means one."""
+        if not isinstance(kernel, str):
+            return kernel in self.groups
+        try:
+            return self[kernel] in self.groups
+        except NoKernelError:
+            return False
 
     def __repr__(self) -> str:
         files, launches = ", ".join(s.path for s in self.sources), len(self.results)

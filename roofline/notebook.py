@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from html import escape, unescape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roofline.arguments import several, word
 from roofline.compare.model import Comparison
 from roofline.display import Displayed, short
 from roofline.files import write_text
@@ -18,7 +19,7 @@ from roofline.timeline.model import Selection
 from roofline.view import Choice, Chosen, choose, matching, no_kernel
 
 if TYPE_CHECKING:
-    from roofline.plot import Picture
+    from roofline.plot import Options, Picture
 
 ROWS = 10  # of a table
 MOST = 60_000  # bytes of HTML: a notebook keeps them, and a review shows them
@@ -57,20 +58,20 @@ def kernel(analysis: Analysis, wanted: str) -> Group:
     raise no_kernel(analysis, wanted)
 
 
-def plot(value: Displayed | Chosen, view: str | tuple[str, ...] = (), **options: Any) -> Picture:
+def plot(value: Displayed | Chosen, view: str | Sequence[str] = (), **options: Any) -> Picture:
     """Draw a value: see ``Displayed.plot``."""
-    from roofline.plot import Options, picture
+    from roofline.plot import picture
 
-    return picture(_drawable(value), Options(views=_views(view), **options))
+    return picture(_drawable(value), _options(view, options))
 
 
-def page(value: Displayed | Chosen, view: str | tuple[str, ...] = (), **options: Any) -> Page:
+def page(value: Displayed | Chosen, view: str | Sequence[str] = (), **options: Any) -> Page:
     """A page about a value: see ``Displayed.page``; a timeline's is its picture over a table."""
-    from roofline.plot import Options, picture
     from roofline.plot import page as explored
+    from roofline.plot import picture
     from roofline.plot.save import html
 
-    drawn, wanted = _drawable(value), Options(views=_views(view), **options)
+    drawn, wanted = _drawable(value), _options(view, options)
     theme = options.get("theme")
     if isinstance(drawn, Selection):
         made = html(picture(drawn, wanted), both_themes=theme is None)
@@ -80,8 +81,15 @@ def page(value: Displayed | Chosen, view: str | tuple[str, ...] = (), **options:
     return Page(title=unescape(title[1]) if title else "", html=made)
 
 
-def _views(view: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (view,) if isinstance(view, str) else tuple(view)
+def _options(view: str | Sequence[str], given: dict[str, Any]) -> Options:
+    """The options of a picture, of arguments in Python."""
+    from roofline.plot import Options
+
+    known = [one.name for one in fields(Options) if one.name != "views"]
+    for name in given:
+        word(known, **{"the option": name})
+    levels = several(given.get("levels", ()))
+    return Options(**{**given, "views": several(view), "levels": levels})
 
 
 def bundle(value: Displayed) -> dict[str, str]:

@@ -58,6 +58,10 @@ def region(name: str | Callable[..., Any]) -> Any:
     function (``Model.forward``). A decorated function is returned as it is where no profiler
     listens; else each call (of a coroutine or generator, from its first step to its end) is one
     range.
+
+    Args:
+        name: what ``roofline profile --region`` calls it, or the function to decorate.
+
     """
     if not callable(name):
         return Region(name)

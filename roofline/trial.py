@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from roofline.analysis import analyze
+from roofline.arguments import number, several, unless_none, whole, word
 from roofline.capture.command import chosen, region_range
 from roofline.capture.machine import look
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
@@ -55,7 +56,7 @@ def profile(
         region: of a program, only what is launched in ``roofline.region(region)``.
         launch_count: at most so many launches; ``None`` for no limit.
         launch_skip: matching launches to leave out before them.
-        level: "quick", "standard" or "full".
+        level: "quick", "lean", "standard" or "full".
         warmup: calls of the function before the one that is profiled.
         report: where the report is kept; without it, until this process ends.
         ncu: the ncu to run.
@@ -64,24 +65,29 @@ def profile(
     Raises:
         CaptureError: ncu could not profile.
         ProgramError: the function or the program failed.
-        UsageError: the function cannot be had in another process, or an argument is wrong.
+        UsageError: the function cannot be had in another process.
+        ArgumentError: an argument is out of range, or not a known word.
 
     """
+    word([*CaptureLevel], level=level)
+    whole(1, **unless_none(launch_count=launch_count))
+    whole(0, launch_skip=launch_skip, warmup=warmup)
+    number(0, above=True, hint="60 for a minute", **unless_none(timeout_s=timeout_s))
     environment: dict[str, str] = {}
     nvtx = () if region is None else (region_range(region),)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     done, folder = None, _kept() / str(len(list(_kept().iterdir())))
     answers = _answers.setdefault(test, [])
-    number = len(answers) + 1
+    place = len(answers) + 1
     if (asked := os.environ.get(CHILD)) is not None:
-        answers.append(_in_child(target, number, warmup, Path(asked)))
+        answers.append(_in_child(target, place, warmup, Path(asked)))
         return answers[-1]
     folder.mkdir()
     if callable(target):
         for earlier, answer in enumerate(answers, 1):
             (folder / str(earlier)).write_bytes(pickle.dumps(answer))
-        program, environment = _again(target, number, warmup, test, folder)
-        nvtx, done = (region_range(_name(number)),), folder / _DONE
+        program, environment = _again(target, place, warmup, test, folder)
+        nvtx, done = (region_range(_name(place)),), folder / _DONE
     elif isinstance(target, str):
         hint = f"the words of the command: {target.split()}"
         raise UsageError("roofline.profile: the target is a text", hint=hint)
@@ -90,7 +96,7 @@ def profile(
     request = CaptureRequest(
         program=program,
         level=CaptureLevel(level),
-        **chosen((kernels,) if isinstance(kernels, str) else kernels),
+        **chosen(several(kernels)),
         nvtx=nvtx,
         launch_skip=launch_skip,
         launch_count=launch_count,
@@ -106,9 +112,9 @@ def profile(
         stdout_to_stderr=True,
         environment=environment or os.environ,
     )
-    place = folder / "report.ncu-rep" if report is None else Path(report)
+    kept = folder / "report.ncu-rep" if report is None else Path(report)
     try:
-        captured = capture(request, setup, place, force=report is None)
+        captured = capture(request, setup, kept, force=report is None)
     except RooflineError as error:
         if done is None or done.exists():
             raise

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from roofline.errors import UsageError
+from roofline.arguments import share, unless_none, whole, word
+from roofline.errors import NoKernelError
 from roofline.fold import kernel_of, place_of, shares
 from roofline.kernel_names import comparable, family, family_words
 from roofline.model import (
@@ -40,7 +41,7 @@ class Choice:
     and ordered, without it kernels.
 
     Raises:
-        UsageError: ``sort`` is not known, or ``min_share`` is not from 0 to 1.
+        ArgumentError: ``sort`` is not known, or a number is out of range.
 
     """
 
@@ -54,12 +55,9 @@ class Choice:
     launches: bool = False
 
     def __post_init__(self) -> None:
-        if self.sort not in SORT_KEYS:
-            known = ", ".join(SORT_KEYS)
-            raise UsageError(f"{self.sort!r} is no order", hint=f"one of {known}")
-        if self.min_share is not None and not 0 <= self.min_share <= 1:
-            why = "a share is from 0 to 1"
-            raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")
+        word(SORT_KEYS, sort=self.sort)
+        share(**unless_none(min_share=self.min_share))
+        whole(1, **unless_none(top=self.top))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +309,7 @@ def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
     return tuple(ranked[i] for i in select(text, ((m.name, m.demangled) for m in measured)))
 
 
-def no_kernel(analysis: Analysis, wanted: str, option: str = "") -> UsageError:
+def no_kernel(analysis: Analysis, wanted: str, option: str = "") -> NoKernelError:
     """The error for a kernel that is not there, with the names that look most like it."""
     names = list(dict.fromkeys(g.result.measurement.name for g in analysis.groups))
     close = difflib.get_close_matches(re.sub(r"\W+", "", wanted), names, n=3, cutoff=0.4)
@@ -319,7 +317,7 @@ def no_kernel(analysis: Analysis, wanted: str, option: str = "") -> UsageError:
     others = f", or one of {', '.join(close[1:])}" if len(close) > 1 else ""
     more = f" ({len(names)} names in all)" if len(names) > len(close) else ""
     hint = f"{option} {close[0]}{others}{more}".lstrip()
-    return UsageError(f"no kernel matches {wanted!r}", hint=hint)
+    return NoKernelError(f"no kernel matches {wanted!r}", hint=hint)
 
 
 def _largest(value: float | None) -> tuple[bool, float]:

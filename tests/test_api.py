@@ -119,3 +119,123 @@ def test_what_cannot_be_chosen_is_refused():
 
 def test_a_timeline_is_drawn_as_lanes():
     assert roofline.plot(STEP).table
+
+
+# --- arguments ----------------------------------------------------------------------------------
+
+TINY = SAMPLES / "a100_tiny.ncu-rep"
+STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        # A percentage, as the command takes it, is no fraction; nor is nan within any range.
+        (lambda: roofline.compare(BEFORE, AFTER, noise=3), "noise is 3: .* from 0 to 1"),
+        (lambda: roofline.compare(BEFORE, AFTER, noise=-1), "noise is -1"),
+        (lambda: roofline.compare(BEFORE, AFTER, noise=float("nan")), "noise is nan"),
+        (lambda: roofline.compare(BEFORE, AFTER, noise="3%"), "noise is '3%'"),
+        (lambda: roofline.compare(BEFORE, TINY, allow="gpus"), "allow is 'gpus'"),
+        (lambda: roofline.compare(BEFORE, AFTER, allow=["zzz"]), "gpu, kind, rule, all"),
+        (lambda: roofline.compare(BEFORE, AFTER, maps=[("a", "b", "c")]), "names in one of maps"),
+        (lambda: roofline.compare([BEFORE], AFTER), "side is "),
+        (lambda: roofline.analyze(MIX, reader="xyz"), "protobuf, ncu-report"),
+        (lambda: roofline.analyze(MIX, reader="ncu_report"), "reader is 'ncu_report'"),
+        (lambda: list(roofline.read(MIX, reader="xyz")), "reader is 'xyz'"),
+        (lambda: roofline.analyze([MIX]), r"analyze\(\*paths\)"),
+        (lambda: roofline.analyze(MIX, rule=60), "rule is 60"),
+        (lambda: roofline.analyze(points="h100"), "points is 'h100'"),
+        (lambda: roofline.Rule(latency=101), "latency is 101"),
+        (lambda: roofline.details_of(roofline.analyze(MIX), []), "number of positions is 0"),
+        (lambda: roofline.details_of(roofline.analyze(MIX), [10]), "from 0 to 9"),
+        (lambda: roofline.select(STEP, keep="inside"), "keep is 'inside'"),
+        (lambda: roofline.select(STEP, keep=(3, 2)), r"keep\[1\] is 2"),
+        (lambda: roofline.select(STEP, top=-1), "top is -1"),
+        (lambda: roofline.select(STEP, step_at=5000), "step_at is 5000"),
+        (lambda: roofline.select(STEP, step_at=0), "above 0"),
+        (lambda: roofline.select(STEP, min_share=5), "min_share is 5"),
+        (lambda: roofline.select([STEP]), r"select\(\*timelines\)"),
+        (lambda: roofline.plot(MIX, top=-1), "top is -1"),
+        (lambda: roofline.plot(MIX, sort="beauty"), "sort is 'beauty'"),
+        (lambda: roofline.plot(MIX, dpi=1), "dpi is 1"),
+        (lambda: roofline.analyze(MIX).plot(width=300), "'width'.*\n.*width_px"),
+        (lambda: roofline.profile(["true"], level="ful"), "level is 'ful'"),
+        (lambda: roofline.profile(["true"], launch_count=0), "launch_count is 0"),
+        (lambda: roofline.profile(["true"], timeout_s=0), "timeout_s is 0"),
+        (lambda: roofline.Point("x", gpu="h100", seconds=float("nan")), "seconds=3.1e-3"),
+        (lambda: roofline.Point("x", gpu="h100", seconds="3.1ms"), "seconds is '3.1ms'"),
+    ],
+)
+def test_an_argument_is_refused_by_its_name(call, said):
+    with pytest.raises(roofline.ArgumentError, match=said) as caught:
+        call()
+
+    for kind in (roofline.RooflineError, TypeError, ValueError):
+        assert isinstance(caught.value, kind)
+    assert caught.value.hint
+
+
+def test_one_is_taken_as_well_as_several():
+    assert roofline.analyze(points=STATED) == roofline.analyze(points=[STATED])
+    analysis = roofline.analyze(MIX)
+    assert analysis.plot("roofline", levels="l2").marks == (
+        analysis.plot(("roofline",), levels=("l2",)).marks
+    )
+    (name,) = {g.result.measurement.name for g in roofline.analyze(BEFORE)}
+    found = [roofline.compare(BEFORE, AFTER, maps=m) for m in ([(name, "gemv")], {name: "gemv"})]
+    assert found[0] == found[1] == roofline.compare(BEFORE, AFTER, maps=f"{name}=gemv")
+
+
+def test_a_path_may_be_a_text(tmp_path):
+    (tmp_path / "idle.toml").write_text("")
+
+    assert roofline.analyze(points=STATED, specs=str(tmp_path)).results
+    with pytest.raises(InputError, match=r"nothing\.toml"):
+        roofline.select(STEP, idle_causes=str(tmp_path / "nothing.toml"))
+
+
+def test_help_tells_the_arguments():
+    for function in (roofline.compare, roofline.plot):
+        for name in inspect.signature(function).parameters:
+            assert f"        {name}: " in function.__doc__, name
+        assert "Raises:" in function.__doc__
+    assert "roofline.compare(before" in roofline.compare.__doc__
+
+
+@pytest.mark.parametrize("name", [n for n in roofline.__all__ if n[0].islower()])
+def test_every_argument_of_a_function_is_told(name):
+    function = getattr(roofline, name)
+    said = inspect.getdoc(function)
+    parameters = inspect.signature(function).parameters
+
+    assert [p for p in parameters if f"{p}: " not in said and f"``{p}``" not in said] == []
+
+
+def test_errors_are_public_and_of_the_kinds_that_python_expects():
+    public = {n for n in roofline.__all__ if n.endswith("Error")}
+
+    assert public == {
+        *("ArgumentError", "CaptureError", "InputError", "NoKernelError"),
+        *("ProgramError", "RooflineError", "UsageError"),
+    }
+    assert all(issubclass(getattr(roofline, n), roofline.RooflineError) for n in public)
+    analysis = roofline.analyze(MIX)
+    for error in (KeyError, roofline.NoKernelError):
+        with pytest.raises(error, match="no kernel matches 'nonexist'"):
+            analysis["nonexist"]
+    with pytest.raises(TypeError, match="kernel is None"):
+        analysis[None]
+
+
+def test_an_analysis_is_a_sequence_of_kernels_that_names_find():
+    analysis = roofline.analyze(MIX)
+
+    assert "norm" in analysis
+    assert analysis["norm"] in analysis
+    assert "nonexist" not in analysis
+    assert None not in analysis
+    assert len(analysis) == len(list(analysis)) == 9
+    assert analysis[:2] == (analysis[0], analysis[1]) == analysis.groups[:2]
+    assert analysis[-1] == analysis.groups[8]
+    with pytest.raises(IndexError, match=r"no kernel 9\n.*0 to 8"):
+        analysis[9]

@@ -110,5 +110,5 @@ def test_without_a_gpu_the_message_says_what_is_missing(monkeypatch: pytest.Monk
 
 
 def test_no_call_is_no_time() -> None:
-    with pytest.raises(UsageError, match="at least one must count"):
+    with pytest.raises(UsageError, match="repeats is 0: it is a whole number of at least 1"):
         roofline.bench(lambda: None, repeats=0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from roofline.api import compare
+from roofline.api import compare, parse_map
 from roofline.cli import options as opt
 from roofline.cli.analyze import analyze_reports
 from roofline.cli.errors import say
@@ -43,14 +43,6 @@ FORMATS = ("table", "json", "markdown")
 OF_TIMELINES = ("step", "device", "step-at")
 _OF_ANY = ("map", "noise", "allow", *OF_TIMELINES)
 BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
-
-
-def parse_map(text: str) -> tuple[str, str]:
-    """The kernels of OLD=NEW."""
-    old, sign, new = text.partition("=")
-    if not sign or not old or not new:
-        raise UsageError(f"--map {text!r} is not OLD=NEW", hint="--map gemm_v1=gemm_v2")
-    return old, new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

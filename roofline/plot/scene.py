@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from roofline.errors import UsageError
+from roofline.errors import ArgumentError
 from roofline.model import Analysis, Bound, Measurement, Rule
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings
 from roofline.plot.layout import Box, Point
@@ -49,7 +49,7 @@ class Options:
     ``height_px`` is what charts and the number of rows are fitted to.
 
     Raises:
-        UsageError: a theme, view or level is not known, or a length is out of range.
+        ArgumentError: a theme, view or level is not known, or a length is out of range.
 
     """
 
@@ -67,14 +67,15 @@ class Options:
         known = (("theme", THEMES, (self.theme,)), ("view", VIEWS, self.views))
         for what, all_, given in (*known, ("level", LEVELS, self.levels)):
             for name in set(given) - set(all_):
-                raise UsageError(f"no {what} is called {name!r}", hint=f"one of: {', '.join(all_)}")
+                hint = f"one of: {', '.join(all_)}"
+                raise ArgumentError(f"no {what} is called {name!r}", hint=hint)
         for side, value, (least, most) in (
             ("width", self.width_px, WIDTHS_PX),
             ("height", self.height_px, HEIGHTS_PX),
         ):
             if value is not None and not least <= value <= most:
                 what = f"a picture cannot be {value} pixels in {side}"
-                raise UsageError(what, hint=f"a {side} from {least} to {most}")
+                raise ArgumentError(what, hint=f"a {side} from {least} to {most}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,10 +208,14 @@ _DTYPES: dict[Type, Any] = {
 def to_frame(
     view: Analysis | Chosen, *, launches: bool = True, short: bool = False
 ) -> pd.DataFrame:
-    """``view`` as a data frame: a row a launch in file order, or a row a kernel.
+    """An analysis as a data frame, whose columns are those of the CSV, SI units in their names.
 
-    Columns are those of the CSV, SI units in their names; not measured is NA. ``short`` leaves
-    those of the table that ``analyze`` prints, with what they count in their names.
+    Not measured is NaN in a column of floats, else NA.
+
+    Args:
+        view: an analysis.
+        launches: a row a launch in file order, not a row a kernel.
+        short: those columns alone that the table of ``analyze`` shows.
 
     Raises:
         UsageError: pandas is not installed.

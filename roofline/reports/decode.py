@@ -10,8 +10,9 @@ from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from re import Pattern
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
+from roofline.arguments import word
 from roofline.errors import InputError
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult, is_address
 from roofline.reports.code import Code, code_of
@@ -56,8 +57,10 @@ def read(
 
     Raises:
         InputError: a file cannot be read or holds no kernels, or a pattern matches nothing.
+        ArgumentError: ``reader`` is not known, or a path is of another type.
 
     """
+    word(get_args(Reader), reader=reader)
     files = files_of(paths, on_error)
     tell = on_progress or (lambda done, total: None)
     for done, file in enumerate(files):

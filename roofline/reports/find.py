@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
+from roofline.arguments import of_type
 from roofline.errors import InputError, RooflineWarning
 from roofline.files import TEMPORARY, keep_inputs, unreadable
 from roofline.foreign import printable
@@ -36,6 +37,7 @@ def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> li
     """
     found: dict[Path, None] = {}
     for path in paths:
+        of_type((str, Path), "each on its own: analyze(*paths)", path=path)
         try:
             found |= dict.fromkeys(_expand(path, on_error))
         except InputError as error:

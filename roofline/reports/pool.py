@@ -15,11 +15,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
 import msgspec
 
-from roofline.errors import InputError, UsageError, about
+from roofline.arguments import unless_none, whole, word
+from roofline.errors import InputError, about
 from roofline.files import uncollected
 from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
@@ -74,14 +75,13 @@ def read_all(
     """Do ``work`` with each launch of the reports, in file order.
 
     What cannot be read is told in its place. Where there is much to read, up to ``jobs`` processes
-    do so at once (without it as many as there are CPUs, at most eight); ``UsageError`` where it is
-    no whole number from 1 to 1024. For them ``work`` can be pickled, and makes a ``kind``, which
-    msgspec can write. ``on_error`` is told of paths that lead to no report (without it the first
-    one raises), and ``on_progress`` of (bytes read, bytes in all) as files are done.
+    do so at once, 1 to 1024 (without it as many as there are CPUs, at most eight). For them
+    ``work`` can be pickled, and makes a ``kind``, which msgspec can write. ``on_error`` is told of
+    paths that lead to no report (without it the first one raises), and ``on_progress`` of (bytes
+    read, bytes in all) as files are done.
     """
-    if jobs is not None and not (type(jobs) is int and 1 <= jobs <= MOST_JOBS):
-        why = f"it is a whole number from 1 to {MOST_JOBS}"
-        raise UsageError(f"jobs is {jobs!r}", why=why, hint="without it: as many as CPUs")
+    whole(1, MOST_JOBS, **unless_none(jobs=jobs))
+    word(get_args(Reader), reader=reader)
     files = files_of(paths, on_error)
     sizes = [0] * len(files)
     for number, file in enumerate(files):

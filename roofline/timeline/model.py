@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, get_args
 
+from roofline.arguments import number, share, unless_none, whole, word
 from roofline.display import Displayed, short
-from roofline.errors import UsageError
 from roofline.kernel_names import family
 from roofline.model import Device, Dim3, Note
 from roofline.patterns import select as named_by
@@ -74,7 +74,7 @@ class Criteria:
     the share of their time after which no more are.
 
     Raises:
-        UsageError: ``min_share`` is not from 0 to 1.
+        ArgumentError: a word is not known, or a number is out of range.
 
     """
 
@@ -95,11 +95,18 @@ class Criteria:
     cover: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.by not in get_args(By):
-            raise UsageError(f"by is {self.by!r}", hint=f"one of {', '.join(get_args(By))}")
-        if not 0 <= self.min_share <= 1:
-            why = "a share is from 0 to 1"
-            raise UsageError(f"min_share is {self.min_share}", why=why, hint="0.01 for 1 %")
+        word(get_args(By), by=self.by)
+        share(min_share=self.min_share, cover=self.cover)
+        whole(0, top=self.top, warmup_steps=self.warmup_steps)
+        whole(0, **unless_none(start=self.start, end=self.end))
+        number(0, 100, above=True, hint="50 for the median", step_at=self.step_at)
+        if isinstance(self.keep, Sequence) and not isinstance(self.keep, str):
+            whole(2, 2, **{"the number of steps to keep": len(self.keep)})
+            first, last = self.keep
+            whole(1, **{"keep[0]": first})
+            whole(first, **{"keep[1]": last})
+        else:
+            word(("inner", "all"), "or the numbers of two steps, (2, 5)", keep=self.keep)
 
     @property
     def source(self) -> From | None:

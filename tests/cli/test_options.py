@@ -341,7 +341,7 @@ def test_the_same_options_may_read_otherwise_elsewhere(capsys: pytest.CaptureFix
 def test_options_are_frozen_values() -> None:
     assert is_dataclass(AnalyzeOptions)
     assert isinstance(Choosing(), Choice)
-    with pytest.raises(UsageError, match="is no order"):
+    with pytest.raises(UsageError, match="sort is 'beauty'"):
         Choosing(sort="beauty")
 
 
