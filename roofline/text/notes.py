@@ -123,7 +123,9 @@ SENTENCES: dict[str, Sentence] = {
         + ", ".join(f["quantities"][:4])
         + (" and more" if len(f["quantities"]) > 4 else "")
     ),
-    "damaged": lambda facts: f"{_events_are(facts['events'])} not valid JSON and left out.",
+    "damaged": lambda facts: (
+        f"{_events_are(facts['events'])} left out: not valid JSON, or in a second list."
+    ),
     **comparison.SENTENCES,
     **outlook.SENTENCES,
 }

@@ -121,7 +121,7 @@ def _why_no_kernels(scan: Scan, seen: Counter[str], calls: Iterable[str]) -> str
     if seen["jax"]:
         return "jax"
     if not any(seen.values()):
-        return "no_events"
+        return "unreadable" if scan.dropped else "no_events"
     if not any(map(seen.get, gpu)):
         return "cpu_only"
     return "calls_only" if any("Launch" in name for name in calls) else "no_launch"

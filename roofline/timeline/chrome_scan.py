@@ -221,7 +221,9 @@ class Scan:
 
     def _keep(self, text: bytes) -> None:
         if isinstance(found := _json(text), dict):
-            self.metadata |= {k: v for k, v in found.items() if k != "traceEvents"}
+            if isinstance(again := found.pop("traceEvents", None), list):
+                self.dropped += len(again)  # of a second list, which the format does not have
+            self.metadata |= found
 
     def _piece(self) -> list[Event] | None:
         """The events before a cut; ``_buffer`` keeps what follows. ``None``: read on first."""

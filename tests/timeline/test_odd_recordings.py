@@ -246,6 +246,34 @@ def test_tables_of_codes_are_none(tmp_path: Path) -> None:
     assert not said(select(load_timeline(made.done())), "unknown_tables")
 
 
+# --- JSON that cannot be used
+
+_ONE = '{"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":%s,"dur":9,"args":%s}'
+_DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        f"[{_ONE % ('k', 1, _DEEP)}]",
+        f"[{_ONE % ('k', '9' * 6000, '{}')}]",
+        f'[],"traceEvents":[{_ONE % ("k", 1, "{}")}]',
+    ],
+    ids=["nested", "digits", "twice"],
+)
+def test_events_that_cannot_be_read_are_not_called_absent(tmp_path: Path, events: str) -> None:
+    with pytest.raises(InputError, match="holds no kernels") as refused:
+        load_timeline(write(tmp_path, f'{{"traceEvents":{events}}}'.encode()))
+    assert "none of its events can be read" in (refused.value.why or "")
+
+
+def test_a_second_list_of_events_is_told(tmp_path: Path) -> None:
+    one, two = (f"[{_ONE % (name, 1, '{}')}]" for name in ("first", "second"))
+    content = f'{{"traceEvents":{one},"traceEvents":{two}}}'.encode()
+    selection = select(load_timeline(write(tmp_path, content)))
+    assert said(selection, "damaged") == "1 event is left out: not valid JSON, or in a second list."
+
+
 # --- JAX
 
 
