@@ -44,6 +44,11 @@ def one_line(text: str) -> str:
     )
 
 
+def why_unparsed(error: Exception) -> str:
+    """Why a text could not be parsed; Python's words for endless nesting are about itself."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
 class RooflineWarning(UserWarning):
     """Something that was left out of account, and that leaves the answer right; said on stderr."""
 

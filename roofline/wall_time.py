@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from roofline import __version__
-from roofline.errors import InputError, ProgramError, UsageError
+from roofline.errors import InputError, ProgramError, UsageError, why_unparsed
 from roofline.files import read_text
 from roofline.foreign import cleaned, printable
 from roofline.model import exceeds
@@ -382,7 +382,9 @@ def read_times(path: Path) -> ProgramTimes:
         found = cleaned(msgspec.json.decode(read_text(path)))
         times = msgspec.convert(found, ProgramTimes, str_keys=True)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError(f"{path} is not a timing", why=str(error)[:200], hint=hint) from error
+        raise InputError(
+            f"{path} is not a timing", why=why_unparsed(error)[:200], hint=hint
+        ) from error
     if not times.wall_s.median > 0:
         raise InputError(f"{path} holds no wall time", hint=hint)
     return times

@@ -151,6 +151,8 @@ BROKEN: dict[str, Broken] = {
         lambda: _healthy() + b"\x08\0\0\0\x10\xff\xff\xff\xff\x0f\x28\0", "junk"
     ),
     "text appended": Broken(lambda: _healthy() + b"and some text", "cut"),
+    "a report appended": Broken(lambda: _healthy() * 2, "junk"),
+    "a report appended, compressed": Broken(lambda: packed(_healthy() * 2), "junk", "2.ncu-repz"),
     "no kernels": Broken(lambda: report(), "no results"),
     "compressed, named plain": Broken(lambda: packed(_healthy()), "renamed"),
     "plain, named compressed": Broken(_healthy, "renamed", "broken.ncu-repz"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from roofline import __version__
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError, UsageError, why_unparsed
 from roofline.files import read_text, write_text
 from roofline.foreign import cleaned
 from roofline.model import Analysis, Result
@@ -66,7 +66,7 @@ def load_baseline(path: Path, after: str = "AFTER") -> Analysis:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{path} is not a baseline that this version reads",
-            why=str(error)[:200],
+            why=why_unparsed(error)[:200],
             hint=f"mv {shlex.join([str(path), f'{path}.old'])}; {again}",
         ) from error
 

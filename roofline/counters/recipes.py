@@ -23,6 +23,7 @@ SM_CYCLES = "SM cycles elapsed"
 _OWN = frozenset({DURATION, SM_CYCLES})
 SECTOR_BYTES = 32.0
 WAVEFRONT_BYTES = 128.0
+LONGEST_S = 2.0**63 / 1e9  # what ncu's count of nanoseconds can hold
 L2_MISSES = "lts__t_sectors_lookup_miss.sum"
 DIMENSIONS = {
     what: tuple(f"launch__{what}_dim_{axis}" for axis in "xyz") for what in ("grid", "block")
@@ -156,16 +157,16 @@ class QuantityReader:
         return None if found is None else found.value
 
     def get(self, quantity: str, recipes: tuple[Recipe, ...]) -> float | None:
-        """Read a quantity; a negative one is not used, and noted."""
+        """Read a quantity; one that cannot be is not used, and noted."""
         return self.keep(quantity, self.read(recipes))
 
     def keep(self, quantity: str, reading: Reading | None) -> float | None:
         """Remember how a quantity was read, and give its value."""
         if reading is None:
             return None
-        if reading.value < 0:
+        if not 0 <= reading.value <= (LONGEST_S if quantity == "duration" else math.inf):
             facts = {"quantity": quantity, "value": reading.value, "how": reading.how}
-            self.notes.append(Note(code="negative_counter", facts=facts))
+            self.notes.append(Note(code="impossible_counter", facts=facts))
             return None
         self.provenance[quantity] = reading.how
         return reading.value

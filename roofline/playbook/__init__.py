@@ -19,8 +19,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
 
-from roofline.errors import InputError, RooflineWarning
-from roofline.files import settings_folder
+from roofline.errors import InputError, RooflineWarning, why_unparsed
+from roofline.files import read_text, settings_folder
 from roofline.model import Cause
 from roofline.playbook.condition import Evidence, holds, names
 from roofline.units import UNITS
@@ -209,9 +209,9 @@ def _read(path: Path) -> dict[str, Any]:
     import msgspec
 
     try:
-        return dict(msgspec.toml.decode(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        raise _refused(path, str(error)) from error
+        return dict(msgspec.toml.decode(read_text(path)))
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, why_unparsed(error)) from error
 
 
 def _tables(path: Path) -> dict[str, Any]:

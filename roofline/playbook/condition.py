@@ -54,7 +54,7 @@ def _compiled(text: str) -> tuple[_Meaning, frozenset[str], frozenset[str]]:
         tree = ast.parse(" ".join(text.split()), mode="eval").body
         meaning = _meaning(tree)
     except (SyntaxError, RecursionError, MemoryError, OverflowError) as error:
-        raise ValueError(f"{text!r} is no expression") from error
+        raise ValueError(f"{text[:60]!r} is no expression") from error
     said = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return meaning, frozenset(said - _CHOICES.keys() - {"known"}), _needed(tree)
 

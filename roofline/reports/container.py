@@ -132,6 +132,8 @@ class Walk:
         """Give the blocks with those entries that are wanted: results, or sources and views."""
         while self._file.peek(1):
             place = f"the block that begins at byte {self._at}"
+            if self._file.peek(len(MAGIC)).startswith(MAGIC):
+                raise ContainerError("junk", f"another report begins at byte {self._at}")
             header = self._sized(place)
             found = parsed(message("BlockHeader"), header, place)
             counts = [found.sources, found.views, *(getattr(found, kind) for kind in Workload)]

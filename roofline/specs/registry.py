@@ -161,7 +161,12 @@ def load(folder: Path | None = None) -> Registry:
 
 def _files_in(folder: Path) -> dict[Path, str]:
     """The spec files of a folder and their text."""
-    return {path: read_text(path) for path in sorted(folder.iterdir()) if path.suffix == ".toml"}
+    files = sorted(folder.iterdir())
+    for path in files:
+        if path.suffix.lower() in (".yaml", ".yml", ".json"):
+            why = f"{path} is left out: spec files are TOML and end in .toml"
+            warnings.warn(why, RooflineWarning, stacklevel=4)
+    return {path: read_text(path) for path in files if path.suffix == ".toml"}
 
 
 def _own() -> dict[Path, dict[Path, str]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 import msgspec
 from msgspec import Meta
 
-from roofline.errors import InputError
+from roofline.errors import InputError, why_unparsed
 from roofline.foreign import cleaned
 from roofline.model import PLAIN_PRECISIONS, TENSOR_PRECISIONS
 from roofline.specs.spec import (
@@ -35,18 +35,18 @@ class Form:
 
 
 _Number = Annotated[float, Meta(gt=0, le=1e30)]  # neither infinity nor NaN
-_Whole = Annotated[int, Meta(gt=0)]
+_Whole = Annotated[int, Meta(gt=0, le=10**6)]
 _Word = Annotated[str, Meta(min_length=1)]
 _Words = Annotated[tuple[_Word, ...], Meta(min_length=1)]
 POSITIVE = Form(_Number, "a number above 0")
-WHOLE = Form(_Whole, "a whole number above 0")
+WHOLE = Form(_Whole, "a whole number from 1 to a million")
 TEXT = Form(str, "a text")
 DATE = Form(date, "a date, as in 2026-11-29")
 TABLE = Form(dict[str, Any], "a table")
 TABLES = Form(list[dict[str, Any]], "a list of tables")
 _TEXTS = Form(tuple[_Word, ...], "a list of texts")
 _NUMBER = Form(tuple[_Number, str], '[number above 0, "source"]')
-_COUNT = Form(tuple[_Whole, str], '[whole number above 0, "source"]')
+_COUNT = Form(tuple[_Whole, str], '[whole number from 1 to a million, "source"]')
 
 OPERATIONS = PLAIN_PRECISIONS + TENSOR_PRECISIONS
 RATES = (*OPERATIONS, *(key + FP16_ACCUMULATE for key in ("tensor_fp16", "tensor_fp8")))
@@ -92,7 +92,7 @@ def read_tables(path: Path, text: str, *, hint: str) -> dict[str, Any]:
     try:
         return cleaned(tomllib.loads(text))  # type: ignore[no-any-return]
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not valid TOML", why=str(error), hint=hint) from error
+        raise InputError(f"{path} is not valid TOML", why=why_unparsed(error), hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,12 +162,20 @@ def test_a_duration_of_zero_measures_nothing():
     assert measure(launch({"gpu__time_duration.sum": 0.0})).duration_s is None
 
 
-def test_a_negative_counter_is_not_used_and_said():
+@pytest.mark.parametrize(("seconds", "used"), [(9e9, True), (1e10, False), (1e308, False)])
+def test_a_duration_beyond_the_counter_is_not_used_and_said(seconds: float, used: bool):
+    measured = measure(launch({"gpu__time_duration.sum": seconds}))
+
+    assert measured.duration_s == (seconds if used else None)
+    assert [note.code for note in measured.notes] == ([] if used else ["impossible_counter"])
+
+
+def test_an_impossible_counter_is_not_used_and_said():
     measured = measure(launch({"dram__bytes_read.sum": -32.0, "dram__bytes_write.sum": 1.0}))
 
     assert measured.dram_read_bytes is None
     assert measured.dram_bytes is None
-    assert [note.code for note in measured.notes] == ["negative_counter"]
+    assert [note.code for note in measured.notes] == ["impossible_counter"]
 
 
 def test_a_jetson_has_no_dram_counters():

@@ -767,10 +767,18 @@ def test_a_cause_of_the_users_own(folder):
     assert play("unit.dram").refute == builtin()["unit.dram"].refute
 
 
+def test_advice_that_is_not_in_utf_8_is_refused(folder):
+    (folder / "ours.toml").write_bytes("# größer".encode("latin-1"))
+
+    with pytest.raises(InputError, match=r"ours\.toml: it is not text in UTF-8"):
+        plays()
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("[cause.x", "Expected"),
+        (f"a = {'[' * 5000}", "it is nested too deeply"),
         ("[kernel.x]\nhint = 'h'", "[kernel] is none of unit, cause, stall, caller"),
         ("unit = 3", "unit is no table"),
         ("[cause]\nx = 3", "[cause.x] is no table"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.model import Device
 from roofline.specs import load
 from roofline.specs.audit import problems
@@ -108,8 +108,9 @@ def test_the_users_folder_is_read_without_being_asked_for(
         ('chip = "TOY100"\n', "", "chip: it is missing"),
         ('chip = "TOY100"', "chip = 7", "7 is not a text"),
         ('"8.0"', '"8.7.1"', "architectures.toml has no '8.7.1'"),
-        ('[100, "ncu"]', "100", '100 is not [whole number above 0, "source"]'),
-        ('[100, "ncu"]', '[-1, "ncu"]', "[-1, 'ncu'] is not [whole number above 0"),
+        ('[100, "ncu"]', "100", "100 is not [whole number from 1 to a million"),
+        ('[100, "ncu"]', '[-1, "ncu"]', "[-1, 'ncu'] is not [whole number from 1"),
+        ('[100, "ncu"]', '[99999999999999999999, "ncu"]', "is not [whole number from 1 to a"),
         ('[100, "ncu"]', '[100.5, "ncu"]', "[100.5, 'ncu'] is not [whole number"),
         ('[1000, "ncu"]', '[nan, "ncu"]', "[nan, 'ncu'] is not [number above 0"),
         ('[1000, "ncu"]', '[true, "ncu"]', "[True, 'ncu'] is not [number above 0"),
@@ -125,6 +126,7 @@ def test_the_users_folder_is_read_without_being_asked_for(
             "a table of reasons in words",
         ),
         ("[toy]", "[toy", "is not valid TOML"),
+        ("[toy]", f"a = {'[' * 5000}\n[toy]", "is not valid TOML: it is nested too deeply"),
         ("[toy]\n", 'other = "x"\n[toy]\n', "[other]: it is not a table"),
     ],
 )
@@ -148,6 +150,16 @@ def test_a_key_in_two_files_of_a_folder_is_refused(folder: Path) -> None:
 
     with pytest.raises(InputError, match=re.escape("toys.toml: [toy]: toy.toml has that key")):
         _ = load(folder).specs
+
+
+def test_a_file_that_was_meant_for_one_is_named(folder: Path) -> None:
+    (folder / "more.yaml").write_text("")
+    (folder / "README.md").write_text("")
+    with pytest.warns(RooflineWarning) as told:
+        load(folder)
+    assert [str(one.message).split(":")[0] for one in told] == [
+        f"{folder / 'more.yaml'} is left out"
+    ]
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
