@@ -121,7 +121,17 @@ def family(name: str) -> str | None:
 @lru_cache(4096)
 def library(name: str) -> str | None:
     """The library that a kernel is from, as far as its name tells: one of ``libraries``."""
-    return _first("libraries", qualified_name(name[:_LONGEST]).lower())
+    parsed = parse(name[:_LONGEST])
+    found = _first("libraries", "::".join((*parsed.namespaces, parsed.base)).lower())
+    if found == "cutlass" and parsed.arguments:
+        return _first("libraries", qualified_name(parsed.arguments[0]).lower()) or found
+    return found
+
+
+def foreign(name: str) -> bool:
+    """Whether a library's authors made the kernel, so that only its callers can change anything."""
+    made_by = library(name)
+    return made_by is not None and made_by not in _table()["own"]
 
 
 def _first(what: str, text: str) -> str | None:

@@ -477,6 +477,11 @@ class Verdict:
         return any(cause.promise == "first" for cause in self.causes)
 
     @property
+    def callers(self) -> bool:
+        """Whether it is a library's kernel: what its author could do helps nobody here."""
+        return (self.advice or "").startswith("caller.")
+
+    @property
     def co_limited(self) -> bool:
         """Whether a second unit limits as well."""
         return self.co_limiter is not None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from roofline.kernel_names import family, library
+from roofline.kernel_names import family, foreign
 from roofline.model import Action, Bound, Group, Note
 from roofline.view import SMALL, Chosen, gain_s, less_work, promise
 
@@ -137,7 +137,7 @@ def _time_s(groups: Sequence[Group]) -> float:
 
 def _kind(group: Group) -> tuple[bool, str | None]:
     """Whether it is a library's, and the kind of work."""
-    return library(_name(group)) is not None, family(_name(group))
+    return foreign(_name(group)), family(_name(group))
 
 
 def _name(group: Group) -> str:

@@ -239,10 +239,7 @@ def less_work(result: Result) -> float | None:
     unit = UNITS.get(v.nearest or "")
     limited = v.bound is not Bound.LATENCY and v.gain_by == "headroom" and v.waste_floor_s is None
     own = v.action is Action.FIX or (
-        v.action_reason == "near_ceiling"
-        and not (v.advice or "").startswith("caller.")
-        and unit is not None
-        and unit.lowerable
+        v.action_reason == "near_ceiling" and not v.callers and unit is not None and unit.lowerable
     )
     if not (limited and own and took_s) or v.next_floor_s is None:
         return None

@@ -26,6 +26,7 @@ from roofline.kernel_names import (
     build_name,
     comparable,
     family,
+    foreign,
     is_collective,
     library,
     own_name,
@@ -313,6 +314,21 @@ def test_a_short_name_is_as_short_as_it_gets(path: list[str], given_: list[str])
 
 
 @pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("mine", False),
+        ("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<X>>(P)", False),
+        ("triton_poi_fused_add_0", False),
+        (CUTLASS, True),
+        ("void cutlass::Kernel2<cudnn::fprop<X>>(P)", True),
+        ("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN", True),
+    ],
+)
+def test_what_a_user_makes_from_a_library_is_the_user_s(name: str, others: bool):
+    assert foreign(name) is others
+
+
+@pytest.mark.parametrize(
     ("name", "work", "maker"),
     [
         ("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNN", "gemm", "cublas"),
@@ -321,7 +337,10 @@ def test_a_short_name_is_as_short_as_it_gets(path: list[str], given_: list[str])
         ("volta_sgemm_32x128_tt", "gemm", "cublas"),
         ("void gemmk1_kernel<float, 256, 5>(T1)", "gemm", "cublas"),
         ("void splitKreduce_kernel<float, float>(cublasSplitKParams<float>)", "gemm", "cublas"),
-        (CUTLASS, "gemm", "cutlass"),
+        (CUTLASS, "gemm", "cublas"),  # which brings kernels of these names
+        ("void cutlass::Kernel<cutlass_tensorop_s16816gemm_f16_64x64>(P)", "gemm", "cutlass"),
+        ("void cutlass::device_kernel<flash::FlashAttnFwd<X>>(P)", "attention", "flash-attention"),
+        ("fmha_cutlassF_f16_aligned_64x64_rf_sm80(P)", "attention", "pytorch"),
         ("void cutlass::device_kernel<cutlass::gemm::GemmUniversal<X>>(P)", "gemm", "cutlass"),
         ("matmul_kernel", "gemm", None),
         ("triton_tem_fused_mm_3", "gemm", "triton"),

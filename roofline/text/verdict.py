@@ -119,9 +119,7 @@ def _without_waste(result: Result) -> str:
 def _only_together(v: Verdict) -> list[Cause]:
     """Several wastes of which none gives anything without the others."""
     wastes = [one for one in v.causes if one.promise == "waste"]
-    alone = any((one.gain or inf) >= MATTERS for one in wastes) or (v.advice or "").startswith(
-        "caller."
-    )
+    alone = v.callers or any((one.gain or inf) >= MATTERS for one in wastes)
     return [] if alone or len(wastes) < 2 else wastes
 
 
@@ -281,9 +279,9 @@ def _why(result: Result) -> str:
     by = f" ({made_by})" if made_by else ""
     if v.action_reason == "near_ceiling":
         helps = entries(v)[0].hint
-        if not made_by and (nearest := UNITS.get(v.nearest or "")) and nearest.lowerable:
+        if not v.callers and (nearest := UNITS.get(v.nearest or "")) and nearest.lowerable:
             return f"near its ceiling: only less work helps: {helps}"
-        less = "" if made_by else f", or {helps}"
+        less = "" if v.callers else f", or {helps}"
         return f"near its ceiling{by}: leave it{less}"
     if said := cause(result):
         return (keeps(v, v.causes[0]) if v.causes else "") + said
@@ -400,8 +398,8 @@ def entries(v: Verdict) -> list[Play]:
     Causes inside a unit, and those that the saving rests on, come before the unit's own entry; what
     else keeps it from more comes after that.
     """
-    if v.advice is not None and v.advice.startswith("caller."):
-        return [play(v.advice)]  # what helps its author helps nobody here
+    if v.callers:
+        return [play(v.advice)]
     known, causes = plays(), {entry_of(one): one for one in v.causes}
     own = [] if v.advice is None or v.advice in causes or v.held_back else [v.advice]
     before = [key for key, one in causes.items() if _inside(v, one) or one.promise == v.gain_by]

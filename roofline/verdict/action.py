@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from roofline.kernel_names import family, is_initialisation, library
+from roofline.kernel_names import family, foreign, is_initialisation
 from roofline.model import Action, Bound, Measurement
 from roofline.units import FEW_FP64, UNITS
 
 # The best versions of a library are as near as this to what others reach, and no fix is theirs.
 _NEAR = 1.05
-# What makes kernels of the user's own source: not somebody else's.
-_OWN = frozenset({"triton", "kokkos", "numba"})
 
 
 def action_of(
@@ -22,7 +20,7 @@ def action_of(
     ``limiter`` at ``percent`` is the busiest unit; ``Unit.ceiling`` is what the best reach. Where
     a cause ``inside`` of it is proven, it is not left alone for being full.
     """
-    initial, foreign = _kind(m.demangled or m.name)
+    initial, others = _kind(m.demangled or m.name)
     if initial:
         return Action.LEAVE, "initialisation"
     unit = UNITS.get(limiter)
@@ -30,10 +28,10 @@ def action_of(
     limits = bound in (Bound.BANDWIDTH, Bound.COMPUTE)
     # A pipe of which there is almost none is full of what another one does.
     scarce = limiter == "fp64" and m.device.compute_capability in FEW_FP64
-    reached = percent * (_NEAR if foreign else 1)
+    reached = percent * (_NEAR if others else 1)
     if limits and not (scarce or inside) and ceiling and reached >= ceiling:
         return Action.LEAVE, "near_ceiling"
-    return (Action.CALLER, "library") if foreign else (Action.FIX, "")
+    return (Action.CALLER, "library") if others else (Action.FIX, "")
 
 
 def callers_entry(m: Measurement) -> str | None:
@@ -44,6 +42,4 @@ def callers_entry(m: Measurement) -> str | None:
 
 @lru_cache(4096)
 def _kind(name: str) -> tuple[bool, bool]:
-    made_by = library(name)
-    foreign = made_by is not None and made_by not in _OWN
-    return is_initialisation(name), foreign or family(name) == "communication"
+    return is_initialisation(name), foreign(name) or family(name) == "communication"

@@ -26,13 +26,15 @@ def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str
     )
     known = {**counts, **m.ratios, **{f"stall_{s.reason}": s.share for s in m.stalls}}
     busiest = max((use.percent for use in uses), default=0.0)
+    made_by = library(m.demangled or m.name)
     found: dict[str, float | None] = {
         **_units(uses, busiest, rule),
         **_launch(m, known),
         "duration_s": _each(m.duration_s, m),
         "dram_bytes": _each(m.dram_bytes, m),
         "few_waves": rule.waves,
-        "library": float(library(m.demangled or m.name) is not None),
+        "library": float(made_by is not None),
+        "cutlass": float(made_by == "cutlass"),
         "few_fp64": float(m.device.compute_capability in FEW_FP64),
         **_shared(m, known),
         **_memory(m, known),

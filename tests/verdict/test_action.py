@@ -11,6 +11,7 @@ from roofline.verdict.rule import judge
 from tests.makers import TOY_DEVICE, measurement, result, unit, with_rest
 
 ATEN = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int)"
+FIX = (Action.FIX, "")
 FILL = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)"
 
 
@@ -35,6 +36,7 @@ FILL = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFuncto
         (FILL, "dram", 60.0, (Action.LEAVE, "initialisation")),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "dram", 61.0, (Action.CALLER, "library")),
         # generated or framed, yet the user's own
+        ("void cutlass::Kernel<cutlass::gemm::kernel::Gemm<X>>(P)", "tensor", 79.0, FIX),
         ("triton_poi_fused_add_0", "dram", 60.0, (Action.FIX, "")),
         ("fill_matrix", "dram", 60.0, (Action.FIX, "")),
     ],
@@ -109,6 +111,18 @@ def test_a_short_wave_of_a_library_s_kernel_that_waits_needs_more_blocks_too() -
         advised = try_first(result(measured, judge(measured, result(measured).peaks)))
         assert any("narrower" in line for line in advised) is narrower
         assert any("do not fill the GPU" in line for line in advised) is not narrower
+
+
+def test_who_instantiates_cutlass_chooses_its_tiles() -> None:
+    name = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<X>>(P)"
+    device = Device(compute_capability="10.0", sm_count=148)
+    few = {"grid": (1, 56, 1), "waves": 0.19, "device": device}
+    measured = measurement(name, demangled=name, units=with_rest(unit("l2", 15.0)), **few)
+    found = result(measured, judge(measured, result(measured).peaks))
+
+    assert (found.verdict.action, found.verdict.cause) == (Action.FIX, "grid_too_small")
+    assert try_first(found)[0].startswith("a smaller tile, split-K or stream-K of CUTLASS's")
+    assert not any("it is not yours" in line for line in avoid(found))
 
 
 def test_near_a_ceiling_only_less_work_helps() -> None:
