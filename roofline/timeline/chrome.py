@@ -442,12 +442,12 @@ def _events(
     start, end, device, which, correlation, stream, message = columns
     numbers = [found.jax_devices.get(d, _integer(d)) for d in found.devices]
     device = np.array(numbers, dtype=np.int64)[device]
-    launch, launched, thread = calls.launches(correlation, keys)
-    process = np.where(thread >= 0, owner[thread], UNKNOWN)
+    *launches, since = calls.launches(correlation, keys)
+    process = np.where(launches[-1] >= 0, owner[launches[-1]], UNKNOWN)
     told = np.flatnonzero(message >= 0)
     where = zip(*(c[told].tolist() for c in (device, start, message)), strict=True)
     messages = {(number, at): found.messages[i] for number, at, i in where}
-    events = Events.of(start, end, device, which, launch, launched, thread, process, stream)
+    events = Events.of(start, end, device, which, *launches, process, stream, since)
     return events, messages, found.gpu.untimed + int((~timed).sum())
 
 

@@ -194,6 +194,12 @@ class DeviceEvents:
         calls, events = self.timeline.calls, self.events
         if not len(calls.name) or not (events.launch >= 0).any():
             return None
+        counting = Clock.of([self.windows[i] for i in self.kept])
+        return union(*map(counting.inside, self.host_waits())) / 1e9
+
+    def host_waits(self) -> tuple[Integers, Integers]:
+        """When these calls and copies began, in order, and ended."""
+        calls, events = self.timeline.calls, self.events
         own = self.waiting & np.isin(calls.thread, different(events.thread))
         # A call that copies to or from pageable memory does not return before the copy has run; one
         # that copies to the host has waited for all that was to run before.
@@ -203,8 +209,7 @@ class DeviceEvents:
         start = np.concatenate([calls.start[own], since[held]])
         end = np.concatenate([calls.end[own], events.launched[held]])
         order = np.argsort(start, kind="stable")
-        counting = Clock.of([self.windows[i] for i in self.kept])
-        return union(counting.inside(start[order]), counting.inside(end[order])) / 1e9
+        return start[order], end[order]
 
     def largest_gaps(self) -> tuple[IdleGap, ...]:
         """The longest idle stretches, longest first."""

@@ -24,6 +24,7 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 UNKNOWN = -1
+BEFORE = -2  # a launch before the recording began
 LONG_NS = 10_000  # shorter operators fill no gap that is worth a word, and are most of a trace
 DAY_NS = 86_400 * 10**9  # no recording is longer
 _NEAR_NS = 1_000_000
@@ -130,7 +131,8 @@ class Events(Columns):
 
     ``identity`` is an index into ``Timeline.identities``; ``launch`` is when the host began to ask
     for it, ``launched`` when that call returned, ``thread`` the index of the thread that did,
-    ``process`` that thread's process, ``stream`` where it ran: -1 where not known. ``source`` is an
+    ``process`` that thread's process, ``stream`` where it ran: -1 where not known. Of a launch that
+    was not recorded ``since`` is when the call before it began, or ``BEFORE``. ``source`` is an
     index into ``Timeline.sources``, 0 where there are none.
     """
 
@@ -143,10 +145,16 @@ class Events(Columns):
     thread: Integers
     process: Integers
     stream: Integers
+    since: Integers
     source: Integers
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def asked(self) -> Integers:
+        """``launch``, or ``since`` where it was not recorded."""
+        return np.where(self.launch >= 0, self.launch, self.since)
 
     def where(self, mask: Mask | slice) -> Events:
         """Those of ``mask`` alone."""
@@ -158,8 +166,13 @@ class Events(Columns):
             facts = {"left_out": untimed, "events": untimed + len(self)}
             yield Note(code="no_valid_time", facts=facts)
         yield from self.overlaps()
-        if missing := int((self.launch < 0).sum()):
-            yield Note(code="no_launch_record", facts={"missing": missing, "events": len(self)})
+        before = (self.launch < 0) & (self.since == BEFORE)
+        for code, which in (
+            ("launched_before", before),
+            ("no_launch_record", (self.launch < 0) & ~before),
+        ):
+            if missing := int(which.sum()):
+                yield Note(code=code, facts={"missing": missing, "events": len(self)})
 
     def overlaps(self) -> Iterator[Note]:
         """A note on work of one stream that ran at once: launches are done one after the other.
@@ -213,19 +226,30 @@ class Calls(Columns):
         return Calls.of(*(np.concatenate([a, b]) for a, b in zip(own, more, strict=True)))
 
     def launches(self, wanted: Integers, keys: Integers) -> list[Integers]:
-        """``launch``, ``launched`` and ``thread`` of each GPU event; -1 where the call is missing.
+        """``launch``, ``launched``, ``thread`` and ``since`` of each GPU event.
 
         ``wanted`` are correlation ids of events and ``keys`` those of these calls; where several
         share one (runtime over driver), the first counts. Ids that are not positive match nothing.
+        A process (in the upper 32 bits) counts its calls, so an id between those of two calls was
+        given between them, and one below all of them before the recording began.
         """
         if not len(keys):
-            return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 3
+            return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 4
         unsorted = (keys[1:] < keys[:-1]).any()
         order = np.argsort(keys, kind="stable") if unsorted else slice(None)
         place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
         hit = (keys[order][place] == wanted) & (wanted > 0)
         found = (self.start, self.end, self.thread)
-        return [np.where(hit, c[order][place], UNKNOWN) for c in found]
+        columns = [np.where(hit, c[order][place], UNKNOWN) for c in found]
+        missed = np.flatnonzero(~hit & (wanted > 0))
+        since = np.full(len(wanted), UNKNOWN, dtype=np.int64)
+        if len(missed):
+            own = np.searchsorted(keys[order], wanted[missed] >> 32 << 32)
+            prior = np.searchsorted(keys[order], wanted[missed]) - 1
+            counts = keys[order][np.minimum(own, len(keys) - 1)] >> 32 == wanted[missed] >> 32
+            began = np.where(prior < own, BEFORE, self.start[order][prior])
+            since[missed] = np.where(counts, began, UNKNOWN)
+        return [*columns, since]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

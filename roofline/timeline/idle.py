@@ -299,10 +299,7 @@ def distribution(part: DeviceEvents, groups: Groups, idle: IdleTime) -> dict[str
     names = [*zip(kinds, (i.name for i in groups.identities), strict=True)]
     names += [("idle", found.title) for found in idle.classes.by_code.values()]
     started = placed(part.events.start, part.windows)
-    # What has no launch in a recording of launches was queued before it began.
-    elsewhere = (part.step != started) | (
-        (part.events.launch < 0) & (part.events.launch >= 0).any()
-    )
+    elsewhere = part.step != started
     uses = part.occupancy.windows
 
     def spent(windows: list[int]) -> NDArray[Any]:

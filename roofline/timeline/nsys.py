@@ -294,7 +294,7 @@ class _Export:
         if not timed.all():
             start, lasted, key, which = (c[timed] for c in (start, lasted, key, which))
         calls, keys = self._calls(called)
-        launches = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
+        *launches, since = calls.launches(np.where(key & 0xFFFFFFFF, key, UNKNOWN), keys)
         key >>= 32  # the process; in place, for a column more is memory
         device = lasted & 0xFF  # an ordinal, which each process may count in its own way
         for row in self._ask("TARGET_INFO_CUDA_DEVICE", "pid, cudaId, gpuId"):
@@ -304,7 +304,7 @@ class _Export:
         stream = lasted >> 8 & 0xFFFF
         lasted >>= 24
         lasted += start
-        events = Events.of(start, lasted, device, which, *launches, key, stream)
+        events = Events.of(start, lasted, device, which, *launches, key, stream, since)
         return tuple(identities), events, int((~timed).sum()), calls, keys
 
     def _work(self, read: Read, *, mangled: bool) -> Iterator[Ran]:

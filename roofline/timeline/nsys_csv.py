@@ -140,7 +140,7 @@ def _trace(file: str, rows: Sequence[_Cells]) -> Timeline:
         text = row.get("Strm", ("", ""))[0]
         stream = int(text) if re.fullmatch(r"\d{1,9}", text) else UNKNOWN
         which = identities[row.identity(("GrdX", "GrdY", "GrdZ"), ("BlkX", "BlkY", "BlkZ"))]
-        columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream))
+        columns.append((start, start + lasted, index, which, *[UNKNOWN] * 4, stream, UNKNOWN))
     if not any(i.work is Work.KERNEL for i in identities):
         raise refusal("csv_copies", file=file)
     table = np.array(columns, dtype=np.int64).T

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from roofline.timeline.device import DeviceEvents, Groups
-from roofline.timeline.events import Calls, Events, Integers, Mask, different
+from roofline.timeline.events import UNKNOWN, Calls, Events, Integers, Mask, different
 from roofline.timeline.occupancy import COMPUTE
 from roofline.timeline.steps import step_ranges
 
@@ -160,12 +160,14 @@ class Edges:
     """Where steps meet on a device, in ns, and when the host began each: ``at`` and ``asked``.
 
     Without steps these are the first start and the last end of all, and not ``asked``. ``pauses``
-    are what lies between a step and the next one.
+    are what lies between a step and the next one, ``begun`` when the host went on with the first
+    after a wait for earlier work.
     """
 
     at: Integers
     pauses: Integers
     asked: Integers | None = None
+    begun: int = 0
 
     @classmethod
     def whole(cls, events: Events) -> Self:
@@ -180,7 +182,10 @@ class Edges:
         ranges = step_ranges(part.timeline, part.events)[first : last + 1]
         at = np.array([*(w.start for w in windows), windows[-1].end])
         asked = np.array([*(r.start for r in ranges), ranges[-1].end])
-        return cls(at=at, pauses=at[1:] - np.array([w.end for w in windows]), asked=asked)
+        begin, end = part.host_waits()
+        begun = int(end[(begin < at[0]) & (end >= at[0])].max(initial=asked[0]))
+        pauses = at[1:] - np.array([w.end for w in windows])
+        return cls(at=at, pauses=pauses, asked=asked, begun=begun)
 
     def within(self, events: Events) -> Mask:
         """What was launched since the first edge: only that is changed, so that none moves it."""
@@ -198,12 +203,11 @@ class Edges:
             return np.array([first, played.end.max()])
         asked, found = _asked(events), [first]
         rows = zip(*_lists(self.at, self.asked, host_times(self.asked, knots)), strict=True)
-        begun = int(self.asked[0])
         for at, host, then in [*rows][1:]:
             own = asked < host
             over = np.maximum(events.end[own] - at, 0)
             done = int((played.end[own] - over).max(initial=first))
-            ahead = min(then - begun, at - first)
+            ahead = min(then - self.begun, at - first)
             found.append(max(done, first + ahead, found[-1]))
         return np.array(found)
 
@@ -257,7 +261,8 @@ def host_times(times: Integers, knots: Integers) -> Integers:
 
 
 def _asked(events: Events) -> Integers:
-    return np.where(events.launch >= 0, events.launch, events.start)
+    asked = events.asked
+    return np.where(asked == UNKNOWN, events.start, asked)
 
 
 def _lists(*columns: Integers) -> list[list[int]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from roofline.model import Note
 from roofline.timeline.device import DeviceEvents
-from roofline.timeline.events import Integers, Mask
+from roofline.timeline.events import UNKNOWN, Integers, Mask
 from roofline.timeline.model import Basis, KernelShare, ProfileRequest
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
@@ -91,11 +91,12 @@ def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
     if part.shares_process:
         return None  # ncu counts the launches on all devices
     events = part.events
-    order = np.argsort(np.where(events.launch >= 0, events.launch, events.start), kind="stable")
+    asked = events.asked
+    order = np.argsort(np.where(asked == UNKNOWN, events.start, asked), kind="stable")
     order = order[part.timeline.is_kernel[events.identity][order]]
     identity = events.identity[order]
     if part.ranged:
-        return _in_step(part, identity, part.step[order], events.launch[order], warmup_steps)
+        return _in_step(part, identity, part.step[order], asked[order], warmup_steps)
     if part.timeline.from_start:
         allowed = part.counted[order]
         return _Scope(part=part, identity=identity, allowed=allowed, basis=Basis.COUNTED)
@@ -103,7 +104,7 @@ def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
 
 
 def _in_step(
-    part: DeviceEvents, identity: Integers, step: Integers, launch: Integers, warmup_steps: int
+    part: DeviceEvents, identity: Integers, step: Integers, asked: Integers, warmup_steps: int
 ) -> _Scope:
     """The launches of the counted step of median length, by its NVTX range where that is unique.
 
@@ -115,7 +116,7 @@ def _in_step(
     same = [i for i, window in enumerate(part.windows) if window.nvtx == nvtx]
     exact = nvtx is not None and len(same) == 1
     range_end = np.array([w.range_end for w in part.windows])
-    inside = (step >= 0) & (launch < range_end[step])  # of the range itself
+    inside = (step >= 0) & (asked < range_end[step])  # of the range itself
     within = (step == place) & inside if exact else step == place
     basis, repeats = Basis.RANGE, 0
     notes: tuple[Note, ...] = ()

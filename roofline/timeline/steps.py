@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from roofline.errors import InputError, UsageError
-from roofline.timeline.events import Events, Integers, Range, Timeline, different
+from roofline.timeline.events import UNKNOWN, Events, Integers, Range, Timeline, different
 from roofline.timeline.model import Keep, LeftOut
 
 _INSIDE = 10  # a range that ends later than another by less than this part of it is within it
@@ -78,7 +78,8 @@ def step_of(events: Events, ranges: Sequence[Range], windows: Sequence[Window]) 
     started = placed(events.start, windows)
     if not ranges:
         return started
-    return np.where(events.launch >= 0, placed(events.launch, ranges), started)
+    asked = events.asked
+    return np.where(asked != UNKNOWN, placed(asked, ranges), started)
 
 
 def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> list[Window]:
@@ -87,18 +88,22 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
     Copies and collectives of the next step may run ahead on streams of their own, so compute
     kernels decide where steps meet, if there are any.
     """
-    step = placed(events.launch, ranges)
+    asked = events.asked
+    step, known = placed(asked, ranges), asked != UNKNOWN
     range_ends = np.array([r.end if r.own_end is None else r.own_end for r in ranges])
-    within = np.where(events.launch < range_ends[step], step, -1)
-    within = np.where(events.launch < 0, placed(events.start, ranges), within)
+    within = np.where(asked < range_ends[step], step, -1)
+    within = np.where(known, within, placed(events.start, ranges))
     _, own_ends = _extent(events, within, len(ranges))
     _, ends = _extent(events, step, len(ranges))
     if (compute & (step >= 0)).any():
-        step = np.where(compute, step, -1)
-    first, last = _extent(events, step, len(ranges))
-    starts, done = np.array([r.start for r in ranges]), np.maximum.accumulate(last)
+        step, known = np.where(compute, step, -1), known & compute
+    first, _ = _extent(events, step, len(ranges))
+    starts, asked = np.array([r.start for r in ranges]), asked[known]
+    order = np.argsort(asked, kind="stable")
+    done = np.maximum.accumulate(np.concatenate([[0], events.end[known][order]]))
+    before = done[np.searchsorted(asked[order], starts)]
     # A step begins when what was launched before it is done, but not after its own first work.
-    edges = np.minimum(np.maximum(starts, np.concatenate([[0], done[:-1]])), first).tolist()
+    edges = np.minimum(np.maximum(starts, before), first).tolist()
     windows = []
     for i, (found, range_end) in enumerate(zip(ranges, range_ends.tolist(), strict=True)):
         end = max(found.end, int(ends[i]))

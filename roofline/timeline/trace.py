@@ -44,7 +44,7 @@ def _events(timeline: Timeline) -> Iterator[dict[str, Any]]:
     columns = (getattr(events, name).tolist() for name in events.__slots__)
     rows = zip(*columns, strict=True)
     for number, row in enumerate(rows, 1):
-        start, end, device, which, launch, launched, thread, process, stream, _ = row
+        start, end, device, which, launch, launched, thread, process, stream, *_ = row
         identity = timeline.identities[which]
         more = {"grid": identity.grid, "block": identity.block} if identity.grid else {}
         args = {"device": device, "stream": stream, "correlation": number} | more

@@ -8,6 +8,7 @@ import pytest
 
 from roofline.errors import InputError
 from roofline.text.notes import note_text
+from roofline.timeline.events import BEFORE, UNKNOWN
 from roofline.timeline.load import load_timeline
 from tests.timeline.made import CALLS, COPIES, KERNELS, NVTX, Export
 
@@ -281,3 +282,22 @@ def test_times_that_cannot_be_are_left_out_and_said(tmp_path: Path, end: int | N
     timeline = load_timeline(made.done())
     assert [timeline.identities[i].name for i in timeline.events.identity] == ["ok"]
     assert [n.code for n in timeline.notes] == ["no_valid_time", "no_launch_record"]
+
+
+def test_each_process_counts_its_own_launches(tmp_path: Path):
+    # Ids 1 to 9 of process 1; process 2 was recorded from its id 8 on, process 3 not at all.
+    made = Export(tmp_path / "two.sqlite", KERNELS, CALLS)
+    for pid, known in ((1, (1, 9)), (2, (8, 9))):
+        for correlation in known:
+            made.call(
+                "cudaLaunchKernel", 100 * correlation, 100 * correlation + 10, correlation, pid=pid
+            )
+    for i, (pid, correlation) in enumerate([(1, 9), (1, 5), (2, 8), (2, 7), (3, 4)]):
+        made.kernel("k", 2000 + 100 * i, 2050 + 100 * i, correlation=correlation, pid=pid)
+    events = load_timeline(made.done()).events
+    assert events.launch.tolist() == [900, -1, 800, -1, -1]
+    assert events.asked.tolist() == [900, 100, 800, BEFORE, UNKNOWN]
+    assert {n.code: n.facts["missing"] for n in events.notes(untimed=0)} == {
+        "launched_before": 1,
+        "no_launch_record": 2,
+    }

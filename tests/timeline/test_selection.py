@@ -184,6 +184,56 @@ def test_work_belongs_to_the_step_that_launched_it(tmp_path: Path):
     assert (one.launches, two.launches) == (1, 1)
 
 
+# Two kernels that run until 200 us, launched before the first call that was recorded.
+TAIL = [kernel("old", 90, 60, launch=11), kernel("old", 150, 50, launch=12)]
+WAIT = call("cudaDeviceSynchronize", 101, 101, 15)
+
+
+def test_what_was_launched_before_the_recording_is_in_no_step(tmp_path: Path):
+    # Its range is from 100 to 300 us, its work from 220 to 320: it begins when the tail ends.
+    own = launched(16, "new", 220, 60, asked=205), launched(17, "new", 280, 40, asked=210)
+    selection = chosen(tmp_path, step(1, 100, 200), TAIL, WAIT, *own)
+    use = used(selection)
+    assert (us(use.wall_s), us(use.compute_s), us(use.idle_s)) == (120, 100, 20)
+    (only,) = selection.selected.steps
+    assert (us(only.start_s), only.launches) == (110, 2)  # the first event is at 90
+    assert [k.name for k in selection.kernels] == ["new"]
+    (request,) = selection.requests
+    assert request.launch_skip == 2 * 2 + 1  # two warm-up steps of two launches each
+    # Twice as fast they end at 270; the host, which waits until 202, needs 98 more for its range.
+    saved, _ = selection.selected.twice_saves or (0, 0)
+    assert us(saved * use.wall_s) == 22
+    note, *_ = map(note_text, selection.notes)
+    assert note.startswith("2 of 4 GPU events were launched before the recording began")
+
+
+def test_a_step_begins_with_its_own_work_where_earlier_work_runs_on(tmp_path: Path):
+    # On another stream its first kernel runs at 180, while the tail runs until 200.
+    own = launched(16, "new", 180, 60, asked=105, stream=8)
+    selection = chosen(tmp_path, step(1, 100, 200), TAIL, own)
+    (only,) = selection.selected.steps
+    assert (us(only.start_s), us(only.wall_s), only.launches) == (90, 120, 1)
+
+
+def test_a_step_waits_for_what_was_launched_before_its_range(tmp_path: Path):
+    early = launched(1, "setup", 60, 90, asked=50)
+    selection = chosen(tmp_path, step(1, 100, 100), early, launched(2, "new", 160, 30))
+    use = used(selection)
+    assert (us(use.wall_s), us(use.compute_s)) == (50, 30)  # from 150 to the range's end
+
+
+def test_a_launch_that_was_not_recorded_lies_between_its_neighbours(tmp_path: Path):
+    # "unseen" is launched in step 1, as its id says, and runs when the host is in step 2.
+    first = [*launched(1, "a", 20, 70, asked=5), call("cudaEventRecord", 8, 1, 2)]
+    unseen = kernel("unseen", 110, 30, launch=3)
+    second = launched(4, "a", 150, 70, asked=105)
+    steps = step(1, 0, 100), step(2, 100, 100)
+    selection = chosen(tmp_path, *steps, first, unseen, second)
+    assert [s.launches for s in selection.selected.steps] == [2, 1]
+    assert [us(s.wall_s) for s in selection.selected.steps] == [140, 80]
+    assert [n.code for n in selection.notes if "launch" in n.code] == ["no_launch_record"]
+
+
 def test_steps_that_overlap_go_from_start_to_start(tmp_path: Path):
     # Each range is open for 1500 us and begins 1000 us after the one before; one is within another.
     events = [step(i, 1000 * i, 1500) for i in range(6)] + [step(9, 2100, 100)]

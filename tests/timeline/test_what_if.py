@@ -317,11 +317,13 @@ def test_a_slow_step_is_told_by_what_ran_in_it_whichever_step_launched_it(tmp_pa
 
 
 def test_what_was_queued_before_the_recording_is_told(tmp_path: Path) -> None:
-    events: list[Any] = [kernel("queued", 100 + 200 * i, 150) for i in range(10)]
+    # On another stream it runs on when the first step's own work has begun.
+    old = [kernel("queued", 3_100 + 200 * i, 150, stream=8, launch=i + 1) for i in range(10)]
+    events: list[Any] = [*old]
     for i in range(5):
         at = 10_000 * i + (10_000 if i else 0)
         events += [step(i, at, (20_000 if i == 0 else 10_000) - 1)]
-        events += launched(i + 1, "gemm", at + 3_000, 4_000)
+        events += launched(i + 20, "gemm", at + 3_000, 4_000)
     cold = select(made(tmp_path, events)).selected.cold
     assert cold is not None
     names = [name for _, name, _ in cold.parts]
