@@ -106,6 +106,7 @@ ARROWS = {
         "wall_time",
     ),
     "render": (
+        "arguments",
         "foreign",
         "errors",
         "model",
@@ -118,7 +119,6 @@ ARROWS = {
         "timeline",
         "capture",
         "compare",
-        "wall_time",
         "wall_time",
     ),
     "plot": (

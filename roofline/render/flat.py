@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from roofline.arguments import of_type
 from roofline.errors import UsageError
-from roofline.model import FOLDS, PRECISIONS, QUANTITIES, Analysis, Fold, Measurement
+from roofline.model import FOLDS, PRECISIONS, QUANTITIES, Analysis, Fold, Group, Measurement, Result
 from roofline.text import verdict as said
 from roofline.text.names import last_part, printable
 from roofline.units import UNITS
@@ -20,6 +21,9 @@ from roofline.view import Chosen, Row, chosen, missing_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from roofline.compare.model import Comparison
+    from roofline.timeline.model import Selection
 
 
 Cell = str | int | float | bool | None
@@ -34,7 +38,7 @@ class Column:
 
     name: str
     type: Type
-    cell: Callable[[Row], Cell]
+    cell: Callable[[Any], Cell]
 
 
 def columns(*, launches: bool) -> tuple[Column, ...]:
@@ -51,8 +55,20 @@ def _of(part: str, type_: Type, *names: str) -> Iterator[Column]:
         yield Column(own[0] if own else name, type_, attrgetter(f"{part}{name}"))
 
 
-def _dim(name: str, axis: int) -> Column:
-    get = attrgetter(f"{_MEASURED}{name}")
+def _in(part: str, type_: Type, *names: str) -> Iterator[Column]:
+    """Attributes of a part that a row may lack, named after both, as keys of the JSON."""
+    held = attrgetter(part)
+    for name in names:
+        get = attrgetter(name)
+
+        def cell(row: Any, get: Callable[[Any], Cell] = get) -> Cell:
+            return None if (found := held(row)) is None else get(found)
+
+        yield Column(f"{part}_{name.rpartition('.')[2]}", type_, cell)
+
+
+def _dim(name: str, axis: int, part: str = _MEASURED) -> Column:
+    get = attrgetter(f"{part}{name}")
     return Column(f"{name}_{'xyz'[axis]}", "integer", lambda row: (get(row) or [None] * 3)[axis])
 
 
@@ -132,7 +148,8 @@ _NUMBERS = (
     *_of(_JUDGED, "number", "next_floor_s", "waste_floor_s"),
     *_of(_JUDGED, "text", "waste_limiter"),
     *_of(_JUDGED, "number", "gain"),
-    *_of(_JUDGED, "text", "gain_by"),
+    *_of(_JUDGED, "text", "gain_by", "action", "action_reason"),
+    *_of("", "number", "saved_s"),
     *_of(_MEASURED, "number", *_SUMS, "total_operations", *_RATES),
     *_of(_JUDGED, "text", "dominant"),
     Column("dominant_roof_percent", "number", _dominant_roof),
@@ -151,19 +168,48 @@ _NUMBERS = (
     Column("hint", "text", lambda row: said.hint(row.result)),
 )
 
-# The table for a terminal: what tells a kernel apart, its time, its verdict, what it reached.
+# Those of the table for a terminal: what tells a kernel apart, its time, its verdict, its rates.
 _SHORT = (
-    _SOURCE,
-    *_of(_MEASURED, "text", "name"),
-    _GROUP[0],
-    *_of("", "number", "time_s"),
-    Column("share_percent", "number", lambda row: None if row.share is None else 100 * row.share),
-    *_of(_JUDGED, "text", "bound", "limiter"),
-    *_of(_JUDGED, "number", "limiter_percent"),
-    *_of(_JUDGED, "text", "cause"),
-    *_of("", "number", "saved_s"),
-    *_of(_MEASURED, "number", "arithmetic_intensity operations_per_dram_byte", *_RATES[1:]),
-    *_of(_JUDGED, "text", "confidence"),
+    *("source", "name", "launches", "total_s", "duration_s", "share"),
+    *("bound", "limiter", "limiter_percent", "cause", "action", "saved_s"),
+    *(*_RATES, "confidence"),
+)
+
+_SIDES = ("before", "after")
+_PAIR = (
+    *_of("", "text", "outcome", "kind", "basis", "per"),
+    *(c for side in _SIDES for c in _in(side, "text", "measured.name", "measured.demangled")),
+    *(c for side in _SIDES for c in _in(side, "integer", "launches")),
+    *(c for side in _SIDES for c in _in(side, "number", "measured.duration_s", "total_s")),
+    *_in("timing", "number", "speedup", "low", "high", "noise"),
+    *_in("timing", "number", "sm_clock_ratio", "dram_clock_ratio", "equal_low", "equal_high"),
+    *_of("cause.", "text", "code cause", "unit cause_unit"),
+    *_of("cause.", "number", "factor cause_factor"),
+    *_in("work", "text", "status", "measure"),
+    *_in("work", "number", "ratio", "speedup"),
+    *_in("step", "number", "share", "gain"),
+    *(
+        column
+        for side in _SIDES
+        for column in (
+            *_in(side, "text", "verdict.bound", "verdict.limiter"),
+            *_in(side, "number", "verdict.limiter_percent"),
+            *_in(side, "text", "verdict.cause"),
+            *_in(side, "number", *(f"measured.{n}" for n in ("total_operations", "dram_bytes"))),
+        )
+    ),
+)
+_PICK = (
+    *_of("", "text", "name", "base_name", "family"),
+    *(_dim(name, axis, "") for name in ("grid", "block") for axis in range(3)),
+    *_of("", "flag", "chosen"),
+    *_of("", "text", "apart", "source"),
+    *_of("", "integer", "device", "instances"),
+    *_of("", "number", "instances_per_step", "total_s", "kernel_share", "exposed_share"),
+    *_of("", "number", "wall_share", "replayed_share"),
+    Column("speedup_at_most_low", "number", lambda kernel: kernel.speedup_at_most[0]),
+    Column("speedup_at_most_high", "number", lambda kernel: kernel.speedup_at_most[1]),
+    *_of("", "number", "sm_coverage"),
 )
 
 
@@ -206,18 +252,25 @@ _DTYPES: dict[Type, Any] = {
 
 
 def to_frame(
-    view: Analysis | Chosen, *, launches: bool = True, short: bool = False
+    view: Analysis | Chosen | Group | Result | Comparison | Selection,
+    *,
+    launches: bool = True,
+    short: bool = False,
 ) -> pd.DataFrame:
-    """An analysis as a data frame, whose columns are those of the CSV, SI units in their names.
+    """What was found as a data frame: SI units and "percent" in the names, shares 0 to 1.
 
-    Not measured is NaN in a column of floats, else NA.
+    Not measured is NaN in a column of floats, else NA. The rows of an analysis are launches in file
+    order or kernels, with the columns of the CSV, and a kernel or launch is one row. Those of a
+    comparison are its pairs: ``timing_speedup`` is before over after. Those of a selection are the
+    kernels of the ranked device. Columns of both are keys of their JSON, joined by "_".
 
     Args:
-        view: an analysis.
-        launches: a row a launch in file order, not a row a kernel.
-        short: those columns alone that the table of ``analyze`` shows.
+        view: an analysis, a kernel, a launch, a comparison or a selection.
+        launches: of an analysis a row a launch, else a row a kernel.
+        short: of an analysis or kernel those columns alone that the table of ``analyze`` shows.
 
     Raises:
+        ArgumentError: ``view`` is something else.
         UsageError: pandas is not installed.
 
     """
@@ -227,10 +280,10 @@ def to_frame(
         raise UsageError(
             "data frames need pandas", why=str(error), hint="pip install pandas"
         ) from error
-    part = chosen(view)
-    if isinstance(view, Analysis):  # its results position by position
-        part = replace(part, order=tuple(range(len(part.order))))
-    rows = list(part.rows(launches=launches))
+    rows, table = _rows(view, launches=launches)
+    if short and table not in (_PAIR, _PICK):
+        named = {column.name: column for column in table}
+        table = tuple(named[name] for name in _SHORT if name in named)
 
     def values(column: Column) -> Any:
         absent = math.nan if column.type == "number" else None
@@ -238,8 +291,29 @@ def to_frame(
         found = [absent if cell is None else cell for cell in cells]
         return pd.array(found, dtype=_DTYPES[column.type])
 
-    wanted = _SHORT if short else columns(launches=launches)
-    return pd.DataFrame({column.name: values(column) for column in wanted})
+    return pd.DataFrame({column.name: values(column) for column in table})
+
+
+def _rows(view: Any, *, launches: bool) -> tuple[Sequence[Any], tuple[Column, ...]]:
+    """The rows of a frame, and its columns."""
+    from roofline.compare.model import Comparison
+    from roofline.timeline.model import Selection
+
+    match view:
+        case Comparison():
+            return view.pairs, _PAIR
+        case Selection():
+            return (*view.kernels, *view.selected.apart), _PICK
+        case Group():
+            return [Row(result=view.result, share=view.share, group=view)], columns(launches=False)
+        case Result():
+            return [Row(result=view, share=None)], columns(launches=True)
+    hint = "roofline.to_frame(roofline.analyze(REPORT))"
+    of_type((Analysis, Chosen), hint, view=view)
+    part = chosen(view)
+    if isinstance(view, Analysis):  # its results position by position
+        part = replace(part, order=tuple(range(len(part.order))))
+    return list(part.rows(launches=launches)), columns(launches=launches)
 
 
 def write_parquet(view: Analysis | Chosen, path: Path, *, launches: bool) -> None:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,10 +14,15 @@ from hypothesis import strategies as st
 
 import roofline
 from roofline.errors import UsageError
-from roofline.model import Bound, Missing, Note, Stall
+from roofline.model import Action, Bound, Missing, Note, Stall
+from roofline.render import comparison_json, selection_json
 from roofline.render.flat import columns, to_csv, to_frame, write_parquet
 from roofline.view import Choice, choose
 from tests.makers import analysis, measurement, result, unit, verdict
+
+SAMPLES = Path(__file__).parents[2] / "sample_reports"
+STEP = SAMPLES / "h100_step.trace.json.gz"
+DECODE = [SAMPLES / f"h100_decode_{side}.ncu-rep" for side in ("before", "after")]
 
 
 def parsed(view, *, launches: bool = False) -> list[dict[str, str]]:
@@ -132,12 +139,75 @@ def test_the_short_frame_has_the_numbers_of_the_table():
     frame = to_frame(analysis(one), launches=False, short=True)
     (row,) = frame.to_dict("records")
 
-    assert len(frame.columns) == 14
-    assert (row["name"], row["launches"], row["share_percent"]) == ("k", 1, 100.0)
-    assert (row["time_s"], row["saved_s"]) == (1e-3, 0.5e-3)  # half of it, as the gain is 2
+    assert len(frame.columns) == 15
+    assert (row["name"], row["launches"], row["share"]) == ("k", 1, 1.0)
+    assert (row["total_s"], row["saved_s"]) == (1e-3, 0.5e-3)  # half of it, as the gain is 2
     assert (row["bound"], row["limiter"], row["limiter_percent"]) == ("bandwidth", "dram", 90.0)
-    assert row["operations_per_dram_byte"] == pytest.approx(75e6 / 0.9e9)
-    assert list(to_frame(analysis(one, one), short=True)["time_s"]) == [1e-3, 1e-3]
+    assert row["arithmetic_intensity"] == pytest.approx(75e6 / 0.9e9)
+    assert list(to_frame(analysis(one, one), short=True)["duration_s"]) == [1e-3, 1e-3]
+
+
+@pytest.mark.parametrize("launches", [False, True])
+def test_the_short_frame_is_a_part_of_the_whole_one(launches):
+    view = analysis(result(measurement("k"), verdict(gain=2.0, action=Action.LEAVE)))
+    whole, short = (to_frame(view, launches=launches, short=s) for s in (False, True))
+
+    pd.testing.assert_frame_equal(whole[list(short.columns)], short)
+    assert (whole["action"][0], whole["gain"][0]) == ("leave", 2.0)
+    assert pd.isna(whole["saved_s"][0])  # a gain is a bound, and nothing that is worth the work
+
+
+def test_a_kernel_and_a_launch_are_a_row():
+    view = roofline.analyze(SAMPLES / "h100_mix.ncu-rep")
+    whole = to_frame(view, launches=False)
+    norm = whole["name"] == "rmsnorm_fwd"
+
+    pd.testing.assert_frame_equal(to_frame(view["norm"]), whole[norm].reset_index(drop=True))
+    assert to_frame(view["norm"])["launches"][0] == 2
+    (launch,) = to_frame(view.results[0]).to_dict("records")
+    assert launch["duration_s"] == view.results[0].measurement.duration_s
+
+
+def test_the_rows_of_a_comparison_are_its_pairs():
+    old, new = (analysis(result(measurement("k", duration_s=s))) for s in (4e-3, 1e-3))
+    frame = to_frame(roofline.compare(old, new))
+    (row,) = frame.to_dict("records")
+
+    assert (row["before_name"], row["after_name"], row["outcome"]) == ("k", "k", "faster")
+    assert (row["before_duration_s"], row["after_duration_s"]) == (4e-3, 1e-3)
+    assert row["timing_speedup"] == pytest.approx(4.0)
+    assert row["before_limiter"] == "dram"
+    assert pd.isna(row["step_share"])
+    unknown = analysis(result(measurement("k", duration_s=None)))
+    assert to_frame(roofline.compare(old, unknown)).dtypes.equals(frame.dtypes)
+
+
+def test_the_rows_of_a_selection_are_kernels():
+    found = roofline.select(STEP)
+    frame = to_frame(found)
+
+    assert list(frame["name"][frame["chosen"]]) == [k.name for k in found.chosen]
+    assert frame["total_s"].sum() == pytest.approx(
+        sum(k.total_s for k in (*found.kernels, *found.selected.apart))
+    )
+    assert set(frame["apart"].dropna()) == {"communication", "copy"}
+    assert (frame["speedup_at_most_low"] <= frame["speedup_at_most_high"]).all()
+
+
+def test_keys_of_the_json_are_the_names_of_columns():
+    comparison = json.loads(comparison_json.render(roofline.compare(*DECODE)))
+    pairs = set(pd.json_normalize(comparison["pairs"], sep="_")) | {"step_share", "step_gain"}
+    own = {"cause_unit", "cause_factor", "before_total_operations", "after_total_operations"}
+    assert set(to_frame(roofline.compare(*DECODE))) - own <= pairs
+    kernels = json.loads(selection_json.render(roofline.select(STEP)))["devices"][0]["kernels"]
+    axes = {f"{name}_{axis}" for name in ("grid", "block") for axis in "xyz"}
+    bounds = {"speedup_at_most_low", "speedup_at_most_high"}
+    assert set(to_frame(roofline.select(STEP))) - axes - bounds - {"device"} <= set(kernels[0])
+
+
+def test_something_else_has_no_frame():
+    with pytest.raises(roofline.ArgumentError, match=r"view is 'a\.ncu-rep'.*\n.*analyze"):
+        to_frame("a.ncu-rep")
 
 
 def test_what_was_not_measured_is_missing_from_the_short_frame():
@@ -146,7 +216,7 @@ def test_what_was_not_measured_is_missing_from_the_short_frame():
 
     assert all(
         pd.isna(row[name])
-        for name in ("time_s", "saved_s", "operations_per_dram_byte", "dram_bytes_per_s")
+        for name in ("duration_s", "saved_s", "arithmetic_intensity", "dram_bytes_per_s")
     )
 
 
