@@ -160,14 +160,15 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
 def _amount(key: str, text: str, unit: str, where: str) -> float:
     """What was typed for one column, or a ``UsageError`` that says what is wrong with it."""
     value = numbers.read(text, unit)
-    if value is not None and (key == "time" or not 0 < value < 1):
+    least = 1e-30 if key == "time" else 1.0
+    if value is not None and (value == 0 or least <= value <= 1e30):
         return value
     hint = f"as {_EXAMPLES[key]}"
     if key == "flops" and "*" in text:
         hint += ", or --mnk MxNxK for the 2MNK of a GEMM"
     why = "it cannot be read as an amount"
     if value is not None:
-        why = "it is less than one"
+        why = f"it is less than {least:g}" if value < least else "it is more than 1e30"
     elif numbers.read(re.sub(r" ?(/ ?s(ec)?|ps)$", "", text, flags=re.IGNORECASE), unit):
         why = f"that is a rate; give the {'operations' if key == 'flops' else key}"
     elif numbers.read(text.removeprefix("-"), unit):

@@ -125,8 +125,16 @@ def test_amounts_as_people_type_them(text: str, unit: str, value: float | None) 
         ({"gpu": "h100", "time": "1ms", "flops": "2.3TFLOP/s"}, "a rate; give the operations"),
         ({"gpu": "h100", "time": "1ms", "flops": "2.3 TOPS/sec"}, "a rate; give the operations"),
         ({"gpu": "h100", "time": "1ms", "bytes": "250GB/s"}, "a rate; give the bytes"),
-        ({"gpu": "h100", "time": "1ms", "bytes": "0.4"}, "bytes is '0.4': it is less than one"),
-        ({"gpu": "h100", "time": "1ms", "flops": "0.5"}, "flops is '0.5': it is less than one"),
+        ({"gpu": "h100", "time": "1ms", "bytes": "0.4"}, "bytes is '0.4': it is less than 1"),
+        (
+            {"gpu": "h100", "time": "1ms", "bytes": "1e308"},
+            "bytes is '1e308': it is more than 1e30",
+        ),
+        (
+            {"gpu": "h100", "time": "1e-40s", "bytes": "1"},
+            "time is '1e-40s': it is less than 1e-30",
+        ),
+        ({"gpu": "h100", "time": "1ms", "flops": "0.5"}, "flops is '0.5': it is less than 1"),
     ],
 )
 def test_wrong_figures_are_refused_with_what_is_wrong(given: dict[str, str], said: str) -> None:

@@ -280,8 +280,8 @@ def _refuse(
 
 def _drawn(options: CompareOptions) -> CompareOptions:
     """With a picture as --plot where -o names one: the table then goes to the terminal."""
-    file = options.output.file
-    if file is None or file.suffix.lower() not in PICTURES or options.plot is not None:
+    file, asked = options.output.file, options.output.as_json or options.output.asked_format
+    if asked or file is None or file.suffix.lower() not in PICTURES or options.plot is not None:
         return options
     return replace(options, plot=file, output=replace(options.output, output=None))
 

@@ -6,13 +6,14 @@ import hashlib
 import re
 import shlex
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from roofline.compare.history import Stage, history
 from roofline.compare.model import Correctness
-from roofline.errors import InputError, UsageError
+from roofline.errors import InputError, RooflineWarning, UsageError
 from roofline.files import read_text, refuse_overwrite, write_text
 from roofline.model import Analysis
 from roofline.patterns import command_words
@@ -56,7 +57,10 @@ def read_record(path: Path) -> tuple[Stage, ...]:
     import msgspec
 
     # People part their own words by a rule of the same three strokes.
-    parts = re.findall(r"^---$\n(\w+: .*?)(?=^---$|\Z)", read_text(path), flags=re.M | re.S)
+    text = read_text(path)
+    if text and not text.endswith("\n"):
+        warnings.warn(f"{path} ends inside a line: it may be cut", RooflineWarning, stacklevel=2)
+    parts = re.findall(r"^---$\n(\w+: .*?)(?=^---$|\Z)", text, flags=re.M | re.S)
     stages = []
     try:
         for part in (one for one in parts if re.search("^schema: ", one, re.M)):

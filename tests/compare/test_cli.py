@@ -388,6 +388,11 @@ def test_a_picture_named_by_output_is_drawn_and_the_table_printed(tmp_path):
     assert "<svg" in (tmp_path / "x.svg").read_text()
     assert "Times measured under ncu" in done.stdout
 
+    for asked in (["--json"], ["--format", "markdown"]):
+        refused = run("compare", BEFORE, AFTER, "-o", tmp_path / "y.svg", *asked, code=2)
+        assert "it is text" in refused.stderr
+        assert not (tmp_path / "y.svg").exists()
+
 
 @pytest.mark.parametrize(
     ("one", "other", "name"),
@@ -406,7 +411,7 @@ def test_two_outputs_are_two_files(tmp_path: Path, one: str, other: str, name: s
 
 @pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])
 def test_nothing_is_overwritten_unasked(tmp_path: Path, option: str) -> None:
-    path = tmp_path / "mine.png"
+    path = tmp_path / ("mine.json" if option == "-o" else "mine.png")
     path.write_text("mine")
 
     result = run("compare", BEFORE, AFTER, option, path, "--format", "json", code=2)

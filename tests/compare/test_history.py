@@ -25,6 +25,8 @@ from roofline.compare.history import (
 )
 from roofline.compare.judge import compare
 from roofline.compare.model import Correctness
+from roofline.compare.record import read_record
+from roofline.errors import RooflineWarning
 from roofline.model import Peaks
 from roofline.render import history as render
 from roofline.render.comparison import totals
@@ -201,6 +203,15 @@ def test_a_record_is_read_as_a_history(tmp_path: Path) -> None:
     jsonschema.validate(document, json.loads(schema.read_text()))
     assert (document["stop"], document["total"]) == (True, pytest.approx(2.2763, rel=1e-4))
     assert "| 2 | " in run("history", log, "--format", "markdown").stdout
+
+
+def test_a_record_that_was_cut_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    run("compare", BEFORE, AFTER, "--record", log)
+    log.write_text(log.read_text()[:-20])
+
+    with pytest.warns(RooflineWarning, match="ends inside a line: it may be cut"):
+        assert len(read_record(log)) == 1
 
 
 def test_a_record_of_which_nothing_was_judged_is_read(tmp_path: Path) -> None:
