@@ -182,7 +182,7 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    context = get_context("spawn")
+    context = get_context("fork" if _alone() else "spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(read,))
     try:
         yield pool
@@ -192,6 +192,17 @@ def _processes(count: int, read: Callable[[Path], _Answer]) -> Iterator[ProcessP
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _alone() -> bool:
+    """Whether this process has one thread, so that none can hold a lock when it is forked.
+
+    A process that is forked need not import anything, which takes as long as reading fifty reports.
+    """
+    try:
+        return len(list(Path("/proc/self/task").iterdir())) == 1
+    except OSError:  # not Linux
+        return False
 
 
 @contextmanager
@@ -224,6 +235,9 @@ def _begin(read: Callable[[Path], _Answer]) -> None:
     from multiprocessing import parent_process
 
     _reads[:] = [read]
+    for number in signal.valid_signals():  # a fork has the handlers of the caller
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
 
     def end_with_parent() -> None:
         if (parent := parent_process()) is not None:

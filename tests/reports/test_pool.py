@@ -65,6 +65,36 @@ def test_public_reports_are_the_same_from_processes():
     assert analyzed(parent, jobs=2) == analyzed(parent, jobs=1)
 
 
+@pytest.mark.parametrize(("threads", "forked"), [(0, True), (1, False)])
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are started, not forked")
+def test_a_process_is_forked_where_no_other_thread_could_hold_a_lock(tmp_path, threads, forked):
+    some(tmp_path, "a", "b")
+    code = (
+        "import os, sys, threading, time, roofline, roofline.analysis\n"
+        "from roofline.reports import pool\n"
+        "ours, parent, pool.POOL_BYTES = roofline.analysis.judged, os.getpid(), 0\n"
+        "def judged(launch, source, judge):\n"
+        "    os.write(1, b'here\\n' if os.getpid() == parent else b'there\\n')\n"
+        "    return ours(launch, source, judge)\n"
+        "roofline.analysis.judged = judged\n"
+        f"for _ in range({threads}):\n"
+        "    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "roofline.analyze(sys.argv[1], jobs=2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+    # What is started has only what can be imported, which the function of a script cannot be.
+    assert done.stdout.splitlines() == ["there"] * 4 * forked
+    assert ("Can't pickle <function judged" in done.stderr) is not forked
+    assert done.returncode == (0 if forked else 1)
+
+
 @pytest.mark.parametrize(("size", "loaded"), [(1 << 30, True), (0, False)])
 def test_little_is_read_here_and_much_elsewhere(tmp_path, size, loaded):
     some(tmp_path, "a", "b")
