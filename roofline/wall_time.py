@@ -366,17 +366,10 @@ def environment(gpus: Sequence[str], driver: str | None) -> Environment:
     )
 
 
-def to_json(times: ProgramTimes) -> str:
-    """The document that ``roofline time --json`` prints."""
-    import msgspec  # here, as help needs it not
-
-    return msgspec.json.format(msgspec.json.encode(times), indent=1).decode() + "\n"
-
-
 def read_times(path: Path) -> ProgramTimes:
     """Read what ``roofline time --json`` wrote; anything else is an ``InputError``."""
     hint = f"roofline time --json PROGRAM > {path.name}"
-    import msgspec
+    import msgspec  # here, as help needs it not
 
     try:
         found = cleaned(msgspec.json.decode(read_text(path)))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from roofline.cli import cli
 from roofline.errors import ProgramError, UsageError
 from roofline.process import Completed
-from roofline.render.times import render, turns
+from roofline.render.times import render, to_json, turns
 from roofline.wall_time import (
     environment,
     find_figures,
@@ -29,7 +29,6 @@ from roofline.wall_time import (
     read_times,
     summarize,
     time_program,
-    to_json,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -377,6 +376,7 @@ def test_pairs_of_runs_are_gated_by_the_loss_as_measured(
 ) -> None:
     """115 / 100 - 1 = 15.0 %, in every pair, so that the interval leaves out 1."""
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     file = tmp_path / "t.json"
 
     failing = gated("--fail-on", "lat: program=5%", "-o", str(file), after="115")
@@ -389,10 +389,29 @@ def test_pairs_of_runs_are_gated_by_the_loss_as_measured(
     assert f"gate: {said}" in failing.stderr
     assert f"roofline: 1 of 1 gate checks failed\n  {said}" in failing.stderr
     assert "::error title=roofline gate::FAILED lat: program=5%25 at lat" in failing.stderr
-    assert json.loads(file.read_text())["paired"][1]["outcome"] == "slower"
+    document = json.loads(file.read_text())
+    assert document["paired"][1]["outcome"] == "slower"
+    (gate,) = document["gates"]
+    assert gate.pop("value") == pytest.approx(15.0)
+    assert gate == {
+        "gate": "lat: program=5%", "kernel": "lat", "status": "failed", "limit": 5.0, "unit": "%",
+        "text": "15.0 % worse (limit 5.0 %)",
+    }  # fmt: skip
+    first, *_ = (tmp_path / "summary.md").read_text().split("```\n")[1::2]
+    assert first.endswith(f"gate: {said}\n")
     assert "gate: passed lat: program=15.1% at lat: 15.0 % worse (limit 15.1 %)" in passing.stdout
     assert "gate: passed lat: program=0% at lat: 1.25x, faster" in faster.stdout
     assert "gate: passed lat: program=0% at lat: 1.00x, within the noise (0.0 %)" in same.stdout
+
+
+def test_github_shows_which_program_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+
+    done = CliRunner().invoke(cli, ["time", "--against", "false", "true"])
+
+    assert done.exit_code == 5
+    (error,) = (one for one in done.stderr.splitlines() if one.startswith("::error"))
+    assert error.startswith("::error title=roofline::false (A, --against) failed with exit code 1")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ push() {
     mkdir -p "$tree/$folder" &&
       cp pr/roofline.png pr/roofline-dark.png "$tree/$folder" &&
       git -C "$tree" add --all &&
-      git -C "$tree" commit --quiet --message "Pictures of pull request $pull_request" || return
+      { git -C "$tree" diff --cached --quiet || # they lie there already, where a step runs twice
+        git -C "$tree" commit --quiet --message "Pictures of pull request $pull_request"; } || return
     git -C "$tree" push --quiet origin "HEAD:refs/heads/$branch" && return
     git worktree remove --force "$tree"
   done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -392,7 +392,7 @@ def _answer(
         number = add_record(options.record, lambda n: entry(comparison, statement, n))
         closed = f", which closes entry {stated.closes}" if stated.closes else ""
         say(f"entry {number} of {options.record}{closed}")
-    _for_github(comparison)
+    for_github(ci.github(comparison), lambda: pull_request.render(comparison))
 
 
 def now() -> str:
@@ -420,27 +420,17 @@ def draw(
             save(drawn[theme], path, force=force)
 
 
-def _for_github(comparison: Comparison) -> None:
-    """Annotations and the step's summary, where GitHub Actions runs this."""
-    from roofline.render import pull_request
-
-    annotate(comparison.gates, comparison)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+def for_github(annotations: Sequence[str], summary: Callable[[], str]) -> None:
+    """Annotations of what failed and the step's summary, where GitHub Actions runs this."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations:
+            say(line, command=True)
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
-            with Path(summary).open("a", encoding="utf-8") as file:
-                file.write(pull_request.render(comparison))
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(summary())
         except OSError as error:
             say(f"no step summary: {error.strerror}")
-
-
-def annotate(gates: Sequence[GateResult], of: Comparison | None = None) -> None:
-    """Annotations of what failed, where GitHub Actions runs this."""
-    from roofline.render import ci
-
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in ci.gate_errors(gates) if of is None else ci.github(of):
-            say(line, command=True)
 
 
 def report_gates(gates: Sequence[GateResult], check: Correctness | None = None) -> None:

@@ -16,7 +16,15 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-from roofline.errors import InputError, RooflineError, RooflineWarning, UsageError, one_line
+from roofline.errors import (
+    CaptureError,
+    InputError,
+    ProgramError,
+    RooflineError,
+    RooflineWarning,
+    UsageError,
+    one_line,
+)
 from roofline.foreign import shown
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -34,7 +42,8 @@ _WITH_VALUES = {  # what is often typed without the value that it takes
         "--output": "FILE",
     }.items()
 }
-_ANNOTATED = (UsageError.exit_code, InputError.exit_code)  # gates annotate each by itself
+# Gates annotate each by itself.
+_ANNOTATED = {e.exit_code for e in (UsageError, InputError, CaptureError, ProgramError)}
 _NO_ARGUMENTS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 

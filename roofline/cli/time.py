@@ -49,7 +49,7 @@ class TimeOptions:
     warmup: int = opt.amount("--warmup COUNT", default=3)
     timeout: float = opt.amount("--timeout SECONDS", default=3600.0)
     metrics: tuple[wall_time.Metric, ...] = opt.written(
-        "--metric NAME=RE...", type=wall_time.parse_metric
+        "--metric [NAME=]RE...", type=wall_time.parse_metric
     )
     against: str | None = opt.judged("--against COMMAND")
     gates: tuple[Gate, ...] = opt.judged("--fail-on CONDITION...", type=_gate)
@@ -83,17 +83,18 @@ def command(options: TimeOptions) -> None:
     )
     inside = wall_time.instrumentation(os.environ, tuple(wall_time.ancestors()))
     times = replace(times, environment=around, instrumented=inside)
-    from roofline.render.times import render
+    from roofline.render.times import render, to_json
 
     judged = _judged(times, options.gates)
     table = render(times, judged)
-    output.write(wall_time.to_json(times) if output.format == "json" else table)
+    output.write(to_json(times, judged) if output.format == "json" else table)
     if output.file is not None:
         say(f"{table}Wrote {one_line(str(output.file))}", prefix="")
     if judged:
-        from roofline.cli.compare import annotate, report_gates
+        from roofline.cli.compare import for_github, report_gates
+        from roofline.render.ci import gate_errors
 
-        annotate(judged)
+        for_github(gate_errors(judged), lambda: f"```\n{table}```\n")
         report_gates(judged)
 
 

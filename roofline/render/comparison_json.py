@@ -41,7 +41,7 @@ UNPAIRED = ("name", "launches", "total_s")
 
 def render(comparison: Comparison) -> str:
     """All of ``comparison`` as JSON text."""
-    data = {"schema": SCHEMA, "version": __version__} | _plain(comparison)
+    data = {"schema": SCHEMA, "version": __version__} | plain(comparison)
     lines = [f'"{key}": {_lines(value)}' for key, value in data.items()]
     return "{" + ",\n".join(lines) + "}\n"
 
@@ -53,26 +53,26 @@ def _lines(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value of the model as the document has it."""
     match value:
         case Note():
             return note_text(value)
         case Side():
             own = {"device": value.measured.device.name, "cause_text": said.cause(value.result)}
-            return {n: own[n] if n in own else _plain(value.figure(n)) for n in SIDE}
+            return {n: own[n] if n in own else plain(value.figure(n)) for n in SIDE}
         case Unpaired(side=side, share=share):
             return {n: side.figure(n) for n in UNPAIRED} | {"share": share}
         case list() | tuple():
             return [
-                {"code": v.code, "text": note_text(v)} if isinstance(v, Note) else _plain(v)
+                {"code": v.code, "text": note_text(v)} if isinstance(v, Note) else plain(v)
                 for v in value
             ]
     if not is_dataclass(value):
         return value
-    data = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    data = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, KernelPair):
-        changes = _plain(changes_of(value.before, value.after))
+        changes = plain(changes_of(value.before, value.after))
         before, after = (
             [c.code for c in side.result.verdict.causes] for side in (value.before, value.after)
         )

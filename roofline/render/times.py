@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import to_builtins
 from rich.console import RenderableType
 from rich.text import Text
 
 from roofline.compare.model import GateResult
 from roofline.render.comparison import gate
+from roofline.render.comparison_json import plain
+from roofline.render.documents import text
 from roofline.text import console
 from roofline.text.console import to_text
 from roofline.text.numbers import ABSENT, clock, duration, plural, share
@@ -21,6 +24,11 @@ _UNITS = {"sm_clock_hz": ("SM clock", clock), "power_w": ("power", "{:.0f} W".fo
 def render(times: ProgramTimes, gates: Sequence[GateResult] = ()) -> str:
     """``times`` as text, with what became of conditions on them."""
     return to_text(_parts(times, gates), width=_WIDTH, color=False)
+
+
+def to_json(times: ProgramTimes, gates: Sequence[GateResult] = ()) -> str:
+    """The document that ``roofline time --json`` prints; ``read_times`` needs no gates."""
+    return text(to_builtins(times) | {"gates": [plain(gate) for gate in gates]}, indent=1) + "\n"
 
 
 def _parts(times: ProgramTimes, gates: Sequence[GateResult]) -> Iterator[RenderableType]:

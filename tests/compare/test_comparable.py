@@ -9,6 +9,7 @@ from roofline.compare.judge import compare
 from roofline.compare.model import Severity
 from roofline.errors import UsageError
 from roofline.model import Kind, Missing, Rule
+from roofline.text.notes import note_text
 from tests.compare.pairs import capture, compared, launch
 from tests.makers import TOY_DEVICE
 
@@ -96,6 +97,17 @@ def test_a_gpu_that_is_not_recorded_is_said() -> None:
     unknown = replace(TOY_DEVICE, name=None)
 
     assert levels({}, {"device": unknown})["gpu"] == "warning"
+
+
+def test_of_sets_that_overlap_both_are_named_with_their_side() -> None:
+    other = launch("b", demangled="b", device=OTHER)
+
+    said = compare(capture(launch(device=OTHER)), capture(launch(), other)).checks[0]
+
+    assert note_text(said.text) == (
+        "the captures cover different sets by GPU: "
+        "NVIDIA Other before; NVIDIA Other, NVIDIA Toy after"
+    )
 
 
 def test_nothing_in_common_is_refused_with_the_way_out() -> None:

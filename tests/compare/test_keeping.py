@@ -100,6 +100,13 @@ def test_a_gpu_has_a_file_of_its_own(tmp_path: Path) -> None:
     assert baseline_path(tmp_path, capture(nameless)).name == "unknown-gpu.json"
 
 
+def test_two_gpus_of_a_capture_have_a_file_for_both(tmp_path: Path) -> None:
+    other = launch("b", demangled="b", device=replace(launch().device, name="NVIDIA Other"))
+    both = capture(launch(), other)
+
+    assert baseline_path(tmp_path, both).name == "nvidia-other-nvidia-toy.json"
+
+
 def test_no_baseline_says_what_there_is(tmp_path: Path) -> None:
     save_baseline(tmp_path / "other.json", capture(launch()))
 
