@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
@@ -255,8 +254,7 @@ def _answer(device: TimelineDevice, first: First, use: Use) -> str:
     """What to look at first, and the time that says so."""
     taken = numbers.duration(use.parts[first])
     part = f"of {numbers.duration(use.wall_s)} ({numbers.share(use.parts[first] / use.wall_s)})"
-    who = {First.GAPS: "the GPU is idle", First.KERNELS: "compute kernels run"}
-    what = f"{who.get(first, 'nothing else runs')} for {taken} {part}"
+    what = f"{_WORDS['taken'][first]} for {taken} {part}"
     if device.host_paced:
         waits = numbers.duration((device.host_wait_s or 0) / max(device.counted, 1))
         of = f" on average of {device.counted} steps" if device.counted > 1 else ""
@@ -354,9 +352,12 @@ def where(selection: Selection) -> Iterator[tuple[str, str, str, str]]:
     use = device.judged
     if use is None:
         return
+    ran_s = {First.COMMUNICATION: use.communication_s, First.COPIES: use.copy_s}
     for part, title in PARTS.items():
-        if use.parts[part]:
-            remark = _coverage(device) if part is First.KERNELS else ""
+        if all_s := ran_s.get(part, use.parts[part]):
+            hidden = all_s > use.parts[part]
+            remark = f"of {numbers.duration(all_s)}; {_WORDS['beside'][part]}" if hidden else ""
+            remark = _coverage(device) if part is First.KERNELS else remark
             yield title, *_amount(use.parts[part], use), remark
     for cause in device.idle:
         gap = cause.longest
@@ -417,9 +418,11 @@ def _steps(selection: Selection, use: Use) -> str:
     if spread is None or spread.max_s < _ALIKE * spread.p50_s:
         text = f"{plural(device.counted, 'step')} of {numbers.duration(typical_s)}"
     else:
-        listed = (
-            f"{k.removesuffix('_s')} {numbers.duration(s)}" for k, s in asdict(spread).items()
-        )
+        percentiles = {50: spread.p50_s, 95: spread.p95_s, 99: spread.p99_s}
+        few = device.counted  # of so many steps a high percentile is the longest
+        told = {f"p{p}": s for p, s in percentiles.items() if p * few <= 100 * (few - 1)}
+        told["max"] = spread.max_s
+        listed = (f"{name} {numbers.duration(s)}" for name, s in told.items())
         text = f"{plural(device.counted, 'step')}: {', '.join(listed)}"
     if spread is not None and device.judged is not None and device.judged.wall_s != spread.p50_s:
         text += f"; judged: step {device.judged.number}"

@@ -212,7 +212,11 @@ class KernelShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """How a device spent a stretch of time. Unions, never sums; "exposed": nothing else ran."""
+    """How a device spent a stretch of time. Unions, never sums.
+
+    Communication is exposed where no compute kernel runs, a copy where no kernel does, so that both
+    add up with ``compute_s`` and ``idle_s``.
+    """
 
     wall_s: float
     kernel_s: float
@@ -240,11 +244,11 @@ class Use:
 
     @property
     def parts(self) -> dict[First, float]:
-        """Seconds that add up to the wall time; what overlaps counts as the first of these."""
+        """Seconds that add up to the wall time."""
         return {
             First.KERNELS: self.compute_s,
-            First.COMMUNICATION: self.kernel_s - self.compute_s,
-            First.COPIES: self.busy_s - self.kernel_s,
+            First.COMMUNICATION: self.exposed_communication_s,
+            First.COPIES: self.exposed_copy_s,
             First.GAPS: self.idle_s,
         }
 

@@ -191,7 +191,10 @@ def _use(row: Sequence[int]) -> Use:
         kernel_s=total(COMPUTE, COMMUNICATION),
         compute_s=total(COMPUTE),
         communication_s=total(COMMUNICATION),
-        exposed_communication_s=row[1 << COMMUNICATION] / 1e9,
+        exposed_communication_s=sum(
+            row[s] for s in range(_STATES) if s >> COMMUNICATION & 1 and not s >> COMPUTE & 1
+        )
+        / 1e9,
         copy_s=total(COPY),
         exposed_copy_s=row[1 << COPY] / 1e9,
         busy_s=total(*KINDS),

@@ -88,6 +88,28 @@ def test_communication_first(tmp_path: Path):
     assert not share.chosen
 
 
+def test_the_exposed_parts_add_up_and_stand_beside_the_whole(tmp_path: Path):
+    # Compute 0-30, all-reduce 20-60, copy 50-80: 30 us of the one and 20 of the other are exposed.
+    reduce = launched(2, "ncclDevKernel_AllReduce", 20, 40, stream=9)
+    ran = launched(1, "a", 0, 30, asked=0), reduce, copy(50, 30, stream=10)
+    selection = chosen(tmp_path, step(1, 0, 100), *ran)
+    use = used(selection)
+    assert (us(use.communication_s), us(use.exposed_communication_s)) == (40, 30)
+    assert (us(use.copy_s), us(use.exposed_copy_s)) == (30, 20)
+    assert list(map(us, use.parts.values())) == [30, 30, 20, 20]
+    remarks = {name: (amount, remark) for name, amount, _, remark in where(selection)}
+    beside = "of 40.0 µs; the rest beside compute", "of 30.0 µs; the rest beside kernels"
+    assert remarks["exposed communication"] == ("30.0 µs", beside[0])
+    assert remarks["exposed copies"] == ("20.0 µs", beside[1])
+
+
+def test_communication_that_is_hidden_is_said(tmp_path: Path):
+    reduce = launched(2, "ncclDevKernel_AllReduce", 20, 40, stream=9)
+    selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 0, 90, asked=0), reduce)
+    found = {name: rest for name, *rest in where(selection)}
+    assert found["exposed communication"] == ["0 s", "0.0 %", "of 40.0 µs; the rest beside compute"]
+
+
 def test_copies_hide_what_kernels_leave(tmp_path: Path):
     selection = chosen(tmp_path, step(1, 0, 100), launched(1, "a", 50, 3), copy(0, 98))
     use = used(selection)

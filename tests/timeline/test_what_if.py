@@ -270,6 +270,17 @@ def tokens(folder: Path) -> TimelineDevice:
     return select(made(folder, events)).selected
 
 
+def test_a_percentile_that_is_the_longest_step_is_not_said(tmp_path: Path) -> None:
+    tokens(tmp_path)
+    timeline = load_timeline(tmp_path / "trace.json")
+    for keep, said in (
+        ("inner", "28 steps: p50 10.0 ms, p95 40.0 ms, max 40.0 ms,"),  # p99 is the 28th of 28
+        ((5, 7), "3 steps: p50 10.0 ms, max 40.0 ms,"),
+    ):
+        selection = select(timeline, Criteria(keep=keep))  # type: ignore[arg-type]
+        assert any(said in line for line in head(selection))
+
+
 def test_a_step_is_a_distribution(tmp_path: Path) -> None:
     device = tokens(tmp_path)
     assert device.counted == 28
