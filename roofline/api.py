@@ -131,7 +131,7 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
         devices = sorted({r.measurement.device.name or "unknown GPU" for r in analysis.results})
         raise UsageError(
             f"no launch on {few([*map(repr, choice.devices)], joint=' or ')}",
-            hint=f"--device with a part of one of these: {few(devices)}",
+            hint=f"a part of one of these: {few(devices)}",
         )
     raise UsageError("nothing is left after filtering", hint="a lower --min-share")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ClassVar
 
 
@@ -28,7 +30,55 @@ class RooflineError(Exception):
         lines += [f"  {detail}" for detail in self.details]
         if self.hint is not None:
             lines.append(f"  try: {self.hint}")
+        if not _typed.get():
+            lines = list(map(_in_python, lines))
         return "\n".join(map(one_line, lines))
+
+
+# Whether messages are for somebody who types a command.
+_typed = ContextVar("_typed", default=False)
+# What options are called as arguments of functions.
+ARGUMENTS = {"kernel": "kernels", "kernel-name": "kernel_names", "map": "maps", "if": "moves"}
+ARGUMENTS |= {
+    name: name.replace("-", "_")
+    for name in (
+        *("allow", "because", "by", "communication", "device", "dpi", "dtype", "end", "expect"),
+        *("fail-on", "force", "jobs", "keep", "level", "min-share", "noise", "reader", "region"),
+        *("sort", "specs", "start", "step", "step-at", "timeline", "top", "view", "warmup-steps"),
+    )
+}
+_NAMES = "|".join(ARGUMENTS)
+_VALUE = r"'[^']*'|\w+=[\w.]*\w|[A-Z]+\b|\d+(?![\w.])|(?:gpu|kind|rule|all)\b"
+_OPTION = re.compile(rf"--({_NAMES})(?![\w-])(?: ({_VALUE})((?: --\1 (?:{_VALUE}))*))?")
+_COMMAND = re.compile(r"\b(?:roofline|ncu|nsys|pip) ")
+
+
+@contextmanager
+def typed() -> Iterator[None]:
+    """Let messages name options of the command line, in the block."""
+    token = _typed.set(True)
+    try:
+        yield
+    finally:
+        _typed.reset(token)
+
+
+def _in_python(text: str) -> str:
+    """``text`` with arguments in place of options, but for a command that is to be typed."""
+    command = _COMMAND.search(text)
+    end = len(text) if command is None else command.start()
+    return _OPTION.sub(_argument, text[:end]) + text[end:]
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = ARGUMENTS[option[1]]
+    if option[1] == "force":
+        return "force=True"
+    if option[2] is None:
+        return name
+    values = [option[2], *re.findall(_VALUE, option[3])]
+    said = [v if v.isdecimal() else f'"{v.strip(chr(39))}"' for v in values]
+    return f"{name}={said[0] if len(said) == 1 else '[' + ', '.join(said) + ']'}"
 
 
 def one_line(text: str) -> str:

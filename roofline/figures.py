@@ -61,14 +61,10 @@ class Point:
 
     def __post_init__(self) -> None:
         of_type(str, "a name", name=self.name, gpu=self.gpu, dtype=self.dtype)
-        number(0, hint="seconds=3.1e-3", seconds=self.seconds)
+        number(0, above=True, hint="seconds=3.1e-3", seconds=self.seconds)
         number(0, hint="flops=2.1e12, bytes=3e9", **unless_none(flops=self.flops, bytes=self.bytes))
-        if not self.seconds:
-            raise UsageError(f"{self.name} takes no time", hint="--time 3.1ms")
         if not self.flops and not self.bytes:
-            raise UsageError(
-                f"{self.name} does nothing", hint="--flops 2.1e12, --bytes 3GB, or --mnk MxNxK"
-            )
+            raise UsageError(f"{self.name} does nothing", hint="flops=2.1e12, or bytes=3e9")
         key_of(self.dtype)
 
 
@@ -146,8 +142,14 @@ def point_of(given: Mapping[str, str | None], where: str = "") -> Point:
     for key, unit in (("flops", "FLOP"), ("bytes", "B"), ("time", "s")):
         if key in told:
             found[key] = _amount(key, told[key], unit, where)
+    name = told.get("name", "kernel")
+    if not found["time"]:
+        raise UsageError(f"{name} takes no time", hint="--time 3.1ms")
+    if not found.get("flops") and not found.get("bytes"):
+        hint = "--flops 2.1e12, --bytes 3GB, or --mnk MxNxK"
+        raise UsageError(f"{name} does nothing", hint=hint)
     return Point(
-        told.get("name", "kernel"),
+        name,
         gpu=told["gpu"],
         seconds=found["time"],
         dtype=dtype,

@@ -7,7 +7,7 @@ import pytest
 
 import roofline
 from roofline import api
-from roofline.errors import InputError, UsageError
+from roofline.errors import ARGUMENTS, InputError, UsageError, typed
 from roofline.timeline import load_timeline
 from roofline.timeline.model import Move
 
@@ -239,3 +239,25 @@ def test_an_analysis_is_a_sequence_of_kernels_that_names_find():
     assert analysis[-1] == analysis.groups[8]
     with pytest.raises(IndexError, match=r"no kernel 9\n.*0 to 8"):
         analysis[9]
+
+
+def test_messages_name_arguments_in_python_and_options_where_a_command_is_typed():
+    said = "either, or --allow gpu --allow kind; --jobs 1, --map a=b; --top: roofline x --top 1"
+    error = UsageError("--step '(' is wrong", hint=said)
+
+    assert str(error) == (
+        'step="(" is wrong\n'
+        '  try: either, or allow=["gpu", "kind"]; jobs=1, maps="a=b"; top: roofline x --top 1'
+    )
+    with typed():
+        assert str(error) == f"--step '(' is wrong\n  try: {said}"
+    with pytest.raises(UsageError, match='or allow="gpu" to compare'):
+        roofline.compare(BEFORE, TINY)
+
+
+def test_each_option_that_messages_turn_is_an_argument():
+    functions = [getattr(roofline, n) for n in roofline.__all__ if n[0].islower()]
+    functions += [roofline.Point, roofline.plot.Options]
+    known = {p for f in functions for p in inspect.signature(f).parameters}
+
+    assert set(ARGUMENTS.values()) <= known

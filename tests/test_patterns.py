@@ -24,7 +24,7 @@ def test_a_bad_expression_says_how_to_mend_it():
 
 @pytest.mark.parametrize("text", ["(", "*", "a{99999999999999999999}", "(" * 9000])
 def test_what_is_no_expression_is_refused_where_it_was_typed(text: str):
-    with pytest.raises(UsageError, match=r"--step .* is not a regular expression"):
+    with pytest.raises(UsageError, match=r"step.* is not a regular expression"):
         compiled(text, option="--step")
 
 
@@ -40,7 +40,7 @@ USUAL = (
 @pytest.mark.parametrize("text", ENDLESS.split())
 def test_what_can_take_forever_is_refused_soon(text: str):
     begin = time.process_time()
-    with pytest.raises(UsageError, match=r"--kernel .* can take forever") as refused:
+    with pytest.raises(UsageError, match=r"kernels.* can take forever") as refused:
         compiled(text, option="--kernel")
     assert "(a+)+" in str(refused.value)
     assert time.process_time() - begin < 5

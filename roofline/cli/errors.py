@@ -24,6 +24,7 @@ from roofline.errors import (
     RooflineWarning,
     UsageError,
     one_line,
+    typed,
 )
 from roofline.foreign import shown
 
@@ -72,6 +73,11 @@ def handled(words: Sequence[str] = ()) -> Iterator[None]:
 
     ``words`` are what was typed: the files among them are named where a fault names none.
     """
+    with typed():
+        yield from _handled(words)
+
+
+def _handled(words: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except (click.exceptions.Exit, _NO_ARGUMENTS):  # type: ignore[misc]

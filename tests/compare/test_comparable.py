@@ -71,7 +71,7 @@ def test_what_makes_a_verdict_meaningless_is_refused(
         compared(launch(), launch(**after))
 
     assert said in str(refused.value)
-    assert f"--allow {code}" in str(refused.value)
+    assert f'allow="{code}"' in str(refused.value)
 
 
 def test_allow_turns_a_refusal_into_a_warning() -> None:
@@ -90,7 +90,7 @@ def test_sides_judged_by_different_rules_are_refused() -> None:
     with pytest.raises(UsageError, match="60/10 before, 50/10 after") as refused:
         compare(before, after)
 
-    assert "--allow rule" in str(refused.value)
+    assert 'allow="rule"' in str(refused.value)
 
 
 def test_a_gpu_that_is_not_recorded_is_said() -> None:
@@ -114,7 +114,7 @@ def test_nothing_in_common_is_refused_with_the_way_out() -> None:
     before = capture(launch("a", demangled="a"), launch("b", demangled="b"))
     after = capture(launch("x", demangled="x"), launch("y", demangled="y"))
 
-    with pytest.raises(UsageError, match="--map OLD=NEW") as refused:
+    with pytest.raises(UsageError, match='maps="OLD=NEW"') as refused:
         compare(before, after)
 
     assert "before: a, b; after: x, y" in str(refused.value)

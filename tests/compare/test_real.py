@@ -88,7 +88,7 @@ def test_a_difference_within_noise() -> None:
 
 
 def test_two_gpus_are_refused() -> None:
-    with pytest.raises(UsageError, match="--allow gpu"):
+    with pytest.raises(UsageError, match='allow="gpu"'):
         real("profile_output.218ba7a", "profile_output.c5d7bd9")
 
 

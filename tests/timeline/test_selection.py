@@ -326,7 +326,7 @@ def test_a_window_instead_of_steps(tmp_path: Path):
 
 
 def test_an_empty_window(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"--end 1s is not after --start 5s"):
+    with pytest.raises(UsageError, match=r"end 1s is not after start 5s"):
         chosen(tmp_path, kernel("a", 1, 1), start=5 * 10**9, end=10**9)
     with pytest.raises(InputError, match="nothing ran"):
         chosen(tmp_path, kernel("a", 1, 1), start=5_000_000)

@@ -47,7 +47,7 @@ def exported(folder: Path, *, steps: int, others: int) -> Path:
 def test_an_expression_that_matches_nothing(
     tmp_path: Path, made: Any, steps: int, others: int, why: str, hint: str
 ):
-    with pytest.raises(UsageError, match=r"--step 'nomatch' matches no range of") as refused:
+    with pytest.raises(UsageError, match=r'step="nomatch" matches no range of') as refused:
         load_timeline(made(tmp_path, steps=steps, others=others), step="nomatch")
     assert refused.value.why == why
     assert hint in (refused.value.hint or "")
