@@ -144,9 +144,6 @@ def _check_pictures(showing: Showing, output: Output) -> None:
             hint = f"--page {path.with_suffix('.html')}"
             raise UsageError(f"cannot write the page to {path}: it is HTML", hint=hint)
         check_path(path, force=output.force, option=option)
-        if path in (output.file, showing.page if option == "--plot" else None):
-            both = "--page" if path == showing.page else option
-            raise UsageError(f"--output, --plot or --page: two name {path}", hint=f"{both} OTHER")
 
 
 def answer(

@@ -296,7 +296,6 @@ def _check(options: CompareOptions) -> None:
         from roofline.plot import check_path
 
         check_path(options.plot, force=force, option="--plot")
-    _refuse_the_same_file(options)
     if options.record is not None:
         check_record(options.record)
     elif options.problem or options.hypothesis or options.intervention:
@@ -313,20 +312,6 @@ def _check(options: CompareOptions) -> None:
             check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
     else:
         check_count(options.reports, {1}, "compare takes AFTER alone, as BEFORE is the baseline")
-
-
-def _refuse_the_same_file(options: CompareOptions) -> None:
-    """Refuse two outputs of which one would take the other's place."""
-    files: dict[Path, str] = {}
-    for option, path in (
-        ("-o", options.output.file),
-        ("--junit", options.junit),
-        ("--plot", options.plot),
-        ("--record", options.record),
-    ):
-        if path is not None and (other := files.setdefault(path.resolve(), option)) != option:
-            what = f"{other} and {option} name the same file, {path}"
-            raise UsageError(what, hint="a file for each")
 
 
 def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -256,11 +257,19 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Keep the files that are read from being written over."""
-        read = [param for param in self.params if getattr(param, "group", "") != GROUPS[3]]
-        values = (ctx.params[param.name or ""] for param in read)
-        each = (one for value in values for one in (value if isinstance(value, tuple) else [value]))
-        with inputs_kept(*(one for one in each if isinstance(one, Path))):
+        """Refuse two outputs that are one file, and keep what is read from being written over."""
+        read: list[Path] = []
+        written: dict[str, str] = {}
+        for param in self.params:
+            value, name = ctx.params[param.name or ""], param.opts[0]
+            paths = [one for one in (value if isinstance(value, tuple) else (value,))
+                     if isinstance(one, Path)]  # fmt: skip
+            if getattr(param, "group", "") != GROUPS[3]:
+                read += paths
+            elif paths and (other := written.setdefault(realpath(*paths), name)) != name:
+                what = f"{other} and {name} name the same file, {paths[0]}"
+                raise UsageError(what, hint="a file for each")
+        with inputs_kept(*read):
             return super().invoke(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

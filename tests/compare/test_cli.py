@@ -394,21 +394,6 @@ def test_a_picture_named_by_output_is_drawn_and_the_table_printed(tmp_path):
         assert not (tmp_path / "y.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "name"),
-    [("-o", "--junit", "x.out"), ("-o", "--record", "x.md"), ("--junit", "--plot", "x.svg")],
-)
-def test_two_outputs_are_two_files(tmp_path: Path, one: str, other: str, name: str) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    same = (one, tmp_path / "link" / name, other, tmp_path / name)
-
-    result = run("compare", BEFORE, AFTER, *same, code=2)
-
-    assert f"{one} and {other} name the same file" in result.stderr
-    assert result.stdout == ""
-    assert not (tmp_path / name).exists()
-
-
 @pytest.mark.parametrize("option", ["--junit", "--plot", "-o"])
 def test_nothing_is_overwritten_unasked(tmp_path: Path, option: str) -> None:
     path = tmp_path / ("mine.json" if option == "-o" else "mine.png")

@@ -298,6 +298,32 @@ def _inputs(folder: Path) -> None:
     run("predict", folder / "b.ncu-rep", "--expect", "copy=same", "--record", folder / "r.md")
 
 
+@pytest.mark.parametrize(
+    ("command", "one", "other", "name"),
+    [
+        ("analyze a.ncu-rep", "--plot", "--page", "x.html"),
+        ("analyze a.ncu-rep --format table", "--plot", "-o", "x.svg"),
+        ("compare a.ncu-rep a.ncu-rep", "--junit", "-o", "x.txt"),
+        ("compare a.ncu-rep a.ncu-rep", "--record", "-o", "x.md"),
+        ("compare a.ncu-rep a.ncu-rep", "--plot", "--junit", "x.svg"),
+    ],
+)
+def test_two_outputs_are_two_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, one: str, other: str, name: str
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    shutil.copy(SAMPLE, "a.ncu-rep")
+
+    done = run(*command.split(), one, Path("link", name), other, name)
+
+    assert done.exit_code == 2
+    both = rf"({one} and {other}|{other} and {one}) name the same file, \S*{name}\n"
+    assert re.search(both, done.stderr)
+    assert done.stdout == ""
+    assert not (tmp_path / name).exists()
+
+
 def test_python_writes_over_no_input_either(tmp_path: Path):
     source, link = tmp_path / "in" / "a.ncu-rep", tmp_path / "link.svg"
     source.parent.mkdir()
