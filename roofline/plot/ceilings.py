@@ -25,10 +25,12 @@ class OwnCeiling:
     bound: Bound
 
 
-def own_ceiling(m: Measurement, unit: str, percent: float, bound: Bound) -> OwnCeiling:
-    """The ceiling of one unit of a kernel."""
-    reached = m.operations_per_s
-    rate = 100.0 * reached / percent if reached and percent > 0 else None
+def own_ceiling(
+    m: Measurement, unit: str, percent: float, bound: Bound, full: float | None = None
+) -> OwnCeiling:
+    """The ceiling of one unit of a kernel, at ``full`` percent of what the unit reaches."""
+    reached, of_full = m.operations_per_s, percent if full is None else full
+    rate = 100.0 * reached / of_full if reached and of_full > 0 else None
     finite = rate is not None and math.isfinite(rate)
     return OwnCeiling(unit=unit, percent=percent, rate=rate if finite else None, bound=bound)
 
@@ -41,15 +43,17 @@ def own_ceilings(result: Result) -> tuple[OwnCeiling, ...]:
     return tuple(own_ceiling(result.measurement, *one) for one in _nearest(result))
 
 
-def _nearest(result: Result) -> Iterator[tuple[str, float, Bound]]:
-    v = result.verdict
+def _nearest(result: Result) -> Iterator[tuple[str, float, Bound, float | None]]:
+    v, took_s = result.verdict, result.measurement.duration_s
     if v.nearest is None or v.limiter_percent is None:
         return
     # The verdict may know better than the counter: it takes what it computed where that is more.
-    yield v.nearest, v.limiter_percent, v.bound
+    known = v.floor_s and took_s and v.floor_limiter == v.nearest
+    full = 100 * v.floor_s / took_s if known and v.floor_s and took_s else None
+    yield v.nearest, v.limiter_percent, v.bound, full
     for use in result.measurement.units if v.co_limiter else ():
         if use.unit == v.co_limiter:
-            yield use.unit, use.percent, Bound(use.family.value)
+            yield use.unit, use.percent, Bound(use.family.value), None
 
 
 def level_intensity(m: Measurement, level: str) -> float | None:
@@ -69,7 +73,7 @@ def unit_columns(results: Sequence[Result], most: int) -> tuple[str, ...]:
         for use in result.measurement.units:
             if use.percent > peaks.get(use.unit, -1.0) and use.percent < math.inf:
                 peaks[use.unit] = use.percent
-    named = {unit for result in results for unit, _, _ in _nearest(result)}
+    named = {unit for result in results for unit, *_ in _nearest(result)}
     order = {key: place for place, key in enumerate(UNITS)}
 
     def place(unit: str) -> tuple[int, str]:

@@ -109,9 +109,12 @@ def draw_legend(canvas: Canvas, scene: Scene) -> None:
         shown |= {key} if there else set()
     shown |= {kind for p in scene.panels if chart for roof in p.roofs for kind in roof.rates}
     entries: dict[str, str] = {bound: f"{bound}-bound" for bound in Bound}
+    below, waiting = _below_roofs(scene)
+    if below:
+        entries[Bound.LATENCY] = "latency-bound, or neither roof" if waiting else "neither roof"
     entries |= {Bound.UNKNOWN: "unknown", "low": "low confidence", "both": "both limit"}
     entries |= {kind: text for kind, (_, text) in KINDS.items()}
-    entries["own"] = "own ceiling (dotted: it waits)"
+    entries["own"] = f"own ceiling (dotted: {'it waits' if waiting or not below else 'below it'})"
     keys = [key for key in entries if key in shown]
     for key, x in zip(keys, canvas.legend([entries[key] for key in keys]), strict=True):
         if key == "own":
@@ -125,6 +128,12 @@ def draw_legend(canvas: Canvas, scene: Scene) -> None:
             other = Bound.COMPUTE if key == "both" else None
             canvas.mark(x + 10, 10, bound, 5.0, hollow=key == "low", other=other)
     canvas.down(4)
+
+
+def _below_roofs(scene: Scene) -> tuple[bool, bool]:
+    """Whether there are figures of which no more is known, and kernels that wait."""
+    latent = [v for m in scene.marks if (v := m.result.verdict).bound is Bound.LATENCY]
+    return any(v.two_roofs for v in latent), not all(v.two_roofs for v in latent)
 
 
 def _draw_waits(canvas: Canvas, mark: Mark) -> None:
@@ -192,7 +201,8 @@ def _footer(scene: Scene, options: Options, drawn: int) -> list[str]:
     first = "Mark: reached; bar: own ceiling, the rate over the utilisation of its unit."
     if len(clocks) > len(panels):
         first += " Roofs are at the clocks of the kernel with the most time."
-    under = f"dashed where it is under {scene.rule.latency:g} % (latency)"
+    under = f"dashed where it is under {scene.rule.latency:g} %"
+    under += "" if _below_roofs(scene) == (True, False) else " (latency)"
     of_chart = (
         (True, first),
         (off, off),

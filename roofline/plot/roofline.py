@@ -137,7 +137,14 @@ def _labelled(
     marks = [spot.mark for spot in spots]
     many = len(spots) > NAMES_UP_TO * (room.area.x1 - room.area.x0) / _NAMES_WIDTH
     titles = [str(mark.rank) for mark in marks]
-    limits = [_limit(spot) for spot in spots]
+    tips = [
+        (s, max(s.bars, key=lambda bar: abs(bar[1] - s.y))) for s in spots if s.bars and not many
+    ]
+    ends = [
+        (s, own, y) for s, (own, y) in tips if abs(y - s.y) > _LONG and not _crowded(s, y, spots)
+    ]
+    far = [s.mark.id for s, _, _ in ends]
+    limits = [_limit(spot, named=spot.mark.id in far) for spot in spots]
     full: list[list[tuple[str, str]]] = [[(title, "")] for title in titles]
     if not many:
         texts = ruler.names([(m.name, m.detail) for m in marks], _NAME_ROOM)
@@ -145,10 +152,6 @@ def _labelled(
             texts = [f"{i}  {text}" for i, text in zip(titles, texts, strict=True)]
         forms = zip(texts, limits, titles, strict=True)
         full = [[(t, limit), (f"{i}  {limit}", ""), (i, "")] for t, limit, i in forms]
-    tips = [
-        (s, max(s.bars, key=lambda bar: abs(bar[1] - s.y))) for s in spots if s.bars and not many
-    ]
-    ends = [(s, own, y) for s, (own, y) in tips if abs(y - s.y) > _LONG]
 
     def anchor(x: float, y: float, radius: float, text: str, detail: str = "") -> Anchor:
         wide = max(ruler.width(text), ruler.width(detail, SMALL_PX)) + 2
@@ -175,15 +178,23 @@ def _labelled(
     return labelled, tuple((s, words.ceiling(own), box) for (s, own, _), box in units)
 
 
-def _limit(spot: Spot) -> str:
-    """What limits a kernel, with the unit that is nearest where it waits."""
+def _crowded(spot: Spot, y: float, spots: Sequence[Spot]) -> bool:
+    """Whether a kernel's own ceiling is at that of another, as of versions of one kernel."""
+    return any(
+        other is not spot and abs(other.x - spot.x) < 2 * _HALF and abs(at - y) < _LONG
+        for other in spots
+        for at in (other.y, *(bar for _, bar in other.bars))
+    )
+
+
+def _limit(spot: Spot, *, named: bool) -> str:
+    """What limits a kernel, with the nearest unit where it waits, unless its stem names that."""
     judged = spot.mark.result.verdict
-    named = ", ".join(words.ceiling(own) for own in spot.mark.ceilings)
+    nearest = ", ".join(words.ceiling(own) for own in spot.mark.ceilings)
     if judged.bound is not Bound.LATENCY:
-        return named or str(judged.bound)
-    cause = f"latency: {words.limit(judged)}"
-    long = any(abs(y - spot.y) > _LONG for _, y in spot.bars)
-    return cause if long or not named else f"{cause}; {named}"
+        return nearest or str(judged.bound)
+    cause = words.verdict(judged)
+    return cause if named or not nearest else f"{cause}; {nearest}"
 
 
 # --- drawing --------------------------------------------------------------------------------------

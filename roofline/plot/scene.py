@@ -254,8 +254,13 @@ def claim(scene: Scene) -> str:
             return f"{name} is limited by {said.NEITHER}"
         percent = "" if judged.limiter is None else f" {numbers.percent(judged.limiter_percent)}"
         return f"{name} is {judged.bound}-bound: {said.limited_by(judged)}{percent}"
-    bounds = dict.fromkeys(mark.result.verdict.bound for mark in marks)
-    shares = {b: scene.spent(m for m in marks if m.result.verdict.bound is b) for b in bounds}
+    kinds: dict[str, list[Mark]] = {}
+    for mark in marks:
+        judged = mark.result.verdict
+        kinds.setdefault(said.limited_by(judged) if judged.two_roofs else judged.bound, []).append(
+            mark
+        )
+    shares = {kind: scene.spent(some) for kind, some in kinds.items()}
     longest = sorted(shares.items(), key=lambda item: -item[1])
     parts = [f"{b} {numbers.share(s)}" for b, s in longest if s > 0]
     if parts:

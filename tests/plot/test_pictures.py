@@ -13,6 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+from roofline.analysis import analyze
+from roofline.figures import Point
 from roofline.model import Analysis, Bound, Confidence, Result, Stall
 from roofline.plot import Options, draw
 from roofline.plot.canvas import Ruler
@@ -20,7 +22,8 @@ from roofline.plot.ceilings import own_ceilings, unit_columns
 from roofline.plot.roofline import lay_out
 from roofline.plot.scene import compose
 from roofline.units import unit_name
-from tests.makers import analysis, unit
+from roofline.verdict.rule import judge
+from tests.makers import TOY_DEVICE, analysis, measurement, result, unit, with_rest
 from tests.plot.values import crowd, kernel, mixed, texts
 from tests.shared import REPORTS, analyzed
 
@@ -160,6 +163,34 @@ def test_an_own_ceiling_is_the_rate_over_the_utilisation():
 
     assert (own.unit, own.percent, own.bound) == ("dram", 90.0, Bound.BANDWIDTH)
     assert own.rate == pytest.approx(75e9 / 0.9)
+
+
+def stated(**seconds: float) -> Analysis:
+    """Versions of one product of which somebody states the time: of 312 TFLOP/s at most."""
+    product = {"gpu": "a100-sxm4-80gb", "dtype": "fp16", "flops": 1.1e12, "bytes": 1e9}
+    return analyze(points=[Point(name, seconds=s, **product) for name, s in seconds.items()])
+
+
+def test_figures_below_both_roofs_are_not_said_to_wait() -> None:
+    said = " ".join(texts(draw(stated(v1=9e-3, v2=6e-3, v3=4.2e-3), Options()).figure))
+
+    assert "What limits 3 kernels: neither roof 78.1 % of the time, compute 21.9 %" in said
+    assert "dotted: below it" in said
+    assert "latency" not in said
+    # Their own ceilings are one point, so each mark says how far it is from it.
+    for name, at in (("v1", 39), ("v2", 59)):
+        assert f"{name} neither roof; tensor pipe {at} %" in said
+
+
+def test_the_ceiling_of_a_full_unit_is_where_the_kernel_is() -> None:
+    # Two FP64 units an SM are full at 86 % of their counter's peak.
+    few = replace(TOY_DEVICE, compute_capability="7.5")
+    measured = measurement(units=with_rest(unit("fp64", 86.1), unit("dram", 10.0)), device=few)
+    full = result(measured, judge(measured, result(measured).peaks))
+
+    (own,) = own_ceilings(full)
+    assert own.rate == pytest.approx(measured.operations_per_s)
+    assert own.percent == 86.1
 
 
 def both(confidence: Confidence = Confidence.HIGH, following: str = "issue") -> Result:
