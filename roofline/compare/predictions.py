@@ -11,11 +11,12 @@ from math import inf
 from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
-from roofline.model import PROMISED, Bound, Family, Note
+from roofline.model import PROMISED, Bound, Family, Note, exceeds
 from roofline.patterns import select
 from roofline.playbook import entry_of, play
 from roofline.text import numbers
 from roofline.units import UNITS, relieved_with, unit_of_precision
+from roofline.wall_time import outcome_of
 
 # A unit's work within this is unchanged, so that its floor still stands.
 UNCHANGED = 0.05
@@ -377,7 +378,7 @@ def _two_sided(
     def printed(ratio: float) -> str:
         return _printed(before / ratio if amounts else ratio)
 
-    none = maybe[0] <= 1 <= maybe[1]
+    none = outcome_of(*maybe) == "no_change"
     if least == most == 1 and none:
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
     inside = [
@@ -385,9 +386,10 @@ def _two_sided(
     ]
     if all(inside) and not (none and (least > 1 or most < 1)):
         return "confirmed", reason
-    if maybe[0] > most or maybe[1] < least:
+    below = exceeds(least, maybe[1])
+    if below or exceeds(maybe[0], most):
         rises = high > 1 and low >= 1
-        if (maybe[1] < least) is rises:
+        if below is rises:
             return "exceeded", note("beyond_expected", what=reason)
         return "short", reason
     if any(inside) and not all(inside):

@@ -385,13 +385,14 @@ def _shares(
     shares.sort(key=lambda s: (-(s.exposed_share or 0), -(s.wall_share or 0), -s.total_s, s.name))
     kernels, left = [s for s in shares if s.apart is None], criteria.top
     wanted = criteria.matching(kernels)
-    uncovered_s = criteria.cover * sum(kernels[i].total_s for i in wanted)
+    wanted_s, covered_s = criteria.cover * sum(kernels[i].total_s for i in wanted), 0.0
     for i in wanted:
         share = kernels[i]
         size = share.kernel_share if share.wall_share is None else share.wall_share
-        if left > 0 and not exceeds(criteria.min_share, size or 0) and uncovered_s > 0:
+        enough = not exceeds(criteria.min_share, size or 0) and exceeds(wanted_s, covered_s)
+        if left > 0 and enough:
             kernels[i] = replace(share, chosen=True)
-            left, uncovered_s = left - 1, uncovered_s - share.total_s
+            left, covered_s = left - 1, covered_s + share.total_s
     return tuple(kernels), tuple(s for s in shares if s.apart is not None)
 
 

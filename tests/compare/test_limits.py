@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from roofline.compare.gates import judge, judge_times, parse_gate
 from roofline.compare.judge import compare, judge_program
 from roofline.compare.model import GateResult
+from roofline.compare.predictions import judge_change, parse_expect
 from roofline.model import exceeds
 from roofline.process import Completed
 from roofline.text import numbers
@@ -84,6 +85,19 @@ def test_a_noise_that_is_stated(thousands: int, tenths: int) -> None:
 
     assert [outcome(base, most), outcome(most, base)] == ["no_change", "no_change"]
     assert [outcome(base, most + 1), outcome(most + 1, base)] == ["slower", "faster"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(base=st.integers(1, 10**6), tenths=st.integers(20, 900))
+@example(base=1, tenths=50)
+def test_an_expected_step_within_the_noise(base: int, tenths: int) -> None:
+    """From 2 % on, which is not printed as 1.00x either way."""
+    same = parse_expect("step=same")
+    ends = base * 1000.0, base * (1000.0 + tenths)
+
+    for one, other in (ends, ends[::-1]):
+        assert judge_change(same, one, other, tenths / 1000)[0] == "confirmed"
+        assert judge_change(same, one, other, tenths / 1000 - 1e-6)[0] != "confirmed"
 
 
 @settings(max_examples=40, deadline=None)

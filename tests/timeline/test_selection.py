@@ -357,6 +357,15 @@ def test_short_kernels_are_apart(tmp_path: Path):
     assert [(k.name, k.apart) for k in selection.selected.apart] == [("s", Apart.SHORT)]
 
 
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_a_share_that_is_covered_exactly_takes_no_further_kernel(tmp_path: Path, tenths: int):
+    events = [kernel(name, 10.1 * i, 10.1) for i, name in enumerate("abcdefghij")]
+
+    some = chosen(tmp_path, *events, top=10, cover=tenths / 10)
+
+    assert len(some.chosen) == tenths
+
+
 def test_top_and_min_share(tmp_path: Path):
     # Of 100 us: 40, 30, 20, and 0.9 %.
     events = [kernel(n, t, d) for n, t, d in (("a", 0, 40), ("b", 40, 30), ("c", 70, 20))]
