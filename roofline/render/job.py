@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count, islice
 
 from roofline.text import names, numbers
 from roofline.text.numbers import plural
@@ -10,7 +11,9 @@ from roofline.timeline.model import Job
 
 _STEADY = 0.8  # of the skew: a rank that causes so much of it is slower
 _CLOSE = 1.1  # times: skew and transfer that differ by less weigh alike
+_HIDDEN = 0.95  # of communication: the little that is left is no reason to look at it
 _RANKS = 8
+_FEW = 4  # numbers of missing ranks
 _COLLECTIVES = 5
 
 
@@ -20,6 +23,7 @@ def lines(job: Job) -> Iterator[str]:
         most = f"{plural(job.unmatched, 'launch')}, most of them, have no counterpart"
         yield f"Perhaps these are not ranks of one job: {most}."
     yield verdict(job)
+    yield from missing(job)
     noun, whole = _noun(job), "" if job.steps is None else " in all"
     for rank in sorted(job.ranks, key=lambda r: (-r.caused_s, r.number))[:_RANKS]:
         step = "" if rank.step_s is None else f"steps of {numbers.duration(rank.step_s)}, "
@@ -43,6 +47,17 @@ def lines(job: Job) -> Iterator[str]:
     yield f"matched by {how}{lost}{clock}"
 
 
+def missing(job: Job) -> Iterator[str]:
+    """The ranks of the job that are not among those at hand."""
+    here = {rank.number for rank in job.ranks}
+    absent = (job.world_size or 0) - len(here)
+    if absent > 0:
+        first = islice((n for n in count() if n not in here), min(absent, _FEW))
+        which = ", ".join(map(str, first)) + f" and {absent - _FEW:,} more" * (absent > _FEW)
+        of = plural(job.world_size or 0, "rank")
+        yield f"Missing: {absent:,} of {of} ({which}). The others may wait for what is not here."
+
+
 def verdict(job: Job) -> str:
     """Skew against transfer, who is last, and what that means."""
     steps, each = (1, "in all") if job.steps is None else (job.steps, "a step")
@@ -58,12 +73,19 @@ def verdict(job: Job) -> str:
         meaning = "load balance, not network"
         if by_it < _STEADY:
             meaning = "the ranks come late in turn: uneven work or a late host, not network"
+    own = meaning.removesuffix(", not network")
     if job.transfer_s > job.skew_s * _CLOSE:
-        meaning = "the transfer takes longer: network, or the size of the messages"
+        longer = "transfer takes longer: network, or the size of the messages"
+        meaning = f"{own}. The {longer}" if last.caused_s else f"the {longer}"
     elif job.transfer_s * _CLOSE > job.skew_s:
-        own = meaning.removesuffix(", not network")
         meaning = f"both count: the transfer (network, size of the messages), and {own}"
-    return f"Skew {skew} {each}, transfer {transfer}, {who}: {meaning}."
+    text = f"Skew {skew} {each}, transfer {transfer}, {who}: {meaning}."
+    if (job.hidden_share or 0) > _HIDDEN:
+        text += (
+            f" {numbers.share(job.hidden_share)} of communication runs beside compute, so neither "
+            "makes the step much longer."
+        )
+    return text
 
 
 def _noun(job: Job) -> str:

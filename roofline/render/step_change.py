@@ -10,6 +10,7 @@ from rich.text import Text
 from roofline import __version__
 from roofline.render.documents import filled, note_documents
 from roofline.render.documents import text as json_text
+from roofline.render.job import missing
 from roofline.render.markdown import NAME, code, escaped
 from roofline.render.markdown import table as pipes
 from roofline.render.selection import FIRST, PARTS
@@ -93,6 +94,8 @@ def head(change: StepChange) -> Iterator[str]:
         known = f"steps of a side differ by {by}"
     yield f"{files}, {' -> '.join(gpus)}; {known}"
     yield from _ranks(change)
+    for when, side in (("Before", change.before), ("After", change.after)):
+        yield from (f"{when}: {line}" for line in (missing(side.job) if side.job else ()))
     firsts = [FIRST[f] for f in (change.before_first, change.after_first) if f is not None]
     if len(firsts) == 2:
         yield f"Before: {firsts[0].lower()}. After: {firsts[1].lower()}."

@@ -393,7 +393,11 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     origin = int(_nanoseconds(np.array(first)))
     if len(events) and events.start[0] - origin > DAY_NS:  # the first time of all cannot be
         origin = int(events.start[0])
-    own_rank = scan.metadata.get("distributedInfo")
+    own = scan.metadata.get("distributedInfo")
+    told = own if isinstance(own, dict) else {}
+    rank, world_size = (
+        value if isinstance(value := told.get(key), int) else None for key in ("rank", "world_size")
+    )
     damage = [Note(code="truncated")] if scan.truncated else []
     if scan.dropped:
         damage.append(Note(code="damaged", facts={"events": scan.dropped}))
@@ -416,7 +420,8 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
         from_start=scan.metadata.get(FROM_START) is True,
         truncated=scan.truncated,
         sources=sources,
-        rank=own_rank.get("rank") if isinstance(own_rank, dict) else None,
+        rank=rank,
+        world_size=world_size,
         messages=messages,
         notes=(*damage, *events.notes(untimed=untimed)),
     )

@@ -299,8 +299,8 @@ class Timeline:
     ``origin`` is the time that viewers call 0. ``from_start`` says whether every launch since the
     beginning of the process was recorded, so that launches can be counted. ``truncated`` says that
     events are missing, and not which: a file that ends in the middle is in no order of time.
-    ``rank`` is that of the process in its job, ``messages`` are what the recorder says of
-    collectives, by device and start.
+    ``rank`` is that of the process in its job of ``world_size``, ``messages`` are what the recorder
+    says of collectives, by device and start.
     """
 
     file: str
@@ -317,6 +317,7 @@ class Timeline:
     totals: tuple[Total, ...] = ()
     sources: tuple[LaunchSource, ...] = ()
     rank: int | None = None
+    world_size: int | None = None
     messages: dict[tuple[int, int], Message] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 

@@ -460,7 +460,8 @@ class Rank:
     """One rank of a job: a device of a file; of one file's devices ``number`` is the index.
 
     ``last`` counts the collectives that began here last, ``caused_s`` sums their skew;
-    ``waited_s`` is the time in collectives before the last of the others came.
+    ``waited_s`` is the time in collectives before the last of the others came. Of
+    ``communication_s``, in the steps that count, ``exposed_s`` ran beside no compute kernel.
     """
 
     number: int
@@ -470,6 +471,8 @@ class Rank:
     last: int = 0
     caused_s: float = 0.0
     waited_s: float = 0.0
+    communication_s: float = 0.0
+    exposed_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -499,7 +502,7 @@ class Job:
     ``steps`` is how many; ``None`` where none are marked. ``matched_by`` is "name" where the
     recording names every process group. ``one_clock`` says that starts are comparable; else
     collectives are taken to end together, and transfer is the least duration. ``unmatched`` counts
-    those without a counterpart.
+    those without a counterpart. ``world_size`` is how many ranks the job has, as far as they tell.
     """
 
     ranks: tuple[Rank, ...]
@@ -508,6 +511,13 @@ class Job:
     matched_by: Literal["name", "order"]
     one_clock: bool
     unmatched: int
+    world_size: int | None = None
+
+    @property
+    def hidden_share(self) -> float | None:
+        """Part of the communication of all ranks that ran beside compute kernels."""
+        ran_s = sum(r.communication_s for r in self.ranks)
+        return 1 - sum(r.exposed_s for r in self.ranks) / ran_s if ran_s else None
 
     @property
     def count(self) -> int:

@@ -27,13 +27,15 @@ Key = tuple[str | None, str]  # process group, where it was recorded, and kind o
 class Track:
     """The collectives of one rank that count, in order of end; ``starts`` and ``ends`` in ns.
 
-    ``source`` is the place of its file among all, ``told`` its rank as far as the file tells.
+    ``source`` is the place of its file among all, ``told`` its rank and ``world_size`` how many
+    there are as far as the file tells.
     ``names`` are of kernels, ``which`` of each collective; ``known`` is by start what was recorded.
     """
 
     rank: Rank
     source: int
     told: int | None
+    world_size: int | None
     steps: int | None
     starts: Integers
     ends: Integers
@@ -62,9 +64,17 @@ def track(part: DeviceEvents, kind: Kinds, source: int) -> Track:
     steps = len(part.kept) if part.ranged else None
     step_s = part.occupancy.wall_ns / 1e9 / len(part.kept) if part.ranged else None
     return Track(
-        rank=Rank(number=part.index, file=timeline.file, device=part.index, step_s=step_s),
+        rank=Rank(
+            number=part.index,
+            file=timeline.file,
+            device=part.index,
+            step_s=step_s,
+            communication_s=part.occupancy.use.communication_s,
+            exposed_s=part.occupancy.use.exposed_communication_s,
+        ),
         source=source,
         told=timeline.rank,
+        world_size=timeline.world_size,
         steps=steps,
         starts=events.start[own],
         ends=events.end[own],
@@ -90,6 +100,9 @@ def job(tracks: Sequence[Track]) -> Job | None:
     told = [t.rank.device if one_clock else t.told for t in tracks]
     known = [n for n in told if n is not None]
     number = known if len(set(known)) == len(tracks) else list(range(len(tracks)))
+    world_size = None
+    if number is known and not one_clock:
+        world_size = max(max(known) + 1, *(t.world_size or 0 for t in tracks))
     last, caused, waited = np.zeros((3, len(tracks)), np.int64)
     found: list[Collective] = []
     places = [t.places() for t in tracks]
@@ -141,6 +154,7 @@ def job(tracks: Sequence[Track]) -> Job | None:
         steps=min(steps) if len(steps) == len(tracks) else None,
         matched_by="order" if any(c.group is None for c in found) else "name",
         one_clock=one_clock,
+        world_size=world_size,
         unmatched=sum(len(t.starts) for t in tracks) - sum(c.count * len(c.ranks) for c in found),
     )
 

@@ -145,6 +145,41 @@ def test_skew_and_transfer_that_weigh_alike_are_both_said(tmp_path: Path):
     )
 
 
+def test_a_rank_that_is_missing_is_named(tmp_path: Path):
+    # Ranks 0 and 2 of a job of 8 processes; then 0 and 3 of one that does not tell how many.
+    for world, numbers, said in (
+        (8, (0, 2), "Missing: 6 of 8 ranks (1, 3, 4, 5 and 2 more)."),
+        (None, (0, 3), "Missing: 2 of 4 ranks (1, 2)."),
+        (2, (0, 1), None),
+    ):
+        timelines = []
+        for number in numbers:
+            content = trace(
+                [told(0, 100 - number), kernel("a", 200, 9)],
+                distributedInfo={"rank": number} | ({"world_size": world} if world else {}),
+            )
+            timelines.append(load_timeline(write(tmp_path, content, f"{number}.json")))
+        job = select_ranks(timelines).job
+        assert job is not None
+        lines = [line for line in render.lines(job) if line.startswith("Missing")]
+        assert lines == [f"{said} The others may wait for what is not here."] * (said is not None)
+
+
+def test_what_causes_the_skew_is_said_beside_a_longer_transfer(tmp_path: Path):
+    # Rank 1 is last by 30 us; all are inside for 70. A kernel beside it hides it, or does not.
+    longer = "load balance. The transfer takes longer: network, or the size of the messages."
+    for lasts, hidden in (
+        (9, ""),
+        (1100, " 100.0 % of communication runs beside compute, so neither"),
+    ):
+        folder = tmp_path / str(lasts)
+        folder.mkdir()
+        gemm = kernel("a", 0, lasts)
+        said = render.verdict(job_of(folder, [told(9, 100), gemm], [told(39, 70), gemm]))
+        assert "rank 1 is last in 1 of 1, which is 100.0 % of the skew: " + longer + hidden in said
+        assert said.endswith("longer." if hidden else longer)
+
+
 def test_bus_bandwidth_is_what_nccl_tests_count(tmp_path: Path):
     # All-reduce of 4 MB over 2 ranks: 2 * (2 - 1) / 2 of it on the wire; in 20 us: 200 GB/s.
     job = job_of(tmp_path, [told(0, 100), kernel("a", 200, 9)], [told(0, 20), kernel("a", 50, 9)])
