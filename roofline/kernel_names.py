@@ -486,6 +486,15 @@ def _apart(names: list[str], same: str, width: int) -> dict[str, str]:
     }
 
 
+def first_difference(name: str, other: str) -> tuple[str, str] | None:
+    """The first words in which template arguments differ; ``None`` where the head does, or none."""
+    words = (re.finditer(r"\w+", one[:_LONGEST]) for one in (name, other))
+    differing = ((a, b) for a, b in zip(*words, strict=False) if a[0] != b[0])
+    one, another = next(differing, (None, None))
+    inside = one and another and one.start() > name.find("<") > 0
+    return (one[0], another[0]) if inside and one and another else None
+
+
 # Endings that compilers add and that differ between builds of the same kernel.
 _ENDINGS = (
     _ENCODED,

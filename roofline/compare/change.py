@@ -133,6 +133,8 @@ SAME_OPERATIONS = 0.02
 SAME_BYTES = 0.10
 # Two ratios this near are taken for one factor of the problem's size.
 PROPORTIONAL = 0.10
+# Fewer of the operations than this are left: the work is not done any more.
+_GONE = 1e-3
 # Units less busy than this are left out where all units are compared, in percent.
 _BUSY = 5.0
 
@@ -156,14 +158,27 @@ def busy_ratio(before: Side, after: Side, unit: str | None) -> float | None:
     return other * after.measured.duration_s / busy * clock if busy else None
 
 
-def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkChange:
+def work_change(
+    before: Side, after: Side, timing: TimeChange | None, *, summed: bool = False
+) -> WorkChange:
     """Whether both sides solved the same problem.
 
     "different" is only said where two independent signs agree: operations, bytes and threads
     changed by the same factor. Fewer operations at the same bytes are an optimisation, not
-    another problem.
+    another problem. ``summed`` launches that become others drop all three alike: no sign of that.
     """
-    status, code, measure, ratio = _same_problem(before, after)
+    old, new = before.measured.total_operations, after.measured.total_operations
+    operations = _ratio(old, new)
+    bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
+    # What DRAM limits does its work by moving the bytes, with operations fused into it or not.
+    moves = {before.verdict.limiter, after.verdict.limiter} == {"dram"}
+    moves = moves and bytes_ is not None and same(bytes_, 1.0, SAME_BYTES)
+    if old is not None and new is not None and not moves and min(old, new) < _GONE * max(old, new):
+        text = note("work_gone", before=old, after=new)
+        return WorkChange(status="gone", measure="operations", ratio=operations, text=text)
+    if summed:
+        return WorkChange(status="unknown", text=note("work_of_sums"))
+    status, code, measure, ratio = _same_problem(before, after, operations)
     speedup = None
     if status == "different" and ratio and timing is not None:
         speedup = timing.speedup * ratio
@@ -171,11 +186,10 @@ def work_change(before: Side, after: Side, timing: TimeChange | None) -> WorkCha
     return WorkChange(status=status, measure=measure, ratio=ratio, speedup=speedup, text=text)
 
 
-def _same_problem(before: Side, after: Side) -> _Work:
+def _same_problem(before: Side, after: Side, operations: float | None) -> _Work:
     """By operations; by bytes where those are not measured; by threads where neither is."""
     threads = _ratio(before.threads, after.threads)
     bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
-    operations = _ratio(before.measured.total_operations, after.measured.total_operations)
     if operations is not None:
         status, code = _by_operations(operations, bytes_, threads)
         return status, code, "operations", operations
@@ -189,9 +203,15 @@ def _same_problem(before: Side, after: Side) -> _Work:
         return "unknown", "bytes_on_another_grid", "dram_bytes", bytes_
     if threads is None:
         return "unknown", "work_not_measured", None, None
-    if same(threads, 1.0, 1e-9):
-        return _unless_uniform(before, after)
-    return "unknown", "only_the_grid_differs", "threads", threads
+    if not same(threads, 1.0, 1e-9):
+        return "unknown", "only_the_grid_differs", "threads", threads
+    works = (busy_ratio(before, after, side.busiest) for side in (before, after))
+    if all(work is None or same(work, 1.0, 2 * PROPORTIONAL) for work in works):
+        return "same", "same_work", "threads", threads
+    status, code, measure, ratio = _unless_uniform(before, after)
+    if status == "same":
+        status, code = "unknown", "only_threads_agree"
+    return status, code, measure, ratio
 
 
 def _by_operations(
@@ -203,8 +223,12 @@ def _by_operations(
     agreed = witness is not None and same(witness, operations, PROPORTIONAL)
     if agreed and not same(operations, 1.0, 0.05):
         return "different", "other_size"
-    if any(r is not None and same(r, 1.0, SAME_OPERATIONS) for r in (bytes_, threads)):
-        return "same", "operations_changed"
+    for code, kept in (
+        ("operations_on_same_bytes", bytes_),
+        ("operations_on_same_threads", threads),
+    ):
+        if kept is not None and same(kept, 1.0, SAME_OPERATIONS):
+            return "same", code
     return "unknown", "operations_disagree"
 
 

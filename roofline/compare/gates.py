@@ -261,7 +261,7 @@ def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
     """Slower beyond noise and by more than the limit, without what the clocks alone explain."""
     timing, work = pair.timing, pair.work
     if timing is None or pair.outcome == "unknown":
-        return "not_judged", note("no_duration")
+        return "not_judged", pair.doubt or note("no_duration")
     if work.differs and work.ratio:
         ratio, code = timing.speedup_high * work.ratio, "gate_slower_equal_work"
     else:

@@ -28,6 +28,7 @@ from roofline.compare.pairing import PLAIN, Match, pair
 from roofline.compare.predictions import Expectation, bounds_held, expected, judge_change
 from roofline.errors import UsageError
 from roofline.fold import fold
+from roofline.kernel_names import first_difference
 from roofline.model import FOLDS, Analysis, Fold, Group, Measurement, Note, Result
 from roofline.text.names import few, last_part
 from roofline.wall_time import (
@@ -85,7 +86,7 @@ def compare(
     times = [
         (p.before.total_s or 0.0, p.timing.speedup)
         for p in pairs
-        if p.timing is not None and not p.work.differs
+        if p.timing is not None and p.doubt is None
     ]
     return Comparison(
         before=_info(before),
@@ -290,18 +291,17 @@ def _pair(
     left = _side(before, [before.groups[i] for i in match.before], summed=summed)
     right = _side(after, [after.groups[i] for i in match.after], summed=summed)
     timing = time_change(left, right, summed=summed, noise=noise)
-    # A fusion drops bytes, operations and threads alike: no sign of another problem size.
-    work = WorkChange(status="unknown", text=note("work_of_sums"))
-    if not summed:
-        work = work_change(left, right, timing)
+    work = work_change(left, right, timing, summed=summed)
     outcome, basis = _outcome(timing, work)
     if timing is None:
         cause = ChangeCause(code="not_measured")
     elif work.differs:
         cause = ChangeCause(code="other_size")
+    elif work.status == "gone":
+        cause = ChangeCause(code="work_gone")
     else:
         cause = find_cause(left, right, timing, outcome)
-    return KernelPair(
+    found = KernelPair(
         kind=match.kind,
         how=match.how,
         before=left,
@@ -311,8 +311,11 @@ def _pair(
         timing=timing,
         work=work,
         cause=cause,
-        step=_step([shares[i] for i in match.before if i in shares], timing, work),
     )
+    if found.doubt is None:
+        step = _step([shares[i] for i in match.before if i in shares], timing)
+        return replace(found, step=step)
+    return found if work.differs else replace(found, outcome="unknown")
 
 
 def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[Outcome, PairBasis]:
@@ -326,11 +329,9 @@ def _outcome(timing: TimeChange | None, work: WorkChange) -> tuple[Outcome, Pair
     return outcome_of(low, high), "equal_clocks" if differ else "time"
 
 
-def _step(
-    found: Sequence[tuple[float, float]], timing: TimeChange | None, work: WorkChange
-) -> StepGain | None:
-    """The step gain of kernels with these shares; none where the problem's size changed."""
-    if timing is None or not found or work.differs:
+def _step(found: Sequence[tuple[float, float]], timing: TimeChange | None) -> StepGain | None:
+    """The step gain of kernels with these shares."""
+    if timing is None or not found:
         return None
     exposed, whole = sum(s[0] for s in found), min(sum(s[1] for s in found), 1.0)
     hidden = exposed < whole
@@ -352,7 +353,11 @@ def _notes(pair_: KernelPair) -> Iterable[Note]:
     elif before.launches != after.launches:
         yield note("launch_count", **launches)
     if pair_.how.code not in PLAIN:
-        yield note("paired_by", how=pair_.how)
+        names = before.measured.demangled, after.measured.demangled
+        if pair_.kind == "one_to_one" and (words := first_difference(*names)):
+            yield note("paired_by_part", how=pair_.how, before=words[0], after=words[1])
+        else:
+            yield note("paired_by", how=pair_.how)
     if pair_.work.status == "unknown" and pair_.work.text.code != "work_not_measured":
         yield note("work_unknown", why=pair_.work.text)
     if timing is not None and pair_.changed:
@@ -371,5 +376,6 @@ def _rank(pair_: KernelPair) -> tuple[bool, float]:
     """What changed first, by time won or lost; then the rest, by time."""
     if pair_.timing is None or pair_.before.total_s is None:
         return pair_.changed, 0.0
-    moved = abs(1 - 1 / pair_.timing.speedup) if pair_.changed else 1.0
-    return pair_.changed, pair_.before.total_s * moved
+    told = pair_.changed or pair_.doubt is not None
+    moved = abs(1 - 1 / pair_.timing.speedup) if told else 1.0
+    return told, pair_.before.total_s * moved

@@ -21,11 +21,11 @@ PairKind = Literal["one_to_one", "one_to_many", "many_to_one", "many_to_many"]
 Judgement = Literal["confirmed", "refuted", "short", "exceeded", "not_testable"]
 Severity = Literal["info", "warning", "refusal"]
 GateStatus = Literal["passed", "failed", "not_judged", "skipped"]
-WorkStatus = Literal["same", "different", "unknown"]
+WorkStatus = Literal["same", "different", "unknown", "gone"]
 WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
 _Changed = Literal["fewer_bytes", "more_bytes", "less_work", "more_work", "busier", "idler"]
 _Unchanged = Literal["clock", "same_limiter", "within_noise"]
-_Untold = Literal["unexplained", "not_measured", "other_size"]
+_Untold = Literal["unexplained", "not_measured", "other_size", "work_gone"]
 CauseCode = Literal[_Changed, "other_precision", _Unchanged, _Untold]
 
 
@@ -140,7 +140,7 @@ _FAR = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkChange:
-    """Whether both sides solved the same problem.
+    """Whether both sides solved the same problem; "gone" is work that one of them does not do.
 
     ``ratio`` is after / before of ``measure``, ``speedup`` the speed-up per unit of that work
     where the problem's size differs.
@@ -250,6 +250,20 @@ class KernelPair:
                 far = False
         return self.work.status == "unknown" and far
 
+    @property
+    def doubt(self) -> Note | None:
+        """Why its times do not compare, so that nothing follows from them; ``None`` where they do.
+
+        By it the pair, the totals, the predictions, the gates and the steps are judged.
+        """
+        if self.timing is None:
+            return note("no_duration")
+        if self.work.differs:
+            return note("size_differs")
+        if self.work.status == "gone":
+            return self.work.text
+        return note("size_probably_differs") if self.doubtful else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpaired:
@@ -356,7 +370,7 @@ class Comparison(Displayed):
     @property
     def judged(self) -> list[KernelPair]:
         """The pairs whose times compare."""
-        return [p for p in self.pairs if p.timing is not None and not p.work.differs]
+        return [p for p in self.pairs if p.doubt is None]
 
     @property
     def launches(self) -> tuple[int, int]:

@@ -41,7 +41,7 @@ def bounds_held(pair: KernelPair) -> Iterator[Prediction]:
     verdict, timing = pair.before.verdict, pair.timing
     unit, then = verdict.nearest or verdict.limiter, verdict.next_limiter
     took_s = pair.before.measured.duration_s
-    if pair.outcome != "faster" or timing is None or pair.work.differs or not unit or not took_s:
+    if pair.outcome != "faster" or timing is None or pair.doubt or not unit or not took_s:
         return
     speedup = timing.judged[0]
     work, next_work = (busy_ratio(pair.before, pair.after, one) for one in (unit, then))
@@ -291,10 +291,8 @@ def expected(
 
 
 def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
-    if pair.timing is None:
-        return "not_testable", note("no_duration")
-    if pair.work.differs:
-        return "not_testable", note("size_differs")
+    if pair.timing is None or pair.doubt is not None:
+        return "not_testable", pair.doubt or note("no_duration")
     noise, speedup = pair.timing.noise, pair.timing.speedup
     if item.cause is not None:
         if pair.outcome != "faster":

@@ -61,6 +61,12 @@ def sentence(pair: KernelPair) -> str:
             f"{plain(1 / timing.speedup)}x the time, another problem size: {how} per unit of work"
         )
         why, told = "", False
+    elif pair.work.status == "gone":
+        head, why, told = (
+            f"{note_text(pair.work.text)} ({change(timing.speedup)} by time)",
+            "",
+            False,
+        )
     else:
         head = " ".join(filter(None, (_headline(pair, timing.speedup), _amounts(pair))))
         why, told = _why(pair)
@@ -274,6 +280,8 @@ def totals(comparison: Comparison) -> str:
     alone = any(pair.how.code == "by_being_alone" for pair in comparison.pairs)
     how = " (the only one of each side, under another name)" if alone else ""
     text = f"{plural(len(comparison.pairs), 'kernel')} paired{how}: {', '.join(said)}"
+    if gone := sum(pair.work.status == "gone" for pair in comparison.pairs):
+        text += f" ({gone} without the work)"
     if doubtful := sum(pair.doubtful for pair in comparison.pairs):
         text += f" ({doubtful} probably of another problem size)"
     before, after = comparison.before_paired_s, comparison.after_paired_s
@@ -300,7 +308,7 @@ def foot(comparison: Comparison) -> str:
 
 def cell(pair: KernelPair) -> str:
     """The outcome in a cell: "1.42x faster", "no change"."""
-    if pair.timing is None:
+    if pair.timing is None or pair.outcome == "unknown":
         return "not judged"
     if pair.outcome == "no_change":
         return "no change"

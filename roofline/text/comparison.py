@@ -121,6 +121,11 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"{names.operation(f['precision'])} operations "
         f"{from_to('total_operations', f['before'], f['after'])}"
     ),
+    "work_gone": lambda f: (
+        f"{from_to('total_operations', f['before'], f['after'])}: "
+        f"{'AFTER' if f['after'] < f['before'] else 'BEFORE'} does not do this work, "
+        "or not by instructions that are counted; check its results"
+    ),
     "amount_changed": lambda f: (
         f"{names.quantity(f['measure'])} {from_to(f['measure'], f['before'], f['after'])}"
     ),

@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roofline.compare.change import busy_ratio, changes_of, step_gain
+from roofline.compare.gates import judge, parse_gate
 from roofline.compare.judge import compare
 from roofline.compare.model import KernelPair
+from roofline.compare.predictions import parse_claim, parse_expect
+from roofline.kernel_names import first_difference
 from roofline.model import Bound
 from roofline.render.comparison import sentence, totals
 from roofline.text.notes import note_text
@@ -251,11 +254,68 @@ def test_a_far_smaller_grid_with_far_less_work_is_no_gain_to_speak_of() -> None:
 
     assert pair.doubtful
     assert sentence(pair).startswith("probably another problem size (100x faster by time): ")
-    assert "1 faster (1 probably of another problem size)" in totals(compared(large, small))
+    assert "1 not judged (1 probably of another problem size)" in totals(compared(large, small))
     assert one(small, large).doubtful
     # Fewer threads that do all of the work, or less work by as many threads, may be the point.
     assert not one(large, launch(us=4500, grid=(1, 1, 1), **bare)).doubtful
     assert not one(large, launch(us=50, **bare)).doubtful
+
+
+def test_a_kernel_that_stopped_doing_its_work_got_no_faster() -> None:
+    # 604 MOP to none in 15.2 to 9.34 us at the same bytes: 1.63x by the time alone.
+    few: dict[str, Any] = {"dram_bytes": 761e3, "use": IDLE | {"l2": 19.0, "dram": 3.0}}
+    tiles = launch(us=15.2, grid=(96, 1, 1), operations={"tensor_int4": 604e6}, **few)
+    nothing = launch(us=9.34, grid=(32, 1, 1), operations={"tensor_int4": 0.0}, **few)
+    asked = [parse_expect("kernel=1.6x"), parse_claim("kernel=operations")]
+    comparison = compared(tiles, nothing, expectations=asked)
+    pair = comparison.pairs[0]
+
+    assert (pair.work.status, pair.outcome, pair.cause.code) == ("gone", "unknown", "work_gone")
+    assert pair.work.ratio == 0
+    assert sentence(pair).startswith("604 MOP to 0 OP: AFTER does not do this work")
+    assert "check its results (1.63x faster by time)" in sentence(pair)
+    assert {p.judgement for p in pair.predictions} == {"not_testable"}
+    (gate,) = judge(comparison, [parse_gate("regression=5%")])
+    assert (gate.status, gate.text.code) == ("not_judged", "work_gone")
+    assert comparison.before_paired_s is None
+    assert totals(comparison) == "1 kernel paired: 1 not judged (1 without the work)"
+    # A copy that a scale was fused into still does its work, which is to move the bytes.
+    assert one(launch(operations={"fp32": 0.0}), launch()).work.status == "same"
+    # A thousandth is left of what was predicated away, more is another algorithm.
+    assert one(tiles, replace(nothing, operations={"tensor_int4": 6e5})).work.status == "gone"
+    assert one(tiles, replace(nothing, operations={"tensor_int4": 7e5})).work.status != "gone"
+    back = one(nothing, tiles)
+    assert (back.work.status, back.outcome) == ("gone", "unknown")
+    assert sentence(back).startswith("0 OP to 604 MOP: BEFORE does not do this work")
+    # What was not measured after is no work that is gone.
+    assert one(tiles, replace(nothing, operations={})).work.status != "gone"
+
+
+def test_as_many_threads_prove_no_problem_size_where_nothing_else_was_measured() -> None:
+    # A grid-stride loop: 36 times the work for the issue slots on the same grid.
+    bare: dict[str, Any] = {"operations": {}, "dram_bytes": None}
+    little = launch(us=30, use={"issue": 70, "xu": 15}, **bare)
+    much = launch(us=1080, use={"issue": 70, "xu": 0.1}, **bare)
+    pair = one(little, much)
+
+    assert (pair.work.status, pair.work.text.code) == ("unknown", "only_threads_agree")
+    assert pair.outcome == "slower"
+    assert not pair.doubtful
+    assert any("cannot be told from another problem size" in note_text(n) for n in pair.notes)
+    # The same work at a higher rate is the same problem, as are known bytes.
+    assert one(little, launch(us=24, use={"issue": 87.5}, **bare)).work.status == "same"
+    known = {"operations": {}, "dram_bytes": 1e6}
+    assert one(launch(us=30, **known), launch(us=60, **known)).work.status == "same"
+
+
+def test_a_pair_by_base_name_tells_the_template_argument_that_differs() -> None:
+    names = [f"void strided<float, 4, {what}<float>>(int)" for what in ("normal", "uniform")]
+    pair = one(*(launch("strided", demangled=name) for name in names))
+
+    (told,) = map(note_text, pair.notes)
+    assert "; in the template arguments normal became uniform; --map corrects it" in told
+    assert first_difference("a_kernel<2>", "b_kernel<2>") is None
+    assert first_difference("kernel", "kernel") is None
 
 
 def test_two_kernels_that_only_stand_alone_are_said_to_pair_so() -> None:
