@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, prod, sqrt
 from typing import Literal
 
 from roofline.compare.change import same
@@ -88,8 +88,9 @@ class Stage:
 
     ``before_s`` and ``after_s`` are for as many launches as BEFORE had, of the ``launches`` of both
     sides. ``waste`` is what AFTER can go without first. ``gain`` is the time of the pairs before
-    over after, ``total`` that of all changes that led to it, ``follows`` the entry where its BEFORE
-    was the AFTER.
+    over after, ``sure`` what is beyond noise and clocks of it, least and most; ``total`` and
+    ``total_sure`` are those of all changes that led to it, ``follows`` the entry where its BEFORE
+    was the AFTER. ``warnings`` say in what the captures differ and must not.
     """
 
     entry: int = 0
@@ -121,14 +122,22 @@ class Stage:
     first_before: Bottleneck | None = None
     first_after: Bottleneck | None = None
     at_ceilings: AtCeilings | None = None
+    warnings: tuple[str, ...] = ()
     gain: float | None = None
+    sure: tuple[float, float] | None = None
     total: float | None = None
+    total_sure: tuple[float, float] | None = None
     follows: int | None = None
 
     @property
     def failed(self) -> bool:
         """Whether the check of its results failed, so that its time counts for nothing."""
         return self.correctness is not None and not self.correctness.passed
+
+    @property
+    def rank(self) -> float:
+        """The gain in total by which changes are ranked: the middle of what is sure, 0 unknown."""
+        return sqrt(prod(self.total_sure)) if self.total_sure else self.total or 0.0
 
 
 def seal_of(stage: Stage) -> str:
@@ -154,10 +163,22 @@ def history(stages: Iterable[Stage]) -> tuple[Stage, ...]:
         if stage.status == "closed":
             origin = ends.get(stage.digest or stage.before) or ends.get(stage.before)
             gain = stage.before_s / stage.after_s if stage.before_s and stage.after_s else None
-            total = gain if origin is None or gain is None else (origin.total or 1.0) * gain
+            sure = gain and (stage.sure or (gain, gain))
+            total, total_sure = gain, sure or None
+            if origin is not None and gain and sure:
+                total = (origin.total or 1.0) * gain
+                least, most = origin.total_sure or (1.0, 1.0)
+                total_sure = least * sure[0], most * sure[1]
             follows = None if origin is None else origin.entry
             edited = stage.edited or _edited(stage, stated.get((stage.closes or 0, stage.stated)))
-            stage = replace(stage, gain=gain, total=total, follows=follows, edited=edited)
+            stage = replace(
+                stage,
+                gain=gain,
+                total=total,
+                total_sure=total_sure,
+                follows=follows,
+                edited=edited,
+            )
             ends |= {stage.after_digest or stage.after: stage, stage.after: stage}
         if stage.status == "closed" or (stage.entry, stage.recorded) not in closed:
             found.append(stage)
@@ -214,7 +235,7 @@ def fastest(stages: Sequence[Stage]) -> Stage | None:
     """
     led = led_to(stages)
     way = counted(led)
-    totals = [*(stage.total or 0.0 for stage in way), 1.0]
+    totals = [*(stage.rank for stage in way), 1.0]
     if not totals[0]:
         return way[0] if way else None
     at = totals.index(max(totals))
@@ -227,8 +248,8 @@ def fastest(stages: Sequence[Stage]) -> Stage | None:
         for stage, one in ways
         if stage not in led and one and one[0] is stage and _start(one) == _start(led)
     )
-    top = max(beside, key=lambda stage: stage.total or 0.0, default=None)
-    if top and top.total and top.total > totals[at] and not same(top.total, totals[at]):
+    top = max(beside, key=lambda stage: stage.rank, default=None)
+    if top and top.rank > totals[at] and not same(top.rank, totals[at]):
         return top
     return way[at] if at < len(way) else None
 

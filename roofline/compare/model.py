@@ -373,6 +373,25 @@ class Comparison(Displayed):
         return [p for p in self.pairs if p.doubt is None]
 
     @property
+    def gain(self) -> tuple[float, float] | None:
+        """How many times faster all of them are by the rule of a pair, from the least to the most.
+
+        A pair that did not change counts with its time before, one that did with its speed-up,
+        which is at equal clocks where those differ beyond the noise.
+        """
+        whole_s = least_s = most_s = 0.0
+        for pair in self.judged:
+            assert pair.timing is not None
+            took_s = pair.before.total_s or 0.0
+            least, most = pair.timing.judged if pair.changed else (1.0, 1.0)
+            whole_s, least_s, most_s = (
+                whole_s + took_s,
+                least_s + took_s / least,
+                most_s + took_s / most,
+            )
+        return (whole_s / least_s, whole_s / most_s) if whole_s else None
+
+    @property
     def launches(self) -> tuple[int, int]:
         """The launches of those pairs; of sums none was divided, so BEFORE's stand for both."""
         sides = [(p.before, p.after if p.per == "launch" else p.before) for p in self.judged]

@@ -85,6 +85,7 @@ def read_record(path: Path) -> tuple[Stage, ...]:
 def _divisors(stage: Stage) -> Iterator[float | None]:
     """The times and ratios of a stage that others are divided by."""
     yield from (stage.before_s, stage.after_s, *(stage.program or ()), *(stage.launches or ()))
+    yield from stage.sure or ()
     if (found := stage.at_ceilings) is not None:
         yield from (found.total_s, found.floor_s, found.worth_s, found.without_s)
     for one in stage.figures:

@@ -67,7 +67,8 @@ def details(launch: Launch, *, source: bool = False) -> Details:
         sampled = [_sampled(code, int(at), by_address[at], total, tables) for at in some]
     lines, waits = Counter[str](), Counter[str]()
     for one in sampled:
-        waits[_wait(one)] += one.share  # type: ignore[assignment]
+        if one.sass or one.file:  # a redacted report names neither
+            waits[_wait(one)] += one.share  # type: ignore[assignment]
         if one.file is not None:
             lines[f"{one.file}:{one.line}"] += one.share  # type: ignore[assignment]
     warps = sum(one.share for one in sampled if one.for_warps)

@@ -20,7 +20,7 @@ from roofline.compare.predictions import UNCHANGED
 from roofline.model import PROMISED, QUANTITIES, Bound, Family
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
-from roofline.text.comparison import change, figure, from_to, work
+from roofline.text.comparison import change, figure, from_to, gained, work
 from roofline.text.console import NARROWEST, hanging, to_text
 from roofline.text.notes import note_text
 from roofline.text.numbers import amount, clock, duration, percent, plain, plural, times
@@ -287,7 +287,7 @@ def totals(comparison: Comparison) -> str:
     before, after = comparison.before_paired_s, comparison.after_paired_s
     if before and after:
         one, other = comparison.launches
-        gain = change(before / after)
+        gain = gained(before / after, comparison.gain)
         if one == other:
             return f"{text}; {duration(before)} to {duration(after)} in all ({gain})"
         whole = sum(p.after.total_s or 0.0 for p in comparison.judged)

@@ -29,7 +29,7 @@ from roofline.render.markdown import bullets, escaped
 from roofline.render.markdown import table as pipes
 from roofline.render.table import Cells, laid_out
 from roofline.text import names, numbers
-from roofline.text.comparison import change, figure
+from roofline.text.comparison import change, figure, gained, sure_of
 from roofline.text.console import NARROWEST, hanging, prose, to_text
 from roofline.text.numbers import duration, times
 
@@ -48,7 +48,7 @@ class HistoryDocument:
     stages: list[Stage]
     total: Annotated[
         Number,
-        about("how many times faster the last change and those before it; no failed check"),
+        about("how many times faster by time the last change and those before it; no failed check"),
     ]
     best: Annotated[
         int | None,
@@ -138,7 +138,7 @@ def head(stages: Sequence[Stage]) -> str:
     if waiting := sum(stage.status == "open" for stage in stages):
         text += f", {numbers.plural(waiting, 'prediction')} open"
     if done and done[-1].total:
-        text += f"; {change(done[-1].total)} in total"
+        text += f"; {gained(done[-1].total, done[-1].total_sure, ' in total')}"
         if per_launch(stages):
             text += ", times per launch"
     if (program := program_of(stages)) and all(program):
@@ -157,7 +157,10 @@ def _table(stages: Sequence[Stage]) -> list[list[str]]:
         if stage.status == "closed" and stage.follows is None:
             number, files = str(stage.entry - 1), ", ".join(stage.before)
             rows.append([number, "", files, took[0], "", "", before])
-        gain, total = (change(g) if g else "" for g in (stage.gain, stage.total))
+        gain = change(stage.gain) if stage.gain else ""
+        total = ""
+        if stage.total:
+            total = sure_of(stage.total, stage.total_sure) or change(stage.total)
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
             gain = "no change" if "no_change" in stage.counts else "not judged"
         total = "check FAILED" if stage.failed else total
@@ -188,7 +191,8 @@ def _bottleneck(one: Bottleneck | None, letters: int = 30) -> str:
 
 
 def _told(stage: Stage) -> Iterator[str]:
-    """The predictions with their judgements, the program's time, and the evidence."""
+    """Warnings, the predictions with their judgements, the program's time, and the evidence."""
+    yield from (f"warning: {text}" for text in stage.warnings)
     if stage.launches and stage.launches[0] != stage.launches[1]:
         one, other = stage.launches
         yield f"{one:,} launches before, {other:,} after: times compare if each does the same work"
@@ -235,7 +239,7 @@ def outlook(stages: Sequence[Stage]) -> str:
         return f"{', '.join(led_to(stages)[-1].before)} is the fastest: go back to it."
     back, go_on, each = "", "Go on", per_launch(stages)
     if best is not done[-1]:
-        fast = f"{_took(best, best.after_s, each)}, {times(best.total or 0.0)}"
+        fast = f"{_took(best, best.after_s, each)}, {times(best.rank)}"
         back, go_on = f"{_name(best)} is the fastest ({fast}): go back to it. ", "From there"
     found = best.at_ceilings
     if found is None:

@@ -98,6 +98,8 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         correctness=comparison.correctness,
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
+        sure=comparison.gain,
+        warnings=tuple(note_text(c.text) for c in comparison.checks if c.level == "warning"),
         judged=tuple(_judged(comparison, statement.predictions)),
         predictions=(),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",

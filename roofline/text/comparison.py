@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,30 @@ def change(*speedups: float) -> str:
     if [*ends] == [times(1.0)]:
         return times(1.0)
     return f"{' to '.join(ends)} {'faster' if faster else 'slower'}"
+
+
+# So far from a gain by time what is left of it without noise and clocks is worth a word.
+_APART = 0.03
+
+
+def sure_of(by_time: float, sure: Sequence[float] | None) -> str | None:
+    """What is ``sure`` of a gain by time by the rule of a pair, where that is another."""
+    if not sure or {*map(times, sure)} == {times(by_time)}:
+        return None
+    if all(isclose(end, 1.0) for end in sure):
+        return "no change"
+    far = any(abs(end / by_time - 1) > _APART for end in sure)
+    return change(*sure) if far else None
+
+
+def gained(by_time: float, sure: Sequence[float] | None, where: str = "") -> str:
+    """A gain by time, and what is ``sure`` of it where that is another."""
+    other = sure_of(by_time, sure)
+    if other is None:
+        return f"{change(by_time)}{where}"
+    if other == "no change":
+        return f"no change beyond noise and clocks{where}, {times(by_time)} by time"
+    return f"{change(by_time)}{where} by time, {other} beyond noise and clocks"
 
 
 def from_to(quantity: str, before: float | None, after: float | None) -> str:

@@ -413,3 +413,46 @@ def test_after_a_change_for_the_worse_the_fastest_one_is_where_to_go_on() -> Non
     assert json.loads(render.json(history([good, noise])))["best"] == 3
     assert json.loads(render.json(history([good, replace(bad, before=("x",))])))["best"] is None
     assert render.outlook(history([bad])) == "b is the fastest: go back to it."
+
+
+def test_clocks_and_noise_are_no_gain_in_total_either() -> None:
+    # DRAM-bound: 10 % from the clock, then 2 % within the noise, then half of the bytes.
+    first = capture(launch(us=1100))
+    clocked = capture(launch(us=1000, dram_clock_hz=1.1e9))
+    noisy = capture(launch(us=980, dram_clock_hz=1.1e9))
+    halved = capture(launch(us=490, dram_clock_hz=1.1e9, dram_bytes=0.45e9))
+    row = [compare(first, clocked), compare(clocked, noisy), compare(noisy, halved)]
+    stages = history(stage_of(one, Stage(entry=i)) for i, one in enumerate(row, 2))
+
+    assert [one.gain for one in row] == [(1, 1), (1, 1), (2, 2)]
+    assert [s.total for s in stages] == pytest.approx([1.1, 1100 / 980, 1100 / 490])
+    assert [s.total_sure for s in stages] == [(1, 1), (1, 1), (2, 2)]
+    assert "in all (no change beyond noise and clocks, 1.10x by time)" in totals(row[0])
+    assert render.head(stages[:2]) == (
+        "2 changes; no change beyond noise and clocks in total, 1.12x by time"
+    )
+    assert render.head(stages) == (
+        "3 changes; 2.24x faster in total by time, 2.00x faster beyond noise and clocks"
+    )
+    text = render.render(stages, width=120, color=False)
+    assert len(re.findall(r"s +no change +no change", text)) == 2
+    assert re.search(r"490 µs +2.00x faster +2.00x faster", text)
+    assert text.count("warning: the DRAM clock differs by 10.0 %") == 1
+
+
+def test_a_gain_that_clocks_leave_open_is_a_range_in_total() -> None:
+    # Another unit limits on each side: no credit for either clock (2x), or for both (2 / 1.25).
+    before = launch(us=1000, sm_clock_hz=1e9, use={"dram": 90, "fma": 50})
+    after = launch(us=500, sm_clock_hz=1.25e9, use={"dram": 50, "fma": 90})
+    (stage,) = history([stage_of(compare(capture(before), capture(after)), Stage(entry=2))])
+
+    assert stage.total_sure == pytest.approx((1.6, 2.0))
+    assert render.head([stage]) == (
+        "1 change; 2.00x faster in total by time, 1.60x to 2.00x faster beyond noise and clocks"
+    )
+
+
+def test_an_entry_of_before_has_no_other_gain_than_by_time() -> None:
+    (stage,) = history([change(1, "a", "b", 8.0, 4.0)])
+
+    assert (stage.total, stage.total_sure, stage.warnings) == (2.0, (2.0, 2.0), ())

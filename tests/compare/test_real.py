@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from roofline import api
 from roofline.analysis import analyze
 from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
@@ -12,6 +15,7 @@ from roofline.errors import UsageError
 from roofline.render import comparison as table
 from roofline.render import pull_request
 from roofline.render.comparison import sentence
+from roofline.reports.redact import redact
 from roofline.text.notes import note_text
 from roofline.view import Choice, choose
 from tests.shared import REPORTS, SHARED, analyzed
@@ -172,3 +176,18 @@ def test_the_kernel_that_gained_most_ranks_first() -> None:
 
     assert ranked[0].result.measurement.name == "compute_tendencies_x_279_gpu"
     assert ranked[0].result.verdict.cause == "fp64_division"
+
+
+def test_a_redacted_pair_names_no_instruction(tmp_path: Path) -> None:
+    assert SHARED is not None
+    sides = []
+    for name in ("v4_8_per_thread", "v8_1d_4_per_thread"):
+        source = next((SHARED / "reports").glob(f"*{name}*.ncu-rep"))
+        redact(source, tmp_path / source.name)
+        sides.append(tmp_path / source.name)
+    plain = api.compare(*((SHARED / "reports" / side.name) for side in sides)).pairs[0]
+    (pair,) = api.compare(*sides).pairs
+
+    assert any(n.code == "wait_moved" for n in plain.notes)
+    assert [n.code for n in pair.notes] == [n.code for n in plain.notes if n.code != "wait_moved"]
+    assert pair.timing == plain.timing

@@ -285,3 +285,14 @@ def test_no_machine_code_still_has_lines() -> None:
 
     assert found.sampled[0].sass is None
     assert found.sampled[0].file == "miniWeather_mpi_openacc.F90"
+
+
+def test_instructions_that_no_listing_names_are_no_waits() -> None:
+    # A redacted report keeps the samples by address, without the text of instructions.
+    code, where = ["LDG.E R2, [R4.64]", "STG.E [R6.64], R2"], {0: 3000.0, 1: 1000.0}
+    told = sampled(code, where, {0: "lg_throttle", 1: "lg_throttle"})
+    silent = sampled(["", ""], where, {0: "lg_throttle", 1: "lg_throttle"})
+
+    assert told.waits == {"LDG.E, lg_throttle": 0.75, "STG.E, lg_throttle": 0.25}
+    assert silent.samples == told.samples == 4000
+    assert silent.waits == {}
