@@ -268,7 +268,11 @@ def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
         ratio = timing.speedup_high
         alike = math.isclose(ratio, timing.speedup, rel_tol=_CLOCKS_ALIKE)
         code = "gate_slower" if alike else "gate_slower_equal_clocks"
-    return _loss(gate, pair.outcome, ratio, timing.noise, code)
+    status, text = _loss(gate, pair.outcome, ratio, timing.noise, code)
+    low, high = timing.judged
+    if text.code == "gate_within_noise" and low != high:
+        text = note("gate_left_open", low=low, high=high, **text.facts)
+    return status, text
 
 
 def _loss(

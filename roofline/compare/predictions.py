@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from roofline.compare.change import SAME, busy_ratio, precision_moved, precisions_gone
+from roofline.compare.change import SAME, SHORT_NOISE, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
 from roofline.model import PROMISED, Bound, Family, Note, exceeds
@@ -315,7 +315,8 @@ def _judge(pair: KernelPair, item: Expectation) -> tuple[Judgement, Note]:
     reason = _reached(item, speedup, one / speedup)
     if sure != (speedup, speedup):
         reason = note("and", what=reason, why=note("equal_clocks", low=sure[0], high=sure[1]))
-    return _two_sided(item, one, sure, maybe, noise, reason)
+    stated = pair.timing.noise_how == "--noise"
+    return _two_sided(item, one, sure, maybe, noise, reason, stated=stated)
 
 
 def _explained(pair: KernelPair) -> float | None:
@@ -362,12 +363,15 @@ def _two_sided(
     maybe: tuple[float, float],
     noise: float,
     reason: Note,
+    *,
+    stated: bool = False,
 ) -> tuple[Judgement, Note]:
     """A change (before / after) against what after / before was to be.
 
     Confirmed is what lies in the range, as it is printed, and is a change beyond the noise where
     one was expected. What noise alone may have put outside is neither short nor exceeded.
-    ``maybe`` spans what the change could be at all, ``sure`` what it is but for noise.
+    ``maybe`` spans what the change could be at all, ``sure`` what it is but for noise, of which
+    much proves no change unless it is ``stated`` to be none.
     """
     low, high = item.ratios(before)
     least, most = (1 / end if end else inf for end in (high, low))
@@ -378,7 +382,13 @@ def _two_sided(
 
     none = outcome_of(*maybe) == "no_change"
     if least == most == 1 and none:
+        if not all(1 / (1 + noise) <= one <= 1 + noise for one in sure):
+            return "not_testable", note("left_open", what=reason)
+        if noise > SHORT_NOISE + 1e-9 and not stated:
+            return "not_testable", note("noise_hides", what=reason, noise=noise)
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
+    if (high < 1 and maybe[1] < 1) or (low > 1 and maybe[0] > 1):
+        return "refuted", note("other_way", what=reason)
     inside = [
         least <= one <= most or printed(one) in (printed(least), printed(most)) for one in sure
     ]
@@ -407,40 +417,45 @@ def cause_held(pair: KernelPair, cause: str) -> Held:
     """Whether ``cause`` (one of ``CAUSES`` or a unit) made ``pair`` faster, and the figures."""
     before, after, bound = pair.before, pair.after, pair.before.verdict.bound
     if cause in EXPECTED:
-        return _amount_held(before, after, cause)
+        return _amount_held(pair, cause)
     if cause == "precision":
         return _precision(before, after)
     if bound is Bound.UNKNOWN:
         return None, _UNKNOWN
     if cause != "latency":
-        return _unit_relieved(before, after, cause)
+        return _unit_relieved(pair, cause)
     if bound is not Bound.LATENCY:
         return False, note("was_limited_by", limiter=before.verdict.limiter)
     return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
 
 
-def _amount_held(before: Side, after: Side, cause: str) -> Held:
+def _amount_held(pair: KernelPair, cause: str) -> Held:
     """Fewer bytes speed up what DRAM limited, fewer operations what a compute unit limited.
 
     More occupancy speeds up what latency bound.
     """
-    measure = EXPECTED[cause][0]
+    before, after, measure = pair.before, pair.after, EXPECTED[cause][0]
     one, other = before.figure(measure), after.figure(measure)
     if one is None or other is None:
         return None, note("amount_not_measured", measure=measure)
     reason = note("amount_changed", measure=measure, before=one, after=other)
     if cause == "occupancy":
         if before.verdict.bound is Bound.LATENCY:
-            return other > one + _POINTS, reason
+            return _enough(other > one + _POINTS, other > one), reason
         why = note("limit_was_and", limiter=before.verdict.limiter)
         return False, note("and", what=reason, why=why)
     if other >= one * (1 - SAME):
-        return False, reason
+        return _enough(False, other < one), reason
     if cause == "bytes":
         held, why = _limited_by(before, "dram")
         return held, reason if held else note("but", what=reason, why=why)
-    held, why = _unit_relieved(before, after, Family.COMPUTE)
+    held, why = _unit_relieved(pair, Family.COMPUTE)
     return held, note("with" if held else "but", what=reason, why=why)
+
+
+def _enough(enough: bool, some: bool) -> bool | None:
+    """Whether an amount changed as claimed; ``None`` where by less than counts as a change."""
+    return enough or (None if some else False)
 
 
 def _precision(before: Side, after: Side) -> Held:
@@ -473,9 +488,12 @@ def _limited_by(before: Side, unit: str) -> Held:
     return limited, note("limit_was", limiter=verdict.limiter, unit=unit, percent=use)
 
 
-def _unit_relieved(before: Side, after: Side, cause: str) -> Held:
-    """A unit (or the busiest of a family) was the limiter and got less to do or was used better."""
-    unit = cause
+def _unit_relieved(pair: KernelPair, cause: str) -> Held:
+    """A unit (or the busiest of a family) was the limiter and got less to do or was used better.
+
+    What the pair's own sentence names as the cause is one, however small.
+    """
+    before, after, unit = pair.before, pair.after, cause
     if cause in (Family.BANDWIDTH, Family.COMPUTE):
         members = [u for u, family in before.families.items() if family == cause]
         if not members:
@@ -489,8 +507,10 @@ def _unit_relieved(before: Side, after: Side, cause: str) -> Held:
         return None, note("unit_not_measured_after", unit=unit)
     use, used = before.utilization[unit], after.utilization[unit]
     facts = {"unit": unit, "before": use, "after": used, "work": work}
-    if work < 1 - UNCHANGED:
+    told = pair.cause.code if pair.cause.unit == unit else None
+    if work < 1 - UNCHANGED or told in ("less_work", "fewer_bytes"):
         return True, note("unit_has_less_work", **facts)
-    if used > use + SAME * 100:
+    if used > use + SAME * 100 or told == "busier":
         return True, note("unit_is_busier", **facts)
-    return False, note("unit_has_as_much_work", **facts)
+    # A gain is less work or better use: here both are less than counts as a change.
+    return None, note("unit_has_as_much_work", **facts)

@@ -25,6 +25,8 @@ def work(ratio: float, noun: str = "work") -> str:
 
 def change(*speedups: float) -> str:
     """A speed-up or a range of them: "1.42x faster", "1.10x to 1.20x slower", "1.00x"."""
+    if min(speedups) < 1 < max(speedups) and len({*map(times, speedups)}) > 1:
+        return " to ".join(map(change, speedups))
     faster = speedups[0] >= 1
     ends = dict.fromkeys(times(s if faster else 1 / s) for s in speedups)
     if [*ends] == [times(1.0)]:
@@ -164,6 +166,10 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
             "worse": " worse",
         }.items()
     },
+    "gate_left_open": lambda f: (
+        f"at equal clocks {change(f['low'], f['high'])}: clocks and noise "
+        f"({numbers.share(f['noise'])}) leave open whether it changed"
+    ),
     "gate_within_spread": lambda f: (
         f"{amount(f['value'], f['unit'])}, within the spread of its launches"
     ),

@@ -8,7 +8,7 @@ from roofline.compare.model import Comparison
 from roofline.errors import UsageError
 from roofline.text.notes import note_text
 from tests.compare import pairs
-from tests.compare.pairs import capture, compared, launch
+from tests.compare.pairs import IDLE, capture, compared, launch
 
 
 def status(comparison: Comparison, gate: str) -> list[str]:
@@ -50,6 +50,23 @@ def test_what_limits_is_not_judged_of_counters_without_numbers(gate: str) -> Non
     nothing = launch(us=1000, use={}, dram_bytes=None, operations={})
 
     assert status(compared(nothing, nothing), gate) == ["not_judged"]
+
+
+def test_a_gate_says_both_ends_of_what_clocks_leave_open() -> None:
+    # 11.4 to 12.8 us, 0.891x, at 0.9 of both clocks: 0.990x with credit for them.
+    use = {**IDLE, "dram": 20, "issue": 20}
+    before, after = (
+        launch(us=us, use=use, sm_clock_hz=hz, dram_clock_hz=hz)
+        for us, hz in ((11.4, 1e9), (12.8, 0.9e9))
+    )
+    (found,) = judge(compared(before, after), [parse_gate("regression=5%")])
+
+    assert found.status == "passed"
+    assert found.value == pytest.approx(100 * (12.8 * 0.9 / 11.4 - 1))
+    assert note_text(found.text) == (
+        "at equal clocks 1.12x to 1.01x slower: clocks and noise (5.0 %) leave open whether it "
+        "changed"
+    )
 
 
 def test_a_limit_keeps_the_digits_that_were_typed() -> None:

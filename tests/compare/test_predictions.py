@@ -68,7 +68,8 @@ def test_an_expected_speed_up(expect: str, judgement: Judgement) -> None:
         (990, "not_testable"),  # noise alone, 3 %, gives the 1.02x that are expected
         (975, "not_testable"),
         (940, "exceeded"),  # 1.064x, with noise 1.033x; at most 1.027x were expected
-        (1060, "short"),  # slower by twice the noise
+        (1020, "short"),  # 0.98x, with noise 1.010x
+        (1060, "refuted"),  # slower by twice the noise
     ],
 )
 def test_within_the_noise_nothing_is_confirmed_and_beyond_it_is_told(
@@ -130,7 +131,8 @@ def test_the_step_is_judged_by_the_times_of_the_program() -> None:
     # Slower, but by less than the noise: not what was expected either.
     noisy = [0.05, 0.08, 0.10, 0.12, 0.15], [0.06, 0.09, 0.11, 0.13, 0.16]
     assert "not testable (reached 0.91x: outside of the range" in said("step=1.1x", *noisy)
-    assert ": confirmed" in said("step=same", *noisy)
+    assert "noise of 40.0 % would hide a change" in said("step=same", *noisy)
+    assert ": confirmed" in said("step=same", before, [0.101, 0.101, 0.101])
     # 100 to 10 ms: with noise of 70 % still 5.9 times faster.
     assert ": exceeded (" in said("step=-10ms", noisy[0], [0.01, 0.01, 0.01])
     assert "not testable" in note_text(judge_steps([parse_expect("step=2x")], None)[0])
@@ -138,6 +140,52 @@ def test_the_step_is_judged_by_the_times_of_the_program() -> None:
 
 def test_no_change_can_be_expected() -> None:
     assert judged(launch(), launch(), expect="kernel=same")[0] == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("clock", "us", "judgement", "reason"),
+    [
+        # 11.4 to 12.8 us at 0.9 of both clocks: between 0.89x and 0.99x, with noise of 5 %.
+        (0.9e9, 12.8, "not_testable", "at equal clocks 1.12x to 1.01x slower; noise and clocks"),
+        (0.9e9, 12.2, "not_testable", "at equal clocks 1.07x slower to 1.04x faster; noise and"),
+        (1e9, 11.8, "confirmed", "reached 0.97x, within the noise of 5.0 %"),
+    ],
+)
+def test_what_clocks_leave_open_is_not_the_same(
+    clock: float, us: float, judgement: Judgement, reason: str
+) -> None:
+    use = {**IDLE, "dram": 20, "issue": 20}
+    before = launch(us=11.4, use=use, sm_clock_hz=1e9, dram_clock_hz=1e9)
+    after = launch(us=us, use=use, sm_clock_hz=clock, dram_clock_hz=clock)
+    found, said = judged(before, after, expect="kernel=same")
+
+    assert found == judgement
+    assert reason in said
+
+
+def test_noise_that_would_hide_a_change_proves_no_sameness() -> None:
+    # 1000 and 1200 us, then 1150 and 1150: 0.87x and 1.04x, in the middle 0.957x; 9.1 % of noise.
+    before, after = (
+        capture(*(launch(us=us, index=i) for i, us in enumerate(times)))
+        for times in ((1000, 1200), (1150, 1150))
+    )
+    same = [parse_expect("kernel=same")]
+    pair, told = (
+        compare(before, after, expectations=same, noise=noise).pairs[0].predictions[0]
+        for noise in (None, 0.15)
+    )
+
+    assert (pair.judgement, pair.reason.code) == ("not_testable", "noise_hides")
+    assert note_text(pair.reason) == "reached 0.96x, but noise of 10.0 % would hide a change"
+    assert told.judgement == "confirmed"  # who states the noise says what is no change
+
+
+@pytest.mark.parametrize("expect", ["kernel=2x", "kernel=-30%", "bytes=-20%", "kernel:bytes=0.7x"])
+def test_a_change_the_other_way_refutes(expect: str) -> None:
+    found, reason = judged(*reversed(pairs.fewer_bytes()), expect=expect)
+
+    assert found == "refuted"
+    assert reason.endswith(": it changed the other way")
 
 
 def test_a_speed_up_that_the_clock_gave_confirms_nothing() -> None:
@@ -204,6 +252,54 @@ def test_an_expectation_of_no_kernel_is_said() -> None:
 )
 def test_a_claimed_cause(because: str, judgement: Judgement) -> None:
     assert judged(*pairs.fewer_bytes(), because=because)[0] == judgement
+
+
+@pytest.mark.parametrize(
+    ("use", "us", "judgement", "reason"),
+    [
+        # 1.04x: 83 to 86.3 % busy at the same work, as the sentence says.
+        ({"l1": 86.3, "issue": 20}, 960, "confirmed", "83 % to 86 % busy at the same work"),
+        ({"l1": 83, "issue": 20}, 960, "confirmed", "83 % to 83 % busy, 1.04x less work"),
+        # Another unit is the cause, and 1.4 % less work for L1 is too little to tell.
+        ({"l1": 85.2, "issue": 20}, 960, "confirmed", "83 % to 85 % busy at the same work"),
+    ],
+)
+def test_the_cause_that_the_sentence_names_is_one(
+    use: dict[str, float], us: float, judgement: Judgement, reason: str
+) -> None:
+    before = launch(us=1000, use={"l1": 83, "issue": 20}, dram_bytes=1e6)
+    found, said = judged(before, launch(us=us, use=use, dram_bytes=1e6), because="l1")
+
+    assert found == judgement
+    assert reason in said
+
+
+def test_what_went_the_way_of_a_claim_by_too_little_cannot_be_told() -> None:
+    # Both are limits. L1's 900 us of work become 812; FMA has 850, then 840 or 860 at 87 %.
+    def claimed(fma_us: float) -> Judgement:
+        few: dict[str, Any] = {"dram_bytes": 1e6, "operations": {}}
+        before = launch(us=1000, use={"l1": 90, "fma": 85, "issue": 20}, **few)
+        use = {"l1": 82, "fma": fma_us / 9.9, "issue": 20}
+        after = launch(us=990, use=use, **few)
+        pair = one(before, after, noise=0.005, expectations=[parse_claim("fma")])
+        assert (pair.cause.unit, pair.cause.code) == ("l1", "less_work")
+        return pair.predictions[-1].judgement
+
+    assert [claimed(us) for us in (840, 860)] == ["not_testable", "not_testable"]
+    assert claimed(800) == "confirmed"  # 5.9 % less
+
+
+@pytest.mark.parametrize(
+    ("dram_bytes", "judgement"),
+    [(0.86e9, "confirmed"), (0.88e9, "not_testable"), (0.9e9, "refuted")],
+)
+def test_fewer_bytes_by_less_than_counts_cannot_be_told(
+    dram_bytes: float, judgement: Judgement
+) -> None:
+    # Of 900 MB 40, 20 and none: 4.4 %, 2.2 % and 0.
+    after = launch(us=900, dram_bytes=dram_bytes)
+
+    assert judged(launch(dram_bytes=0.9e9), after, because="bytes")[0] == judgement
 
 
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
