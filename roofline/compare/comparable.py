@@ -27,7 +27,7 @@ def check(before: Analysis, after: Analysis, allow: Collection[str]) -> tuple[Mi
     Refusals that ``allow`` names (or "all") become warnings, others raise a UsageError.
     """
     sides = [r.measurement for r in before.results], [r.measurement for r in after.results]
-    found = [*_subject(sides), *_clocks(sides), *_tool(sides), *_settings(sides)]
+    found = [*_subject(sides), *_clocks_of_each(sides), *_tool(sides), *_settings(sides)]
     if before.rule != after.rule:
         old, new = (f"{r.latency:g}/{r.balance:g}" for r in (before.rule, after.rule))
         found.append(_mismatch("rule", "rule_differs", "refusal", before=old, after=new))
@@ -69,6 +69,19 @@ def _subject(sides: _Sides) -> Iterator[Mismatch]:
     one, other = _values(sides, lambda m: str(m.kind))
     if one and other and set(one).isdisjoint(other):
         yield _mismatch("kind", "kind_differs", "refusal", before=one, after=other)
+
+
+def _clocks_of_each(sides: _Sides) -> Iterator[Mismatch]:
+    """The clocks of each GPU that both sides have: a mean over several is the clock of none."""
+    one, other = ({m.device.name for m in side} for side in sides)
+    common = sorted(name for name in one & other if name)
+    if len(one | other) == 1 or not common:
+        yield from _clocks(sides)
+        return
+    for name in common:
+        before, after = ([m for m in side if m.device.name == name] for side in sides)
+        for found in _clocks((before, after)):
+            yield replace(found, text=Note(code="of_gpu", facts={"gpu": name, "what": found.text}))
 
 
 def _clocks(sides: _Sides) -> Iterator[Mismatch]:

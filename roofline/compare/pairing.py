@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log, prod
 from typing import cast
@@ -59,21 +59,37 @@ def pair(
 ) -> tuple[Match, ...]:
     """Pair the groups of two captures; each is used at most once.
 
-    In this order: what ``maps`` says (OLD, NEW: names or regular expressions); equal name, grid
-    and block; equal base name (template arguments, Triton and Inductor suffixes dropped) with
-    equal launch; equal base name; similar name; being alone on each side. Within one
-    step the order of first launch decides. A map to a kernel that is not there is a UsageError.
+    Only kernels of one GPU pair, where the sides have one in common. In this order: what ``maps``
+    says (OLD, NEW: names or regular expressions, of any GPU); equal name, grid and block; equal
+    base name (template arguments, Triton and Inductor suffixes dropped) with equal launch; equal
+    base name; similar name; being alone on each side. Within one step the order of first launch
+    decides. A map to a kernel that is not there is a UsageError.
     """
     work = _Pairing(left=_kernels(before.groups), right=_kernels(after.groups), matches=[])
-    alone = len(work.left) == len(work.right) == 1
+    sides = list(_by_gpu(work.left, work.right))
     work.pair_mapped(maps)
-    work.pair_equal(lambda k: (k.measured.demangled, k.launch, k.measured.device.index))
-    work.pair_equal(lambda k: (k.measured.demangled, k.launch))
-    work.pair_by_base_name()
-    work.pair_best_first(work.left, work.right, _alike)
-    if alone and work.left and work.left[0].measured.kind == work.right[0].measured.kind:
-        work.take(work.left, work.right, note("by_being_alone"))
+    left, right = ({k.position for k in side} for side in (work.left, work.right))
+    for ours, theirs in sides:
+        part = _Pairing(
+            left=[k for k in ours if k.position in left],
+            right=[k for k in theirs if k.position in right],
+            matches=work.matches,
+        )
+        part.pair_unmapped(alone=len(ours) == len(theirs) == 1)
     return tuple(work.matches)
+
+
+def _by_gpu(
+    before: Sequence[_Kernel], after: Sequence[_Kernel]
+) -> Iterator[tuple[list[_Kernel], list[_Kernel]]]:
+    """The kernels of each GPU that both sides have, or all where they have none in common."""
+    one, other = ({k.measured.device.name for k in side} for side in (before, after))
+    common = sorted(filter(None, one & other)) if None not in one | other else []
+    for gpu in (*common,) or (None,):
+        ours, theirs = (
+            [k for k in side if gpu in (None, k.measured.device.name)] for side in (before, after)
+        )
+        yield ours, theirs
 
 
 def _kernels(groups: Iterable[Group]) -> list[_Kernel]:
@@ -97,6 +113,16 @@ class _Pairing:
         self.left = [k for k in self.left if k.position not in before]
         self.right = [k for k in self.right if k.position not in after]
         self.matches.append(Match(before=before, after=after, how=how))
+
+    def pair_unmapped(self, *, alone: bool) -> None:
+        """Pair by name and launch, exact first; ``alone`` are the only kernels of each side."""
+        self.pair_equal(lambda k: (k.measured.demangled, k.launch, k.measured.device.index))
+        self.pair_equal(lambda k: (k.measured.demangled, k.launch))
+        self.pair_by_base_name()
+        self.pair_best_first(self.left, self.right, _alike)
+        kinds = {k.measured.kind for k in (*self.left, *self.right)}
+        if alone and self.left and self.right and len(kinds) == 1:
+            self.take(self.left, self.right, note("by_being_alone"))
 
     def pair_mapped(self, maps: Sequence[tuple[str, str]]) -> None:
         """The user's own pairs; maps that share a kernel are one pair."""

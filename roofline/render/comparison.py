@@ -277,7 +277,7 @@ def totals(comparison: Comparison) -> str:
     ]
     if comparison.alone:
         return "nothing to compare with: there is no baseline yet"
-    alone = any(pair.how.code == "by_being_alone" for pair in comparison.pairs)
+    alone = [pair.how.code for pair in comparison.pairs] == ["by_being_alone"]
     how = " (the only one of each side, under another name)" if alone else ""
     text = f"{plural(len(comparison.pairs), 'kernel')} paired{how}: {', '.join(said)}"
     if gone := sum(pair.work.status == "gone" for pair in comparison.pairs):
@@ -459,9 +459,12 @@ def unpaired(comparison: Comparison) -> Iterator[str]:
     """The kernels that only one side has."""
     for what, kernels in (("gone", comparison.gone), ("new", comparison.new)):
         sides = sorted((k.side for k in kernels), key=lambda side: -(side.total_s or 0.0))
-        shown = [f"{names.short(s.measured.name)} ({duration(s.total_s)})" for s in sides]
+        called = names.short_all((s.measured.demangled for s in sides), NAME)
+        shown = [f"{n} ({duration(s.total_s)})" for n, s in zip(called, sides, strict=True)]
         if shown:
             yield f"{what}: {names.few(shown, 10)}"
+    if comparison.gone and comparison.new:
+        yield "of these two lines --map OLD=NEW pairs what is one kernel under another name"
 
 
 def extras(comparison: Comparison) -> Iterator[str]:

@@ -118,3 +118,17 @@ def test_nothing_in_common_is_refused_with_the_way_out() -> None:
         compare(before, after)
 
     assert "before: a, b; after: x, y" in str(refused.value)
+
+
+def test_clocks_are_compared_gpu_by_gpu() -> None:
+    # Each GPU keeps its clock; over both the mean by time falls from 1.9 to 1.1 GHz.
+    slow, fast = {"device": TOY_DEVICE, "sm_clock_hz": 1e9}, {"device": OTHER, "sm_clock_hz": 2e9}
+    before = capture(launch("a", us=1, **slow), launch("b", us=9, **fast))
+    after = capture(launch("a", us=9, **slow), launch("b", us=1, **fast))
+
+    assert "sm_clock" not in {c.code for c in compare(before, after).checks}
+    raised = capture(launch("a", us=1, **slow), launch("b", us=9, **fast | {"sm_clock_hz": 2.2e9}))
+    (told,) = (c for c in compare(before, raised).checks if c.code == "sm_clock")
+    assert note_text(told.text).startswith(
+        "NVIDIA Other: the SM clock differs by 10.0 %: 2.00 GHz before, 2.20 GHz after"
+    )

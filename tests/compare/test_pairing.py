@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from roofline.compare.pairing import pair
 from roofline.errors import UsageError
 from roofline.model import Analysis, Kind
 from tests.compare.pairs import capture, launch
+from tests.makers import TOY_DEVICE
 
 
 def named(analysis: Analysis, positions: tuple[int, ...]) -> list[str]:
@@ -158,3 +160,30 @@ def test_a_capture_pairs_with_itself_kernel_by_kernel(launches: list[Any]) -> No
 
     assert sorted(m.before for m in matches) == [(i,) for i in range(len(side.groups))]
     assert all(m.before == m.after for m in matches)
+
+
+def on(gpu: str | None, name: str, **values: Any) -> Any:
+    return kernel(name, device=replace(TOY_DEVICE, name=gpu), **values)
+
+
+def test_only_kernels_of_one_gpu_pair_where_both_sides_have_several() -> None:
+    # One name on both, in another order; and on each a kernel that is the only one.
+    before = capture(on("A", "gemm", us=1), on("B", "gemm", us=9), on("C", "old"))
+    after = capture(on("B", "gemm", us=8), on("A", "gemm", us=2), on("C", "tuned"))
+    found = [
+        tuple(
+            side.groups[i].result.measurement.device.name
+            for side, (i,) in ((before, m.before), (after, m.after))
+        )
+        for m in pair(before, after)
+    ]
+
+    assert sorted(found) == [("A", "A"), ("B", "B"), ("C", "C")]
+    assert [m.how.code for m in pair(before, after)][-1] == "by_being_alone"
+    # A GPU that one side alone has pairs with none; where none is common, all is compared.
+    assert len(pair(before, capture(on("D", "gemm"), on("A", "gemm")))) == 1
+    assert len(pair(capture(on("A", "gemm")), capture(on("B", "gemm")))) == 1
+    assert len(pair(capture(on(None, "gemm")), capture(on("B", "gemm"), on("A", "x")))) == 1
+    # What a map names may be of another GPU.
+    crossed = pair(before, after, maps=[("gemm", "tuned")])
+    assert [(len(m.before), len(m.after)) for m in crossed] == [(2, 1)]
