@@ -237,8 +237,13 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     from roofline.cli.history import write as write_history
     from roofline.render.record import stage_of
 
-    *_, last_but_one, last = options.reports
-    why, hint = f"{len(options.reports)} are named", f"roofline compare {last_but_one} {last}"
+    first, second, *_, last = options.reports
+    why, hint = (
+        f"{len(options.reports)} are named",
+        f"roofline compare {options.reports[-2]} {last}",
+    )
+    if options.record is not None:
+        hint = f"pair by pair: roofline compare {first} {second} --record {options.record}"
     _refuse(options, "two captures", why=why, hint=hint, honoured=_OF_ANY)
     sides = [analyze_side(path, options.judging) for path in options.reports]
     analyses = [analysis for analysis, _ in sides]

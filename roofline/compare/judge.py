@@ -353,23 +353,29 @@ def _notes(pair_: KernelPair) -> Iterable[Note]:
     elif before.launches != after.launches:
         yield note("launch_count", **launches)
     if pair_.how.code not in PLAIN:
-        names = before.measured.demangled, after.measured.demangled
-        if pair_.kind == "one_to_one" and (words := first_difference(*names)):
-            yield note("paired_by_part", how=pair_.how, before=words[0], after=words[1])
-        else:
-            yield note("paired_by", how=pair_.how)
+        yield _paired_by(pair_)
     if pair_.work.status == "unknown" and pair_.work.text.code != "work_not_measured":
         yield note("work_unknown", why=pair_.work.text)
     if timing is not None and pair_.changed:
         ends = (timing.speedup_low, timing.speedup_high)
         if max(abs(end / timing.speedup - 1) for end in ends) > _CLOCK_SAID:
-            yield note("equal_clocks", low=ends[0], high=ends[1])
+            sized = pair_.work.differs
+            low, high = (end * (pair_.work.ratio or 1.0) if sized else end for end in ends)
+            yield note("equal_clocks", low=low, high=high, per_work=sized)
     # Slower with a busier limiter: the trap of judging by utilisation.
     unit = after.busiest
     if pair_.outcome == "slower" and unit is not None and unit == before.busiest:
         one, other = before.utilization.get(unit), after.utilization.get(unit)
         if one is not None and other is not None and other > one:
             yield note("busier_but_slower", unit=unit, before=one, after=other)
+
+
+def _paired_by(pair_: KernelPair) -> Note:
+    """By what a pair was found, with the first template arguments that differ."""
+    words = first_difference(pair_.before.measured.demangled, pair_.after.measured.demangled)
+    if words is None or pair_.kind != "one_to_one":
+        return note("paired_by", how=pair_.how)
+    return note("paired_by_part", how=pair_.how, before=words[0], after=words[1])
 
 
 def _rank(pair_: KernelPair) -> tuple[bool, float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from operator import itemgetter
 from typing import Annotated
 
@@ -107,7 +108,9 @@ def _parts(stages: Sequence[Stage], width: int) -> Iterator[RenderableType]:
             if room() < _LEAST:
                 del columns["recorded"]
     widest = min(columns["change"].letters(rows), max(room(), _LEAST))
-    columns["change"] = replace(columns["change"], width=widest)
+    whole = columns["change"].cell
+    shown = _fitting(map(whole, rows), widest)
+    columns["change"] = replace(columns["change"], cell=lambda row: shown[whole(row)], width=widest)
     yield from laid_out([*columns.values()], rows, _GAP, width, below)
     yield Text()
     for stage in stages:
@@ -117,6 +120,16 @@ def _parts(stages: Sequence[Stage], width: int) -> Iterator[RenderableType]:
     yield Text()
     yield prose(outlook(stages), style="bold")
     yield Text("Times measured under ncu.", style="dim")
+
+
+def _fitting(texts: Iterable[str], letters: int) -> dict[str, str]:
+    """Each text in so many ``letters``; where some would look the same, without a common start."""
+    shown = {text: names.middle(text, letters) for text in texts}
+    if len({*shown.values()}) < len(shown):
+        same = "".join(c[0] for c in takewhile(lambda c: len({*c}) == 1, zip(*shown, strict=False)))
+        start = 1 + max(same.rfind(sign) for sign in "_-. /")
+        shown = {text: names.cut(names.ELLIPSIS + text[start:], letters) for text in shown}
+    return shown
 
 
 def markdown(stages: Sequence[Stage]) -> str:

@@ -142,7 +142,10 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"({numbers.duration(f['after_s'])}) after"
     ),
     "metric_set_differs": _metric_sets,
-    "equal_clocks": lambda f: f"at equal clocks {change(f['low'], f['high'])}",
+    "equal_clocks": lambda f: (
+        f"at equal clocks {change(f['low'], f['high'])}"
+        f"{' per unit of work' if f.get('per_work') else ''}"
+    ),
     "program": _program,
     "precision_gone": lambda f: (
         f"{names.operation(f['precision'])} operations "

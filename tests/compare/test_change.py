@@ -203,6 +203,12 @@ def test_another_problem_size_is_judged_by_unit_of_work() -> None:
     assert (pair.outcome, pair.basis) == ("faster", "equal_work")
     assert "another problem size" in sentence(pair)
     assert "1.33x faster per unit of work" in sentence(pair)
+    # At 1.25 times both clocks, of which either limits, 1.07x to 1.33x are left.
+    clocked = sized(2, us=1500, sm_clock_hz=1.25e9, dram_clock_hz=1.25e9, use={"l2": 80})
+    slower = sized(2, us=3000, sm_clock_hz=1.25e9, dram_clock_hz=1.25e9, use={"l2": 80})
+    assert clocked.outcome == "faster"
+    assert "at equal clocks 1.07x to 1.33x faster per unit of work" in map(note_text, clocked.notes)
+    assert "at equal clocks 1.88x to 1.50x slower per unit of work" in map(note_text, slower.notes)
 
 
 def test_a_larger_problem_is_no_regression() -> None:

@@ -304,6 +304,9 @@ def test_what_is_of_one_change_is_refused(words: tuple[str, ...], name: str) -> 
 
     assert (done.exit_code, f"{name}" in done.stderr) == (2, True)
     assert "is for two captures: 3 are named" in done.stderr
+    if name == "--record":
+        said = " ".join(done.stderr.split())
+        assert said.endswith(f"pair by pair: roofline compare {BEFORE} {AFTER} --record log.md")
 
 
 @pytest.mark.skipif(SHARED is None, reason="no public reports here")
@@ -456,3 +459,13 @@ def test_an_entry_of_before_has_no_other_gain_than_by_time() -> None:
     (stage,) = history([change(1, "a", "b", 8.0, 4.0)])
 
     assert (stage.total, stage.total_sure, stage.warnings) == (2.0, (2.0, 2.0), ())
+
+
+def test_files_that_begin_and_end_alike_are_told_apart() -> None:
+    files = [f"a_long_experiment_with_a_kernel_v{n}_per_thread.ncu-rep" for n in (4, 6, 8)]
+    stages = history([change(2, *files[:2], 2.0, 1.0), change(3, *files[1:], 1.0, 0.5)])
+    text = render.render(stages, width=80, color=False)
+
+    table = text.split("\n\n")[1]
+    assert [name[:3] for name in re.findall(r"…(\S+)", table)] == ["v4_", "v6_", "v8_"]
+    assert max(map(len, table.splitlines())) <= 80
