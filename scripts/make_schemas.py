@@ -58,9 +58,11 @@ def _document(cls: type) -> type[Any]:
             "causes_new": tuple[str, ...],
             "changes": tuple[Change, ...],
             "sentence": str,
+            "doubt": str | None,
         }
     elif cls is Comparison:
         hints = {"schema": Literal["roofline.comparison/1"], "version": str} | hints
+        hints["gain"] = tuple[float, float] | None
     elif cls is Note:
         hints = {"code": str, "text": str}
     typed = [(name, _in_document(hint)) for name, hint in hints.items()]

@@ -71,12 +71,15 @@ def plain(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     data = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Comparison):
+        return data | {"gain": value.gain}
     if isinstance(value, KernelPair):
         changes = plain(changes_of(value.before, value.after))
         before, after = (
             [c.code for c in side.result.verdict.causes] for side in (value.before, value.after)
         )
         more = {"per": value.per, "cause": value.cause.code, "sentence": sentence(value)}
+        more["doubt"] = plain(value.doubt)
         gone = {
             "causes_gone": [code for code in before if code not in after],
             "causes_new": [code for code in after if code not in before],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from roofline.compare.model import KernelPair
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.kernel_names import first_difference
 from roofline.model import Bound
+from roofline.render import comparison_json
 from roofline.render.comparison import sentence, totals
 from roofline.text.notes import note_text
 from tests.compare import pairs
@@ -284,6 +286,9 @@ def test_a_kernel_that_stopped_doing_its_work_got_no_faster() -> None:
     (gate,) = judge(comparison, [parse_gate("regression=5%")])
     assert (gate.status, gate.text.code) == ("not_judged", "work_gone")
     assert comparison.before_paired_s is None
+    written = json.loads(comparison_json.render(comparison))
+    assert (written["gain"], written["counts"]) == (None, {"unknown": 1})
+    assert written["pairs"][0]["doubt"].startswith("604 MOP to 0 OP")
     assert totals(comparison) == "1 kernel paired: 1 not judged (1 without the work)"
     # A copy that a scale was fused into still does its work, which is to move the bytes.
     assert one(launch(operations={"fp32": 0.0}), launch()).work.status == "same"

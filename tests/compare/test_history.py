@@ -28,6 +28,7 @@ from roofline.compare.model import Correctness
 from roofline.compare.record import read_record
 from roofline.errors import RooflineWarning
 from roofline.model import Peaks
+from roofline.render import comparison_json
 from roofline.render import history as render
 from roofline.render.comparison import totals
 from roofline.render.record import entry, stage_of
@@ -428,6 +429,7 @@ def test_clocks_and_noise_are_no_gain_in_total_either() -> None:
     stages = history(stage_of(one, Stage(entry=i)) for i, one in enumerate(row, 2))
 
     assert [one.gain for one in row] == [(1, 1), (1, 1), (2, 2)]
+    assert json.loads(comparison_json.render(row[2]))["gain"] == [2, 2]
     assert [s.total for s in stages] == pytest.approx([1.1, 1100 / 980, 1100 / 490])
     assert [s.total_sure for s in stages] == [(1, 1), (1, 1), (2, 2)]
     assert "in all (no change beyond noise and clocks, 1.10x by time)" in totals(row[0])
