@@ -17,6 +17,7 @@ from roofline.timeline.join import Coverage, Joined, JoinedKernel
 from roofline.timeline.model import (
     Format,
     IdleCause,
+    Job,
     KernelShare,
     ProfileRequest,
     Selection,
@@ -41,6 +42,7 @@ for _name, _of, _types in (
     ("IdleDocument", IdleCause, {}),
     ("ShareDocument", KernelShare, {}),
     ("WhatIfDocument", WhatIf, {"moves": list[str]}),
+    ("JobDocument", Job, {}),
 ):
     document_of(_name, _of, **_types)
 _GPU = {"name": Text, "compute_capability": Text, "sm_count": int | None, "judged": int | None}

@@ -19,6 +19,7 @@ from roofline.text import console, names, numbers
 from roofline.text.console import NARROWEST, to_text
 from roofline.text.notes import note_text
 from roofline.timeline.change import StepChange
+from roofline.timeline.model import Job
 
 SCHEMA = "roofline.step-change/1"
 DESCRIPTION = "What changed between the steps of two timelines."
@@ -26,6 +27,8 @@ _TITLES = ("-before", "-after", "-change")
 _ALIKE = 0.5  # of the kernel time, below which the two look like different programs
 _CLOCK_S = 0.5e-9  # recordings have no finer times
 _FIGURES = 40  # columns that times take
+_RANKS = 8
+_Row = tuple[str, ...]
 
 
 _SIDES = {"schema": str, "version": str, "before": str, "after": str}
@@ -49,10 +52,7 @@ def render(change: StepChange, *, width: int, color: bool, limit: int) -> str:
 def _shown(change: StepChange, room: int, limit: int) -> Iterator[RenderableType]:
     for i, line in enumerate(head(change)):
         yield Text(line, style="" if i else "bold")
-    for title, rows in (
-        ("where the step goes", list(_parts(change))),
-        ("kernels, a step", list(_kernels(change, limit, room))),
-    ):
+    for title, rows in _tables(change, limit, room):
         made = console.table(f"+{title}", *_TITLES)
         for row in rows:
             made.add_row(*row)
@@ -62,11 +62,20 @@ def _shown(change: StepChange, room: int, limit: int) -> Iterator[RenderableType
 def markdown(change: StepChange, *, limit: int) -> str:
     """``change`` for GitHub."""
     lines = [f"{escaped(line)}  " for line in head(change)]
-    parts = ([escaped(cell) for cell in row] for row in _parts(change))
-    kernels = ((code(name), *cells) for name, *cells in _kernels(change, limit, NAME))
-    lines += ["", *pipes(("where the step goes", *_TITLES), parts)]
-    lines += ["", *pipes(("kernels, a step", *_TITLES), kernels)]
+    for title, rows in _tables(change, limit, NAME):
+        shown = code if title.startswith("kernels") else escaped
+        made = ((shown(name), *map(escaped, cells)) for name, *cells in rows)
+        lines += ["", *pipes((title, *_TITLES), made)]
     return "\n".join(lines) + "\n"
+
+
+def _tables(change: StepChange, limit: int, room: int) -> Iterator[tuple[str, list[_Row]]]:
+    """Titles and rows: the parts of the step, the ranks of jobs, and kernels."""
+    yield "where the step goes", [*_parts(change)]
+    if (jobs := change.jobs) is not None:
+        each = "in all" if None in [job.steps for job in jobs] else "a step"
+        yield f"ranks, {each}", [*_skew(jobs)]
+    yield "kernels, a step", [*_kernels(change, limit, room)]
 
 
 def head(change: StepChange) -> Iterator[str]:
@@ -104,27 +113,48 @@ def head(change: StepChange) -> Iterator[str]:
 
 def _ranks(change: StepChange) -> Iterator[str]:
     """Of two jobs, whose step that is, and the mean step of each rank."""
-    jobs = change.before.job, change.after.job
-    if not jobs[0] or not jobs[1]:
+    if (jobs := change.jobs) is None:
         return
-    noun = "device" if all(job.one_clock for job in jobs if job) else "rank"
-    judged = dict.fromkeys(f"{noun} {job.latest.number}" for job in jobs if job)
+    noun = _noun(jobs)
+    judged = dict.fromkeys(f"{noun} {job.latest.number}" for job in jobs)
     yield f"The step is that of the {noun} that the others wait for most: {' -> '.join(judged)}."
-    before, after = ({rank.number: rank.step_s for rank in job.ranks} for job in jobs if job)
+    before, after = ({rank.number: rank.step_s for rank in job.ranks} for job in jobs)
     both = [n for n, s in before.items() if s is not None and after.get(n) is not None]
     said = (f"{number}: {numbers.fall(before[number], after[number])}" for number in both)
     if both:
-        yield f"Mean step of {noun} {names.few([*said], 8)}"
+        yield f"Mean step of {noun} {names.few([*said], _RANKS)}"
 
 
-def _parts(change: StepChange) -> Iterator[tuple[str, ...]]:
+def _noun(jobs: tuple[Job, Job]) -> str:
+    return "device" if all(job.one_clock for job in jobs) else "rank"
+
+
+def _skew(jobs: tuple[Job, Job]) -> Iterator[_Row]:
+    """The slowest rank against the fastest, skew against transfer, and who waits for others."""
+    noun = _noun(jobs)
+    steps = [job.steps for job in jobs]
+    parts = [1 if None in steps else number or 1 for number in steps]
+    for word, pick in (("slowest", max), ("fastest", min)):
+        found = [[r for r in job.ranks if r.step_s is not None] for job in jobs]
+        if all(found):
+            ranks = [pick(known, key=lambda r: r.step_s or 0.0) for known in found]
+            who = " -> ".join(dict.fromkeys(str(r.number) for r in ranks))
+            yield f"step of the {word} {noun} ({who})", *_times(*(r.step_s for r in ranks))
+    for title, sums in (("skew", "skew_s"), ("transfer", "transfer_s")):
+        yield title, *_times(*(getattr(job, sums) / n for job, n in zip(jobs, parts, strict=True)))
+    waits = [{r.number: r.waited_s / n for r in j.ranks} for j, n in zip(jobs, parts, strict=True)]
+    for number in [*dict.fromkeys([*waits[0], *waits[1]])][:_RANKS]:
+        yield f"{noun} {number} waits for others", *_times(*(w.get(number) for w in waits))
+
+
+def _parts(change: StepChange) -> Iterator[_Row]:
     for p in change.parts:
         title = f"  idle: {p.title}" if p.cause else PARTS.get(p.part, "idle")
         yield names.printable(title), *_times(p.before_s, p.after_s)
     yield "step", *_times(change.before_s, change.after_s)
 
 
-def _kernels(change: StepChange, limit: int, room: int) -> Iterator[tuple[str, ...]]:
+def _kernels(change: StepChange, limit: int, room: int) -> Iterator[_Row]:
     shown = change.kernels[:limit]
     called = names.short_all((k.name for k in shown), room)
     sizes = [

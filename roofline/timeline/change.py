@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from roofline.errors import InputError
 from roofline.kernel_names import comparable
 from roofline.model import Dim3, Note
-from roofline.timeline.model import First, KernelShare, Selection, StepUse
+from roofline.timeline.model import First, Job, KernelShare, Selection, StepUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,12 @@ class StepChange:
     parts: tuple[PartChange, ...]
     kernels: tuple[LaunchChange, ...]
     notes: tuple[Note, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[Job, Job] | None:
+        """The ranks of both sides and their collectives, where both are jobs."""
+        before, after = self.before.job, self.after.job
+        return None if before is None or after is None else (before, after)
 
     @property
     def speedup(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -208,10 +209,10 @@ def test_what_is_for_reports_is_refused(sides: tuple[Path, Path], option: str, v
 
 
 def test_folders_are_the_ranks_of_a_job(tmp_path: Path):
-    for name, periods in (("before", (1000, 1000)), ("after", (1000, 500))):
+    for name, periods, behind in (("before", (1000, 1000), 100), ("after", (1000, 500), 40)):
         (tmp_path / name).mkdir()
         for rank, period in enumerate(periods):
-            late = 100 * rank  # rank 1 is waited for
+            late = behind * rank  # rank 1 is waited for
             spent = ("ncclDevKernel_AllReduce_Sum_f32", 100 + late, 300 - late)
             recorded(tmp_path / name, f"rank{rank}.json", period, ("gemm", 10, 50), spent)
 
@@ -223,6 +224,22 @@ def test_folders_are_the_ranks_of_a_job(tmp_path: Path):
         "The step is that of the rank that the others wait for most: rank 1.",
         "Mean step of rank 0: 1.00 -> 1.00 ms, 1: 1.00 ms -> 500 µs",
     ]
+    rows = [re.split("  +", line.strip()) for line in found.stdout.splitlines()]
+    assert rows[rows.index(["ranks, a step", "before", "after", "change"]) + 1 :][:6] == [
+        ["step of the slowest rank (0)", "1.00 ms", "1.00 ms", "same"],
+        ["step of the fastest rank (0 -> 1)", "1.00 ms", "500 µs", "-500 µs"],
+        ["skew", "100 µs", "40.0 µs", "-60.0 µs"],
+        ["transfer", "200 µs", "260 µs", "+60.0 µs"],
+        ["rank 0 waits for others", "100 µs", "40.0 µs", "-60.0 µs"],
+        ["rank 1 waits for others", "0 s", "0 s", "same"],
+    ]
+    sides = tmp_path / "before", tmp_path / "after"
+    assert "| skew | 100 µs | 40.0 µs |" in run(*sides, "--format", "markdown").stdout
+    document = json.loads(run(*sides, "--json").stdout)
+    jsonschema.validate(document, json.loads(make_schemas.text("step-change-1.schema.json")))
+    skews = [(job["skew_s"], job["ranks"][0]["waited_s"]) for job in document["jobs"]]
+    # All of the three steps that count.
+    assert skews == [pytest.approx((300e-6,) * 2), pytest.approx((120e-6,) * 2)]
     assert "--device is of one file" in run(*[tmp_path / "before"] * 2, "--device", "0").stderr
     write(tmp_path / "after", b"", "a.ncu-rep")
     assert "the sides do not compare" in run(tmp_path / "before", tmp_path / "after").stderr
