@@ -30,6 +30,7 @@ from roofline.timeline.model import (
     ProfileRequest,
     Selection,
     StepExcess,
+    StepUse,
     TimelineDevice,
     Use,
     WhatIf,
@@ -250,16 +251,16 @@ def warning(selection: Selection) -> tuple[str, ...]:
     return tuple(islice(head(selection), 2))
 
 
-def _answer(device: TimelineDevice, first: First, use: Use) -> str:
+def _answer(device: TimelineDevice, first: First, use: StepUse) -> str:
     """What to look at first, and the time that says so."""
     taken = numbers.duration(use.parts[first])
     part = f"of {numbers.duration(use.wall_s)} ({numbers.share(use.parts[first] / use.wall_s)})"
     what = f"{_WORDS['taken'][first]} for {taken} {part}"
     if device.host_paced:
-        waits = numbers.duration((device.host_wait_s or 0) / max(device.counted, 1))
-        of = f" on average of {device.counted} steps" if device.counted > 1 else ""
-        what = f"the CPU sets the pace. {what[0].upper()}{what[1:]}; "
-        what += f"the CPU waits for it for {waits}{of}"
+        waits = numbers.duration(use.host_wait_s)
+        what = (
+            f"the CPU sets the pace. {what[0].upper()}{what[1:]}; the CPU waits for it for {waits}"
+        )
     return f"{FIRST[first]}: {what}."
 
 

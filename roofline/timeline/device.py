@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import repeat
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,13 +18,24 @@ from roofline.timeline.events import (
     Identity,
     Integers,
     Interner,
+    LaunchSource,
     Mask,
     Timeline,
+    Work,
     different,
     harmless,
 )
-from roofline.timeline.model import Criteria, IdleGap, StepUse, Use
-from roofline.timeline.occupancy import COMPUTE, COPY, Clock, Kinds, Occupancy, sweep, union
+from roofline.timeline.model import Criteria, From, IdleGap, StepUse, Use
+from roofline.timeline.occupancy import (
+    COMMUNICATION,
+    COMPUTE,
+    COPY,
+    KINDS,
+    Clock,
+    Kinds,
+    Occupancy,
+    sweep,
+)
 from roofline.timeline.steps import (
     Window,
     leave_out,
@@ -34,21 +46,23 @@ from roofline.timeline.steps import (
 )
 
 _LARGEST = 5
+_NOT_KNOWN = "(not known)"
 _MOST = 0.5  # of a gap: what took more of it is said to have filled it
 WAITS = re.compile(r"cu(?:da)?(?:(?:Stream|Device|Event|Ctx)Synchronize|Memcpy(?:DtoH)?)\b(?!A)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The kernels that are told apart: by name, grid and block, or by name alone.
+    """What is told apart: kernels by name, grid and block, or by name alone; or what launched them.
 
-    ``kind`` is COMPUTE, COMMUNICATION or COPY of each; ``of`` is the place among ``identities`` of
-    each identity of the timeline.
+    ``kind`` is COMPUTE, COMMUNICATION or COPY of each. The group of an event is ``of`` its
+    identity, and further by the ``text`` of its source where those are told apart.
     """
 
     identities: tuple[Identity, ...]
     kind: Kinds
     of: Integers
+    text: Integers | None = None
 
     @classmethod
     def make(cls, identities: Sequence[Identity], kind: Kinds, *, by_name: bool) -> Groups:
@@ -64,6 +78,41 @@ class Groups:
         kind_of = np.zeros(len(groups), dtype=np.int8)
         kind_of[of] = kind
         return cls(identities=tuple(groups), kind=kind_of, of=np.array(of, dtype=np.int64))
+
+    @classmethod
+    def by_source(
+        cls, sources: Sequence[LaunchSource], kind: Kinds, by: From, *, own: bool
+    ) -> Self:
+        """By ``by`` of the source; what communicates or copies stays apart from compute kernels.
+
+        Names that may be private are numbered, unless they are the user's ``own`` to see.
+        """
+        texts, numbered = Interner(), Interner()
+        names = [getattr(s, by) or _NOT_KNOWN for s in sources or (LaunchSource(),)]
+        if not own:
+            names = [
+                n if n == _NOT_KNOWN else harmless(n) or f"(own name {numbered[n] + 1})"
+                for n in names
+            ]
+        text = np.array([texts[name] for name in names], dtype=np.int64)
+        identities = [
+            Identity(work=work, name=t, base_name=t, collective=k == COMMUNICATION)
+            for k, work in zip(KINDS, (Work.KERNEL, Work.KERNEL, Work.COPY), strict=True)
+            for t in texts
+        ]
+        return cls(
+            identities=tuple(identities),
+            kind=np.repeat(np.array(KINDS, dtype=np.int8), len(texts)),
+            of=kind.astype(np.int64) * len(texts),
+            text=text,
+        )
+
+    def place(self, events: Events) -> Integers:
+        """The group of each event; no column more where identities are groups."""
+        if self.text is not None:
+            return self.of[events.identity] + self.text[events.source]
+        own = len(self.identities) == len(self.of)
+        return events.identity if own else self.of[events.identity]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,17 +200,18 @@ class DeviceEvents:
     def steps(self) -> tuple[StepUse, ...]:
         """Every window, those that do not count too."""
         launches = np.bincount(self.step[self.step >= 0], minlength=len(self.windows))
+        waits = self.host_waits_s() or repeat(None)
+        rows = zip(self.windows, self.occupancy.windows, launches.tolist(), waits, strict=False)
         return tuple(
             StepUse(
                 number=window.number,
                 start_s=(window.start - self.timeline.origin) / 1e9,
                 left_out=window.left_out,
-                launches=int(number),
+                launches=number,
+                host_wait_s=wait_s,
                 **{name: getattr(use, name) for name in Use.__slots__},
             )
-            for window, use, number in zip(
-                self.windows, self.occupancy.windows, launches, strict=True
-            )
+            for window, use, number, wait_s in rows
         )
 
     def span_s(self) -> tuple[float, float]:
@@ -186,16 +236,21 @@ class DeviceEvents:
         names = self.timeline.call_names.items()
         return np.isin(self.timeline.calls.name, [k for k, name in names if WAITS.match(name)])
 
-    def host_wait_s(self) -> float | None:
-        """The time that launching threads spent in synchronising calls and blocking copies.
+    def host_waits_s(self) -> list[float] | None:
+        """How long launching threads were in synchronising calls and blocking copies, by window.
 
         ``None`` where no CUDA call was recorded.
         """
         calls, events = self.timeline.calls, self.events
         if not len(calls.name) or not (events.launch >= 0).any():
             return None
-        counting = Clock.of([self.windows[i] for i in self.kept])
-        return union(*map(counting.inside, self.host_waits())) / 1e9
+        start, end = self.host_waits()
+        if not len(start):
+            return [0.0] * len(self.windows)
+        edges = np.array([(w.start, w.end) for w in self.windows])
+        inside = Clock.union(start, end).inside(edges)
+        found: list[float] = (np.diff(inside)[:, 0] / 1e9).tolist()
+        return found
 
     def host_waits(self) -> tuple[Integers, Integers]:
         """When these calls and copies began, in order, and ended."""
@@ -282,8 +337,7 @@ def cut(timeline: Timeline, groups: Groups, index: int, criteria: Criteria) -> D
     """The events of device ``index``; refused where no step is left or nothing ran in a window."""
     here = timeline.events.device == index
     events = timeline.events if here.all() else timeline.events.where(here)
-    own = len(groups.identities) == len(groups.of)  # each identity is a group: no column more
-    group = events.identity if own else groups.of[events.identity]
+    group = groups.place(events)
     kind = groups.kind[group]
     ranges = () if criteria.window else step_ranges(timeline, events)
     if ranges:

@@ -34,6 +34,7 @@ from roofline.timeline.model import (
     Span,
     StepExcess,
     StepSpread,
+    StepUse,
     Use,
 )
 from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
@@ -264,14 +265,13 @@ class IdleTime:
         enough = len(short) >= _FEW and use.idle_s > _MUCH * use.wall_s
         return enough and share >= _MOST, share
 
-    def host_paced(self, window: int, use: Use, host_wait_s: float | None) -> bool | None:
-        """Whether the GPU waits for the host and the host never for the GPU."""
-        if host_wait_s is None:
+    def host_paced(self, window: int, use: StepUse) -> bool | None:
+        """Whether in a window the GPU waits for the host and the host never for the GPU."""
+        if use.host_wait_s is None:
             return None
         late_s = int(self.late[self.pieces[:, 0] == window].sum()) / 1e9
-        counted_s = self.part.occupancy.use.wall_s
         return (
-            host_wait_s < _NO_WAIT * counted_s
+            use.host_wait_s < _NO_WAIT * use.wall_s
             and use.idle_s > _MUCH * use.wall_s
             and late_s >= _MOST * use.idle_s
         )

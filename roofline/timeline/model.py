@@ -284,6 +284,7 @@ class StepUse(Use):
     start_s: float
     left_out: LeftOut | None = None
     launches: int = 0
+    host_wait_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,13 +145,17 @@ class Schedule:
 def _lags(at: Integers, *since: Integers) -> Integers:
     """What passed since each of what may have been waited for; of the last of these all of it.
 
-    Of what came earlier it is no more than is usual for its like, or than it is of the last.
+    Of what came earlier it is no more than is usual for its like, or than it is of the last. Usual
+    is the median where the like came last, else the least that passed.
     """
-    terms = np.minimum(np.array(since), at)
-    rest, last = at - terms.max(axis=0), terms.argmax(axis=0)
-    known = [rest[(last == i) & (rest < _SOON_NS)] for i in range(len(terms))]
-    usual = np.array([int(np.median(found)) if len(found) else 0 for found in known])
-    lags: Integers = np.minimum(at - np.array(since), np.maximum(rest, usual[:, None]))
+    passed = at - np.array(since)
+    rest, last = np.maximum(passed, 0).min(axis=0), passed.argmin(axis=0)
+    usual = []
+    for i, own in enumerate(passed):
+        known = rest[(last == i) & (rest < _SOON_NS)]
+        least = int(own[own >= 0].min(initial=_SOON_NS))
+        usual.append(int(np.median(known)) if len(known) else min(least, _SOON_NS))
+    lags: Integers = np.minimum(passed, np.maximum(rest, np.array(usual)[:, None]))
     return lags
 
 

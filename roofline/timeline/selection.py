@@ -47,19 +47,18 @@ from roofline.timeline.model import (
     TimelineDevice,
     Useful,
 )
-from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Kinds
+from roofline.timeline.occupancy import COMMUNICATION, COMPUTE, COPY, Clock, Kinds
 from roofline.timeline.operations import FAMILIES
 from roofline.timeline.ranks import Track, job, track
 from roofline.timeline.replay import replayed
 from roofline.timeline.requests import profile_requests
-from roofline.timeline.sources import relabelled, useful
+from roofline.timeline.sources import useful
 
 _APART = {COPY: Apart.COPY, COMMUNICATION: Apart.COMMUNICATION}
 _SHORT_NS = 2000  # such kernels are over before a change in them could be seen
 _MANY = 1000  # steps: so many ranges are more likely operators
 _OUTSIDE = 0.02  # of the time: between ranges that are steps
 _WIDE = 0.02  # of wall time: between what a kernel ran and what it ran alone
-_OF_KERNELS = ("useful", "sm_coverage", "small_grid_share")
 DEFAULT = Criteria()
 _Launched = tuple[str | None, Useful | None]  # by which operator, and the work of its calls
 
@@ -94,8 +93,10 @@ def select_ranks(
     """
     classes = classes or known_classes()
     found = [_select(t, criteria, classes, source) for source, t in enumerate(timelines)]
+    if len(found) == 1:
+        return found[0][0]
     tracks = [t for _, own in found for t in own]
-    made = job(tracks) if len(tracks) > 1 else None
+    made = job(tracks)
     spent = [
         d.kernel_s if d.use is None else d.use.wall_s / d.counted
         for d in (s.selected for s, _ in found)
@@ -105,7 +106,7 @@ def select_ranks(
         place = tracks[made.ranks.index(made.latest)].source
     selection, _ = found[place]
     notes = selection.notes
-    if len(found) > 1 and made is None:
+    if made is None:
         notes = (*notes, Note(code="no_common_collective", facts={"files": len(found)}))
     return replace(selection, job=made, notes=notes)
 
@@ -113,22 +114,17 @@ def select_ranks(
 def _select(
     timeline: Timeline, criteria: Criteria, classes: IdleClasses, source: int
 ) -> tuple[Selection, list[Track]]:
-    recorded = timeline
-    timeline, groups = _groups(timeline, criteria)
+    groups = _groups(timeline, criteria)
     parts: dict[int, DeviceEvents] = {}
     if timeline.totals or timeline.truncated:
         devices = {d.index: d for d in _sums(timeline, groups, criteria)}
     else:
         parts = _parts(timeline, groups, criteria)
         devices = {i: _measured(part, groups, criteria, classes) for i, part in parts.items()}
-    if parts and criteria.source:  # these figures are of kernels, whatever is ranked
-        plain, _ = _select(recorded, replace(criteria, by="config", lanes=False), classes, source)
-        for d in plain.devices:
-            own = {name: getattr(d, name) for name in _OF_KERNELS}
-            devices[d.index] = replace(devices[d.index], **own)
     tracks = [track(part, groups.kind, source) for part in parts.values()]
+    made = job(tracks) if len(tracks) > 1 else None
     index = _device(devices, criteria.device)
-    if criteria.device is None and len(tracks) > 1 and (made := job(tracks)) is not None:
+    if criteria.device is None and made is not None:
         index = made.latest.device
     part = parts.get(index)
     steps: Steps = "window" if criteria.window else "recording"
@@ -146,6 +142,7 @@ def _select(
         devices=tuple(devices.values()),
         device=index,
         truncated=timeline.truncated,
+        job=made,
         rank=timeline.rank,
         driven=_driven(timeline) if parts else (),
         requests=profile_requests(part, chosen, criteria.warmup_steps),
@@ -159,19 +156,19 @@ def device_events(
     timeline: Timeline, criteria: Criteria, device: int
 ) -> tuple[Groups, DeviceEvents]:
     """What ran on one device, as ``select`` cuts it, and the groups that it tells apart."""
-    timeline, groups = _groups(timeline, criteria)
+    groups = _groups(timeline, criteria)
     return groups, cut(timeline, groups, device, criteria)
 
 
-def _groups(timeline: Timeline, criteria: Criteria) -> tuple[Timeline, Groups]:
-    """What is told apart; kernels have other names where it is what launched them."""
+def _groups(timeline: Timeline, criteria: Criteria) -> Groups:
+    """What is told apart: kernels, or what launched them."""
     added = None
     if criteria.communication is not None:
         added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
     kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
-    if criteria.source is not None:
-        timeline, kind = relabelled(timeline, kind, criteria.source, own_names=criteria.own_names)
-    return timeline, Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
+    if (by := criteria.source) is not None:
+        return Groups.by_source(timeline.sources, kind, by, own=criteria.own_names)
+    return Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
 
 
 def kind_of(identity: Identity, added: re.Pattern[str] | None = None) -> int:
@@ -231,8 +228,9 @@ def _measured(
     steps = part.steps()
     idle = idle_time(part, classes)
     at = part.step_at(criteria.step_at)
-    judged, host_wait_s = steps[at], part.host_wait_s()
-    host_paced = idle.host_paced(at, judged, host_wait_s)
+    judged = steps[at]
+    waits = [s.host_wait_s for s in steps if s.left_out is None and s.host_wait_s is not None]
+    host_paced = idle.host_paced(at, judged)
     launch_bound, launch_gap_share = idle.launch_bound(at, judged)
     instances = np.bincount(part.group[part.counted], minlength=len(found.total))
     saved, alone = replayed(part, groups) or (None, {})
@@ -261,7 +259,7 @@ def _measured(
         span_idle_s=span_idle_s,
         host_late_s=part.host_late_s(),
         steady=part.steady,
-        host_wait_s=host_wait_s,
+        host_wait_s=math.fsum(waits) if waits else None,
         first=first_of(judged, host_paced=host_paced),
         judged=judged,
         host_paced=host_paced,
@@ -273,24 +271,27 @@ def _measured(
         lanes=step_lanes(idle, at, groups.kind) if criteria.lanes else (),
         twice_saves=None if saved is None else (min(saved, half), half),
         **distribution(part, groups, idle),
-        **_coverage(kernels, apart),
+        **_coverage(part, groups),
     )
 
 
-def _coverage(*listed: tuple[KernelShare, ...]) -> dict[str, Any]:
+def _coverage(part: DeviceEvents, groups: Groups) -> dict[str, Any]:
     """What of the GPU compute kernels can use at most, where all their grids are known."""
-    compute = [
-        (k.total_s, k.sm_coverage)
-        for kernels in listed
-        for k in kernels
-        if k.apart in (None, Apart.SHORT)
-    ]
-    total_s = sum(s for s, _ in compute)
-    if not total_s or any(part is None for _, part in compute):
+    events, known = part.events, part.timeline.devices.get(part.index)
+    total = part.occupancy.total
+    if part.group is not events.identity:
+        clock = Clock.of([part.windows[i] for i in part.kept])
+        total = np.bincount(events.identity, clock.inside(events.end) - clock.inside(events.start))
+    compute = np.flatnonzero((groups.kind[groups.of[: len(total)]] == COMPUTE) & (total > 0))
+    sm_count = None if known is None else known.sm_count
+    parts = [_sm_coverage(part.timeline.identities[i], sm_count) for i in compute.tolist()]
+    ns, used = total[compute], np.array([p for p in parts if p is not None])
+    if not len(used) or len(used) < len(parts):
         return {}
+    whole = ns.sum()
     return {
-        "sm_coverage": sum(s * (part or 0) for s, part in compute) / total_s,
-        "small_grid_share": sum(s for s, part in compute if (part or 0) < 1) / total_s,
+        "sm_coverage": float((ns * used).sum() / whole),
+        "small_grid_share": float(ns[used < 1].sum() / whole),
     }
 
 
@@ -311,8 +312,9 @@ def _work(part: DeviceEvents, groups: Groups) -> tuple[tuple[Useful, ...], dict[
         peaks = {} if spec is None else spec.peaks().operations_per_s
     ops = Interner()
     op_of = np.array([ops[s.op] for s in sources])
-    families = [family(i.name) for i in groups.identities]
-    is_kind = {k: np.array([f == word for f in families])[group] for k, word in FAMILIES.items()}
+    families = [family(i.name) for i in part.timeline.identities]
+    named = events.identity[own]
+    is_kind = {k: np.array([f == word for f in families])[named] for k, word in FAMILIES.items()}
     edges = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
     by_group = {}
     for first, last in pairwise([*edges, len(own)]):
@@ -419,7 +421,7 @@ def _sums(timeline: Timeline, groups: Groups, criteria: Criteria) -> Iterator[Ti
         parts.append((0, groups.of, *numbers))
     for index in np.unique(timeline.events.device).tolist():
         events = timeline.events.where(timeline.events.device == index)
-        parts.append((index, groups.of[events.identity], None, events.end - events.start))
+        parts.append((index, groups.place(events), None, events.end - events.start))
     for index, group, instances, total_ns in parts:
         sums = np.bincount(group, instances), np.bincount(group, total_ns)
         kernels, apart = _shares(index, groups, criteria, *sums)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -13,19 +13,13 @@ from roofline.timeline.events import (
     UNKNOWN,
     Calls,
     Events,
-    Identity,
     Integers,
-    Interner,
     LaunchSource,
     Mask,
-    Timeline,
-    Work,
     different,
     distinct,
-    harmless,
 )
 from roofline.timeline.model import From, Useful
-from roofline.timeline.occupancy import COMMUNICATION, COPY, Kinds
 from roofline.timeline.operations import TYPES, Operation
 
 NOT_KNOWN = "(not known)"
@@ -99,35 +93,6 @@ def _innermost(start: Integers, end: Integers, thread: Integers, events: Events)
             inside = (begun[last] <= launch) & (launch < done[last])
             found[mine[inside]] = own[last[inside]]
     return found
-
-
-def relabelled(
-    timeline: Timeline, kind: Kinds, by: From, *, own_names: bool
-) -> tuple[Timeline, Kinds]:
-    """The same events, told apart by what launched them, and the kind of each new identity.
-
-    ``kind`` is that of each identity; what communicates or copies stays apart from compute kernels.
-    Names that may be private are numbered, unless ``own_names``.
-    """
-    sources = timeline.sources or (LaunchSource(),)
-    own, names = Interner(), [getattr(s, by) or NOT_KNOWN for s in sources]
-    if not own_names:
-        names = [n if n == NOT_KNOWN else harmless(n) or f"(own name {own[n] + 1})" for n in names]
-    texts = list(dict.fromkeys(names))
-    text = np.array([texts.index(name) for name in names], dtype=np.int64)
-    events = timeline.events
-    rows, index = distinct(kind[events.identity].astype(np.int64), text[events.source])
-    identities = tuple(
-        Identity(
-            work=Work.COPY if k == COPY else Work.KERNEL,
-            name=texts[t],
-            base_name=texts[t],
-            collective=k == COMMUNICATION,
-        )
-        for k, t in rows
-    )
-    made = replace(timeline, identities=identities, events=replace(events, identity=index))
-    return made, np.array([k for k, _ in rows], dtype=np.int8)
 
 
 def useful(

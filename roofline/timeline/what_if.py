@@ -81,9 +81,9 @@ def what_if(
     idle = idle_time(part, classes or known_classes())
     played, at_most = _moved(part, groups, idle, moves, floors)
     idle = idle_time(played, classes or known_classes())
-    at, host_wait_s = played.step_at(criteria.step_at), played.host_wait_s()
-    judged = played.occupancy.windows[at]
-    host_paced = idle.host_paced(at, judged, host_wait_s)
+    at = played.step_at(criteria.step_at)
+    judged = played.steps()[at]
+    host_paced = idle.host_paced(at, judged)
     return replace(
         before,
         what_if=WhatIf(

@@ -64,6 +64,8 @@ def test_devices_of_one_file_are_compared_by_their_starts(tmp_path: Path):
     assert job.transfer_s == pytest.approx(60e-6)
     assert [(r.number, r.last) for r in job.ranks] == [(0, 1), (1, 2)]
     assert [r.waited_s for r in job.ranks] == pytest.approx([40e-6, 20e-6])
+    # Collectives keep their names, and are matched, whatever is ranked.
+    assert select(load_timeline(path), Criteria(by="op")).job == job
 
 
 def test_files_need_no_common_clock(tmp_path: Path):
