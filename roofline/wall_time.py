@@ -239,28 +239,38 @@ def _paired(
         raise UsageError(
             f"{name} is never above 0", why="there is no ratio of it", hint="another --metric"
         )
-    low, high = median_interval(ratios)
-    outcome: Outcome = "unknown"
-    if low is not None and high is not None and better is not None:
-        outcome = outcome_of(low, high)
+    middle, span = statistics.median(ratios), median_interval(ratios)
+    return ratio_of(name, better, middle, span, pairs=len(ratios))
+
+
+def ratio_of(
+    name: str,
+    better: Better | None,
+    ratio: float,
+    span: tuple[float, float] | None,
+    *,
+    pairs: int,
+) -> PairedRatio:
+    """A ratio with what it says: nothing without an interval, or where no way is better."""
+    low, high = span or (None, None)
     return PairedRatio(
         name=name,
-        ratio=statistics.median(ratios),
+        ratio=ratio,
         low=low,
         high=high,
-        pairs=len(ratios),
-        outcome=outcome,
+        pairs=pairs,
+        outcome=outcome_of(*span) if span and better else "unknown",
         better=better,
     )
 
 
-def median_interval(ordered: Sequence[float]) -> tuple[float | None, float | None]:
+def median_interval(ordered: Sequence[float]) -> tuple[float, float] | None:
     """The narrowest interval of order statistics that holds the median with 95 % or more."""
     count, tail, place = len(ordered), 0.0, 0
     while tail + math.comb(count, place) / 2**count <= 0.025:
         tail += math.comb(count, place) / 2**count
         place += 1
-    return (ordered[place - 1], ordered[-place]) if place else (None, None)
+    return (ordered[place - 1], ordered[-place]) if place else None
 
 
 def instrumentation(environ: Mapping[str, str], ancestors: Sequence[str]) -> tuple[str, ...]:

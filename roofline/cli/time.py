@@ -77,15 +77,21 @@ def command(options: TimeOptions) -> None:
             against=against,
             tell=tell,
         )
-    around = wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver)
     around = replace(
-        around, sm_clock_hz=_span(samples, "sm_clock_hz"), power_w=_span(samples, "power_w")
+        wall_time.environment([gpu.name for gpu in machine.gpus], machine.driver),
+        sm_clock_hz=_span(samples, "sm_clock_hz"),
+        power_w=_span(samples, "power_w"),
     )
     inside = wall_time.instrumentation(os.environ, tuple(wall_time.ancestors()))
     times = replace(times, environment=around, instrumented=inside)
     from roofline.render.times import render, to_json
 
-    judged = _judged(times, options.gates)
+    judged: tuple[GateResult, ...] = ()
+    if options.gates:
+        from roofline.compare.gates import judge
+        from roofline.compare.judge import judge_program
+
+        judged = judge(judge_program(None, times), options.gates)
     table = render(times, judged)
     output.write(to_json(times, judged) if output.format == "json" else table)
     if output.file is not None:
@@ -108,15 +114,6 @@ def _check_gates(options: TimeOptions) -> None:
         if gate.pattern is not None and gate.pattern not in judged:
             what = f"--fail-on {gate.text!r}: no --metric of this name says which way is better"
             raise UsageError(what, hint=f"--metric '{gate.pattern}<=RE' or '{gate.pattern}>=RE'")
-
-
-def _judged(times: wall_time.ProgramTimes, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
-    if not gates:
-        return ()
-    from roofline.compare.gates import judge_times
-    from roofline.compare.judge import judge_program
-
-    return judge_times(judge_program(None, times), gates)
 
 
 @contextmanager

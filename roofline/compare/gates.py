@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -120,19 +120,11 @@ def _unknown(text: str, what: str = "") -> UsageError:
     )
 
 
-def judge(comparison: Comparison, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
-    """Every gate at every kernel it means; a gate that meets none is "not_judged"."""
-    return _results(gates, lambda gate: _of_one(comparison, gate))
+def judge(of: Comparison | ProgramChange, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
+    """Every gate at every kernel it means, or at the program, where no kernel was measured.
 
-
-def judge_times(program: ProgramChange, gates: Sequence[Gate]) -> tuple[GateResult, ...]:
-    """Gates of the program's time alone, where no kernel was measured."""
-    return _results(gates, lambda gate: _program(program, gate))
-
-
-def _results(
-    gates: Sequence[Gate], of: Callable[[Gate], Iterator[_Judged]]
-) -> tuple[GateResult, ...]:
+    A gate that meets none is "not_judged".
+    """
     return tuple(
         GateResult(
             gate=gate.text,
@@ -144,17 +136,17 @@ def _results(
             text=text,
         )
         for gate in gates
-        for kernel, status, text in of(gate)
+        for kernel, status, text in _of_one(of, gate)
     )
 
 
-def _of_one(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
-    if gate.what == "program":
-        yield from _program(comparison.program, gate)
-    elif comparison.alone and gate.what in ("regression", "gone"):
+def _of_one(of: Comparison | ProgramChange, gate: Gate) -> Iterator[_Judged]:
+    if isinstance(of, ProgramChange) or gate.what == "program":
+        yield from _program(of if isinstance(of, ProgramChange) else of.program, gate)
+    elif of.alone and gate.what in ("regression", "gone"):
         yield None, "skipped", note("no_baseline")
     else:
-        yield from (_gone if gate.what == "gone" else _judge)(comparison, gate)
+        yield from (_gone if gate.what == "gone" else _judge)(of, gate)
 
 
 def failed(results: Sequence[GateResult]) -> tuple[GateResult, ...]:

@@ -38,6 +38,7 @@ from roofline.wall_time import (
     ProgramTimes,
     TimeSummary,
     outcome_of,
+    ratio_of,
 )
 
 _Shares = Mapping[int, tuple[float, float]]
@@ -174,15 +175,10 @@ def _apart(
 ) -> PairedRatio:
     """Two timings that were taken apart: a change within the wider of their spreads is none."""
     ratio = one.median / other.median if better == "lower" else other.median / one.median
-    low = high = None
-    outcome: Outcome = "unknown"
-    if count > 1:  # one run has no spread
-        noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
-        low, high = ratio / (1 + noise), ratio * (1 + noise)
-        outcome = outcome_of(low, high) if better else "unknown"
-    return PairedRatio(
-        name=name, ratio=ratio, low=low, high=high, pairs=0, outcome=outcome, better=better
-    )
+    noise = max(one.spread or 0.0, other.spread or 0.0, LEAST_SPREAD)
+    # One run has no spread.
+    span = (ratio / (1 + noise), ratio * (1 + noise)) if count > 1 else None
+    return ratio_of(name, better, ratio, span, pairs=0)
 
 
 def judge_steps(wanted: Sequence[Expectation], program: ProgramChange | None) -> tuple[Note, ...]:

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -102,13 +103,11 @@ def _within(given: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
 
 
 def _begins_as_report(path: Path) -> bool:
-    try:
-        if not path.is_file():  # a pipe would be waited for
-            return False
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
+    with suppress(OSError):
+        if path.is_file():  # a pipe would be waited for
+            with path.open("rb") as file:
+                return file.read(len(MAGIC)) == MAGIC
+    return False
 
 
 def label_of(path: Path) -> str:

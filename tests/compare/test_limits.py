@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from roofline.compare.gates import judge, judge_times, parse_gate
+from roofline.compare.gates import judge, parse_gate
 from roofline.compare.judge import compare, judge_program
 from roofline.compare.model import GateResult
 from roofline.compare.predictions import judge_change, parse_expect
@@ -125,7 +125,7 @@ def test_a_program_and_its_figures(base: int, tenths: int) -> None:
             clock=lambda: float(turns.pop(0)),
         )
         gates = [f"{name}: program={percent(tenths)}" for name in ("wall time", "lat", "rate")]
-        found = judge_times(judge_program(None, times), [parse_gate(gate) for gate in gates])
+        found = judge(judge_program(None, times), [parse_gate(gate) for gate in gates])
         return {one.kernel: one for one in found}
 
     assert {one.status for one in judged(limit).values()} == {"passed"}
