@@ -225,11 +225,10 @@ def check_command(request: CaptureRequest, ncu: Ncu, ask: Ask = ask) -> None:
 # --- one rank of a parallel job ----------------------------------------------------------------
 
 
-def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether this process is the rank to profile; ``False`` means: run the program bare.
+def is_chosen(wanted: int, environment: Mapping[str, str]) -> bool | None:
+    """Whether this process is the rank to profile; ``None`` outside a parallel job.
 
-    Refused outside a parallel job: ncu around a whole job would take every rank in turn and hang
-    in the first collective, so roofline goes inside the launcher.
+    ``False`` means: run the program bare.
     """
     for name, size in TABLE["ranks"].items():
         rank, ranks = (environment.get(key, "") for key in (name, size))
@@ -241,10 +240,20 @@ def is_chosen(wanted: int, program: Sequence[str], environment: Mapping[str, str
                     hint="--rank 0",
                 )
             return int(rank) == wanted
-    raise UsageError(
+    return None
+
+
+def outside_job(wanted: int, program: Sequence[str], ours: Sequence[str]) -> UsageError:
+    """The error for a rank where there is no job.
+
+    ncu around a whole job would take every rank in turn and hang in the first collective, so
+    roofline goes inside the launcher.
+    """
+    return UsageError(
         f"--rank {wanted}: this process is not a rank of a parallel job",
         why=f"none of {', '.join(TABLE['ranks'])} is set",
-        hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program)}",
+        hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program, ours)}; "
+        "or --dry-run, which needs none",
     )
 
 
@@ -282,4 +291,5 @@ def command_in_launcher(
         can_run = not word.startswith("-") and (word.startswith("./") or shutil.which(word))
         if launcher in TABLE["mpi"] and can_run:
             return shlex.join([*before, *ours, *after])
-    return "mpirun -n 8 " + shlex.join([*ours, "PROGRAM"])
+    known = launcher not in (*TABLE["python_launchers"], *TABLE["mpi"])
+    return "mpirun -n 8 " + shlex.join([*ours, *(program if known else ["PROGRAM"])])

@@ -24,6 +24,7 @@ from roofline.capture.preflight import (
     find_ncu,
     fit,
     is_chosen,
+    outside_job,
 )
 from roofline.capture.request import (
     DEFAULT_LAUNCH_COUNT,
@@ -447,7 +448,10 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
             hint=f"{select_command(options.showing)}, and one parallel job for each command; or a "
             "smaller --top",
         )
-    if not runs or is_chosen(options.rank, options.program, os.environ):
+    chosen = is_chosen(options.rank, os.environ) if runs else True
+    if chosen is None and not options.dry_run:
+        raise outside_job(options.rank, options.program, _words_of(options))
+    if chosen is not False:
         return
     if options.dry_run:  # of one rank alone
         raise click.exceptions.Exit(0)
@@ -462,22 +466,21 @@ def _check_program(
     options: ProfileOptions, selection: Selection | None, devices: str | None
 ) -> tuple[str | None, str | None]:
     """Refuse what cannot be run under ncu; what to say of a launcher, and of a program not here."""
-    ours = ["roofline", *sys.argv[1 : -len(options.program)]]
-    ours = [word for word in ours if word != "--dry-run"]  # the advice is for a run
-    ours = ours[:-1] if ours[-1] == "--" else ours
-    rank, assumed = None, ""
+    ours, rank, assumed = _words_of(options), None, ""
     if selection is not None and (devices is None or devices.isdecimal()):
         device = selection.device if devices is None else int(devices)
         rank = selection.rank_of(device)
         if rank is not None and selection.rank is None:
-            ours = _without_device(ours)
+            ours = _without("--device", ours)  # the process of one rank may number GPUs anew
             assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
     several = selection is not None and len(selection.devices) > 1
     advice = None
     if options.rank is None:
         advice = advice_on_launcher(options.program, ours, rank or 0, assumed)
+    elif options.dry_run:
+        advice = advice_on_launcher(options.program, ours, options.rank)
     if advice is not None:
-        if rank is None and (devices is not None or several):
+        if options.rank is rank is None and (devices is not None or several):
             which = devices or ("" if selection is None else selection.device)
             what = f"which rank drives device {which} is not known"
             raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
@@ -485,10 +488,15 @@ def _check_program(
     return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
 
 
-def _without_device(words: list[str]) -> list[str]:
-    """The command line without ``--device``: the process of one rank may number GPUs anew."""
+def _words_of(options: ProfileOptions) -> list[str]:
+    """The words before the program, for a run of the rank that is added to them."""
+    words = [w for w in sys.argv[1 : -len(options.program)] if w != "--dry-run"]
+    return ["roofline", *_without("--rank", words[:-1] if words[-1:] == ["--"] else words)]
+
+
+def _without(option: str, words: list[str]) -> list[str]:
     pairs = zip(("", *words), words, strict=False)
-    return [w for before, w in pairs if "--device" not in (before, w.partition("=")[0])]
+    return [w for before, w in pairs if option not in (before, w.partition("=")[0])]
 
 
 def _look_up(

@@ -141,10 +141,16 @@ def whole_window(events: Events, start: int | None, end: int | None, origin: int
     first, last = there[0] if start is None else start, there[1] if end is None else end
     if not ((events.end > first) & (events.start < last)).any():
         begun, done = (f"{(t - origin) / 1e9:.9g}" for t in there)
+        hint = f"--start {begun}s --end {done}s, or a part of that"
+        asked = {"--start": start, "--end": end}
+        moved = {k: t + there[0] - origin for k, t in asked.items() if t is not None}
+        if moved.get("--start", there[0]) < there[1] and moved.get("--end", there[1]) > there[0]:
+            same = " ".join(f"{k} {(t - origin) / 1e9:.9g}s" for k, t in moved.items())
+            hint = f"{same} if you count from where its work begins"
         raise InputError(
             "nothing ran on the GPU in the window",
             why=f"its work lies from {begun} s to {done} s, counted from the recording's beginning",
-            hint=f"--start {begun}s --end {done}s, or a part of that",
+            hint=hint,
         )
     return Window(number=1, start=first, end=last)
 

@@ -120,6 +120,32 @@ def test_the_chip_and_rank_are_those_of_the_timeline(fake: Fake) -> None:
     assert "ncu --config-file" not in done.stdout
 
 
+@pytest.mark.parametrize("program", ["torchrun t.py", "python t.py"])
+def test_a_rank_can_be_rehearsed_outside_a_job(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    events = [made.step(i, 1000 * i, 990) for i in range(4)]
+    events += [e for i in range(4) for e in made.launched(i + 1, "gemm", 1000 * i + 9, 900)]
+    made.write(fake.folder, made.trace(*events))
+    fake.program("torchrun", "exit 9")
+    typed = ["profile", "--timeline", "trace.json", "--dry-run", "--rank", "3", *program.split()]
+    monkeypatch.setattr("sys.argv", ["roofline", *typed])
+
+    done = fake.run(*typed)
+    assert done.returncode == 0, done.stderr
+    assert ("ncu --config-file" in done.stdout) == (program == "python t.py")
+    inside = "torchrun --no-python roofline profile --timeline trace.json --rank 3 python t.py\n"
+    assert (inside in done.stdout) == (program == "torchrun t.py")
+
+    typed.remove("--dry-run")
+    monkeypatch.setattr("sys.argv", ["roofline", *typed])
+    refused = fake.run(*typed)
+    assert refused.returncode == 2
+    assert "roofline profile --timeline trace.json --rank 3 python t.py; or --dry-run" in (
+        " ".join(refused.stderr.split())
+    )
+
+
 def two_devices(fake: Fake, *, processes: int) -> None:
     """GPU 2 runs ``long``, GPU 3 ``brief``, each of a process of its own or both of one."""
     export = made.Export(fake.folder / "t.sqlite", made.KERNELS, made.CALLS)

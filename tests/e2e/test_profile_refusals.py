@@ -23,7 +23,6 @@ REFUSED = [
     ("bench.py", 5, "did you mean: python bench.py"),
     ("old.ncu-rep", 5, "a report, which has been profiled"),
     ("A=1 true", 5, "did you mean: env A=1 true"),
-    ("--rank 0 true", 2, "this process is not a rank of a parallel job"),
     ("--timeline no.json true", 3, "no.json"),
     ("--timeline trace.json --timeline no.json true", 2, "was given trace.json and no.json"),
     ("--timeline trace.json --min-share 99 true", 3, "is worth profiling"),

@@ -518,4 +518,10 @@ def test_an_empty_window_says_where_gpu_work_lies(tmp_path: Path):
     path = write(tmp_path, trace(call("x", 10, 1), *ran))
     with pytest.raises(InputError, match=r"from 0\.06 s to 0\.0601 s") as refused:
         select(load_timeline(path), Criteria(start=1000, end=2000))
+    # The first event of all is at 10 us, the first on the GPU 60,000 us later.
+    assert refused.value.hint == (
+        "--start 0.060001s --end 0.060002s if you count from where its work begins"
+    )
+    with pytest.raises(InputError) as refused:
+        select(load_timeline(path), Criteria(start=70_000_000))
     assert refused.value.hint == "--start 0.06s --end 0.0601s, or a part of that"
