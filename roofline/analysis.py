@@ -24,7 +24,7 @@ from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, r
 from roofline.reports.decode import launches
 from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
-from roofline.specs.ceilings import Ceilings
+from roofline.specs.ceilings import Ceilings, load_achieved
 from roofline.specs.peaks import peak_set
 from roofline.verdict.bounds import all_uses
 from roofline.verdict.rule import judge
@@ -54,7 +54,7 @@ def analyze(
     *paths: str | Path,
     points: Point | Sequence[Point] = (),
     specs: str | Path | None = None,
-    achieved: Sequence[Ceilings] = (),
+    achieved: str | Path | Ceilings | Sequence[str | Path | Ceilings] = (),
     rule: Rule | None = None,
     merge: bool = False,
     jobs: int | None = None,
@@ -68,7 +68,7 @@ def analyze(
         paths: ``.ncu-rep`` files, folders and glob patterns.
         points: kernels of which somebody states operations, bytes and time, judged beside them.
         specs: a folder with further hardware specs (TOML files).
-        achieved: measured ceilings, as ``roofline.specs.ceilings.load_achieved`` reads them; each
+        achieved: files of ``roofline specs measure`` (TOML), or the ceilings of such files; each
             launch takes those of its own device.
         rule: the numbers to judge by; without it NVIDIA's own.
         merge: sum a kernel over files; without it two captures of one kernel are two.
@@ -88,7 +88,11 @@ def analyze(
     for point in stated:
         of_type(Point, "roofline.Point(NAME, gpu=..., seconds=..., flops=...)", points=point)
     registry = load(None if specs is None else Path(specs))
-    judge = Judge(registry=registry, achieved=achieved, rule=rule or Rule())
+    measured_peaks = [
+        load_achieved(Path(one)) if isinstance(one, str | Path) else one
+        for one in several(achieved)
+    ]
+    judge = Judge(registry=registry, achieved=measured_peaks, rule=rule or Rule())
     plays()  # the user's own entries are refused before anything is read
     results: list[Result] = []
     # Closed, it ends the processes that still read for it, whatever has come between.
@@ -173,6 +177,7 @@ def details_of(
     from roofline.counters.instructions import details  # few ask for it
 
     word(get_args(Reader), reader=reader)
+    positions = several(positions)
     whole(1, **{"the number of positions": len(positions)})
     for position in positions:
         whole(0, len(analysis.results) - 1, position=position)

@@ -148,6 +148,7 @@ STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
         (lambda: roofline.Rule(latency=101), "latency is 101"),
         (lambda: roofline.details_of(roofline.analyze(MIX), []), "number of positions is 0"),
         (lambda: roofline.details_of(roofline.analyze(MIX), [10]), "from 0 to 9"),
+        (lambda: roofline.details_of(a := roofline.analyze(MIX), a[0]), r"position is Group\("),
         (lambda: roofline.select(STEP, keep="inside"), "keep is 'inside'"),
         (lambda: roofline.select(STEP, keep=(3, 2)), r"keep\[1\] is 2"),
         (lambda: roofline.select(STEP, top=-1), "top is -1"),
@@ -190,6 +191,12 @@ def test_a_path_may_be_a_text(tmp_path):
     (tmp_path / "idle.toml").write_text("")
 
     assert roofline.analyze(points=STATED, specs=str(tmp_path)).results
+    peaks = tmp_path / "peaks.toml"
+    peaks.write_text('device = "NVIDIA H100 80GB HBM3"\ndram_bytes_per_s = 3e12\n')
+    for given in (str(peaks), [peaks]):
+        achieved = roofline.analyze(MIX, achieved=given)[0].result.peaks.achieved
+        assert achieved is not None
+        assert achieved.dram_bytes_per_s == 3e12
     with pytest.raises(InputError, match=r"nothing\.toml"):
         roofline.select(STEP, idle_causes=str(tmp_path / "nothing.toml"))
 
@@ -261,3 +268,11 @@ def test_each_option_that_messages_turn_is_an_argument():
     known = {p for f in functions for p in inspect.signature(f).parameters}
 
     assert set(ARGUMENTS.values()) <= known
+
+
+def test_help_tells_what_a_metric_is():
+    launch = next(iter(roofline.read(MIX)))
+
+    for name in ("number", "text", "instances", "names"):
+        assert len(inspect.getdoc(getattr(launch.metrics, name))) > 40
+    assert launch.metrics.number("gpu__time_durration.sum") is None

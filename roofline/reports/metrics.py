@@ -97,7 +97,7 @@ class ByName:
         self._instances: dict[str, dict[str, float]] = {}
 
     def number(self, name: str) -> float | None:
-        """See ``Metrics``."""
+        """The value in SI units or percent; ``None`` where there is no such number."""
         value = self._value(name)
         if value is None or isinstance(value, str):
             return None
@@ -111,12 +111,12 @@ class ByName:
         return found
 
     def text(self, name: str) -> str | None:
-        """See ``Metrics``."""
+        """The value of a string; ``None`` where there is none of that name."""
         value = self._value(name)
         return printable(value) if isinstance(value, str) else None
 
     def instances(self, name: str) -> Mapping[str, float]:
-        """See ``Metrics``."""
+        """Values by correlation id (an opcode, an address); empty where there are none."""
         found = self._instances.get(name)
         if found is None:  # asked for by several quantities
             found = self._instances[name] = {}
@@ -127,7 +127,7 @@ class ByName:
         return found
 
     def names(self) -> Collection[str]:
-        """See ``Metrics``."""
+        """All names of metrics, of which ``number`` gives ``None`` for any other."""
         raise NotImplementedError
 
     def matching(self, pattern: Pattern[str]) -> Collection[str]:
