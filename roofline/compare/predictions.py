@@ -11,9 +11,9 @@ from math import inf
 from roofline.compare.change import SAME, SHORT_NOISE, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
-from roofline.model import PROMISED, Bound, Family, Note, exceeds
+from roofline.model import PROMISED, Bound, Cause, Family, Note, exceeds
 from roofline.patterns import select
-from roofline.playbook import entry_of, play
+from roofline.playbook import entry_of, play, plays
 from roofline.text import numbers
 from roofline.units import UNITS, relieved_with, unit_of_precision
 from roofline.wall_time import outcome_of
@@ -81,7 +81,8 @@ def _floors(
         if work is None or abs(work - 1) > UNCHANGED:
             codes = ("unit_not_measured" if work is None else "work_changed",) * 3
         yield "bound_at_same_work", took_s / verdict.floor_s, codes, {}
-    if not verdict.next_limiter or not verdict.next_floor_s:
+    told = any(c.promise == "plain" and _counts_fell(pair, c) for c in verdict.causes)
+    if not verdict.next_limiter or not verdict.next_floor_s or (told and verdict.gain_by == "work"):
         return
     fell = next_work is not None and next_work < 1 - UNCHANGED
     held = "next_work_fell_and_another_is_nearest" if fell else "another_is_nearest"
@@ -107,30 +108,47 @@ def _relieved_with(pair: KernelPair, nearest: str | None, now: str | None) -> bo
 
 
 def _wastes(pair: KernelPair, took_s: float) -> Iterator[_Bound]:
-    """Each waste that BEFORE named, judged by the count that had to fall for it."""
+    """Each waste or work that BEFORE named, judged by the count that had to fall for it."""
     verdict = pair.before.verdict
     most = took_s / verdict.waste_floor_s if verdict.waste_floor_s else 0.0
+    of, then = "waste", verdict.waste_limiter
+    if verdict.gain_by == "work" and verdict.gain:
+        of, then, most = "plain", verdict.next_limiter, verdict.gain
     for cause in verdict.causes if most else ():
         entry = play(entry_of(cause))
-        old, new = (s.verdict.evidence.get(entry.count) for s in (pair.before, pair.after))
-        beyond = _beyond(pair, verdict.waste_limiter, "count_fell_beyond")
+        old, new = _counts(pair, cause)
+        beyond = _beyond(pair, then, "count_fell_beyond")
         # "More than 10x" has no upper end.
         beyond = "count_fell" if most > PROMISED else beyond
-        held = pair.after.busiest in (None, verdict.waste_limiter)
+        held = pair.after.busiest in (None, then)
         fell = "count_fell" if held else "count_fell_and_another_is_nearest"
         codes = (beyond, "count_fell_not_neared", fell)
         if not old or new is None:
             codes = ("count_not_measured",) * 3
-        elif new > old * (1 - UNCHANGED):
+        elif not _counts_fell(pair, cause):
             codes = ("count_did_not_fall",) * 3
+        elif of == "plain":  # another algorithm: no number must hold
+            codes = ("work_count_fell",) * 3
         more = {
-            "then": verdict.waste_limiter,
+            "then": then,
             "counted": entry.counted,
             "before": old,
             "after": new,
         }
-        if cause.promise == "waste":
+        if cause.promise == of and entry.count:
             yield "bound_without_waste", min(PROMISED, most), codes, more
+
+
+def _counts(pair: KernelPair, cause: Cause) -> tuple[float | None, float | None]:
+    """Before and after, what must fall with a cause."""
+    count = play(entry_of(cause)).count
+    old, new = (side.verdict.evidence.get(count) for side in (pair.before, pair.after))
+    return old, new
+
+
+def _counts_fell(pair: KernelPair, cause: Cause) -> bool:
+    old, new = _counts(pair, cause)
+    return bool(old) and new is not None and new <= (old or 0.0) * (1 - UNCHANGED)
 
 
 def _warps(pair: KernelPair) -> Iterator[_Bound]:
@@ -259,10 +277,14 @@ def _end(text: str, unit: str) -> tuple[str, float] | None:
 
 
 def parse_claim(text: str) -> Expectation:
-    """Read "bandwidth" or "KERNEL=bandwidth": one of ``CAUSES`` or a unit, else a UsageError."""
+    """Read "bandwidth" or "KERNEL=bandwidth", else a UsageError.
+
+    A cause is one of ``CAUSES``, a unit, or one of the knowledge base ("bank_conflicts").
+    """
     pattern, sign, cause = text.rpartition("=")
-    if cause not in CAUSES and cause not in UNITS:
-        known = ", ".join((*CAUSES, *UNITS))
+    known_causes = (*CAUSES, *UNITS, *(code for code, _ in plays().causes))
+    if cause not in known_causes:
+        known = ", ".join(known_causes)
         raise UsageError(f"--because: no cause {cause!r} is known", hint=f"one of {known}")
     return Expectation(pattern=pattern if sign else None, text=text, cause=cause)
 
@@ -422,11 +444,35 @@ def cause_held(pair: KernelPair, cause: str) -> Held:
         return _precision(before, after)
     if bound is Bound.UNKNOWN:
         return None, _UNKNOWN
+    if cause not in CAUSES and cause not in UNITS:
+        return _named_held(pair, cause)
     if cause != "latency":
         return _unit_relieved(pair, cause)
     if bound is not Bound.LATENCY:
         return False, note("was_limited_by", limiter=before.verdict.limiter)
     return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
+
+
+def _named_held(pair: KernelPair, code: str) -> Held:
+    """A cause that BEFORE names is gone, its count fell, or its warps came."""
+    cause = next((one for one in pair.before.verdict.causes if one.code == code), None)
+    if cause is None:
+        return False, note("cause_not_named", cause=code)
+    if cause.promise == "occupancy":
+        one, other = (s.figure("occupancy_percent") for s in (pair.before, pair.after))
+        if one is None or other is None:
+            return None, note("amount_not_measured", measure="occupancy_percent")
+        facts = {"measure": "occupancy_percent", "before": one, "after": other}
+        return other > one + _POINTS, note("amount_changed", **facts)
+    entry = play(entry_of(cause))
+    if not entry.count:
+        gone = code not in (one.code for one in pair.after.verdict.causes)
+        return gone, note("cause_gone" if gone else "cause_stays", cause=code)
+    old, new = _counts(pair, cause)
+    if old is None or new is None:
+        return None, note("count_not_measured", counted=entry.counted)
+    changed = note("count_changed", counted=entry.counted, before=old, after=new)
+    return _counts_fell(pair, cause), changed
 
 
 def _amount_held(pair: KernelPair, cause: str) -> Held:

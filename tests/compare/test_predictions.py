@@ -302,6 +302,33 @@ def test_fewer_bytes_by_less_than_counts_cannot_be_told(
     assert judged(launch(dram_bytes=0.9e9), after, because="bytes")[0] == judgement
 
 
+@pytest.mark.parametrize(
+    ("because", "after", "judgement", "said"),
+    [
+        ("bank_conflicts", 0.0, "confirmed", "bank conflicts 300,000 to 0"),
+        ("bank_conflicts", 3e5, "refuted", "bank conflicts 300,000 to 300,000"),
+        ("bank_conflicts", None, "not_testable", "bank conflicts were not measured on both sides"),
+        ("uncoalesced", 0.0, "refuted", "uncoalesced was no cause before"),
+        ("grid_too_small", 0.0, "refuted", "grid too small before and after"),
+    ],
+)
+def test_a_claimed_cause_of_the_knowledge_base(
+    because: str, after: float | None, judgement: Judgement, said: str
+) -> None:
+    def side(us: float, conflicts: float | None) -> Measurement:
+        counts = {"shared_wavefronts": 6e5, "shared_requests": 3e5}
+        if conflicts is not None:
+            counts["shared_conflicts"] = conflicts
+        use = {**IDLE, "l1": 75, "l2": 20, "issue": 20, "dram": 20}
+        grid = {"grid": (40, 1, 1), "waves": 0.4}
+        return launch(us=us, use=use, counts=counts, dram_bytes=1e8, **grid)
+
+    judged_, reason = judged(side(1000, 3e5), side(600, after), because=because)
+
+    assert judged_ == judgement
+    assert said in reason
+
+
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
     judgement, reason = judged(*pairs.other_grid(), because="bytes")
 

@@ -169,6 +169,22 @@ def test_less_work_has_no_number_that_holds(before: str, after: str) -> None:
     assert {p.judgement for p in pair.predictions} == {"not_testable"}
 
 
+def test_the_cause_that_was_named_is_followed() -> None:
+    assert SHARED is not None
+    folder = SHARED / "reports"
+    sides = (analyze(next(folder.glob(f"NCAR*MW_{v}.ncu-rep"))) for v in ("Baseline", "DivToMult"))
+    claims = [parse_claim(f"279={cause}") for cause in ("fp64_division", "bank_conflicts")]
+    pair = compare(*sides, expectations=claims).pairs[0]
+
+    # Its author's change from divisions to multiplications: 38.6 million MUFU.RCP64H to 6.9.
+    told = {note_text(p.claim): note_text(p.reason) for p in pair.predictions}
+    fell = "FP64 reciprocals 38,647,495 to 6,876,943"
+    assert told["--because 279=fp64_division"] == fell
+    assert any("without the FP64 reciprocals" in c and fell in r for c, r in told.items())
+    judged = {note_text(p.claim): p.judgement for p in pair.predictions if p.by == "user"}
+    assert [*judged.values()] == ["confirmed", "refuted"]
+
+
 def test_the_kernel_that_gained_most_ranks_first() -> None:
     assert SHARED is not None
     analysis = analyze(next((SHARED / "reports").glob("*MW_Baseline.ncu-rep")))
