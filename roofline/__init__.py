@@ -45,31 +45,21 @@ if TYPE_CHECKING:
 
 # Name -> module, so that importing the package costs nothing until a name is used.
 _HOMES = {
-    "Analysis": "roofline.model",
-    "ArgumentError": "roofline.errors",
-    "Bound": "roofline.model",
-    "CaptureError": "roofline.errors",
-    "Group": "roofline.model",
-    "InputError": "roofline.errors",
-    "Launch": "roofline.model",
-    "Measurement": "roofline.model",
-    "NoKernelError": "roofline.errors",
-    "PeakSet": "roofline.model",
-    "Point": "roofline.figures",
-    "ProgramError": "roofline.errors",
-    "Result": "roofline.model",
-    "Rule": "roofline.model",
-    "RooflineError": "roofline.errors",
-    "UsageError": "roofline.errors",
-    "Verdict": "roofline.model",
-    "analyze": "roofline.analysis",
-    "bench": "roofline.gpu_time",
-    "details_of": "roofline.analysis",
-    "select": "roofline.api",
-    "profile": "roofline.trial",
-    "read": "roofline.reports",
-    "region": "roofline.regions",
-    "to_frame": "roofline.render.flat",
+    name: f"roofline.{home}"
+    for home, names in {
+        "model": "Analysis Bound Group Launch Measurement PeakSet Result Rule Verdict",
+        "errors": "ArgumentError CaptureError InputError NoKernelError "
+        "ProgramError RooflineError UsageError",
+        "figures": "Point",
+        "analysis": "analyze details_of",
+        "gpu_time": "bench",
+        "api": "select",
+        "trial": "profile",
+        "reports": "read",
+        "regions": "region",
+        "render.flat": "to_frame",
+    }.items()
+    for name in names.split()
 }
 
 # Parts of the package that are functions of the same name, too.
