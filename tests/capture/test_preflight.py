@@ -292,7 +292,7 @@ def test_a_launcher_is_told_the_command_that_works(typed: str, inside: str) -> N
         ("sudo ./app", "in front of roofline"),
         ("docker run x", "inside"),
         ("ssh host ./app", "there"),
-        ("nsys profile ./app", "--timeline"),
+        ("nsys profile ./app", "timeline with its report"),
         ("/opt/bin/ncu ./app", "without ncu"),
     ],
 )
