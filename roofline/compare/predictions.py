@@ -402,14 +402,16 @@ def _two_sided(
     def printed(ratio: float) -> str:
         return _printed(before / ratio if amounts else ratio)
 
-    none = outcome_of(*maybe) == "no_change"
+    outcome = outcome_of(*maybe)
+    none = outcome == "no_change"
     if least == most == 1 and none:
-        if not all(1 / (1 + noise) <= one <= 1 + noise for one in sure):
+        least, most = 1 / (1 + noise), 1 + noise
+        if any(exceeds(one, most) or exceeds(least, one) for one in sure):
             return "not_testable", note("left_open", what=reason)
-        if noise > SHORT_NOISE + 1e-9 and not stated:
+        if exceeds(1 + noise, 1 + SHORT_NOISE) and not stated:
             return "not_testable", note("noise_hides", what=reason, noise=noise)
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
-    if (high < 1 and maybe[1] < 1) or (low > 1 and maybe[0] > 1):
+    if (high < 1 and outcome == "slower") or (low > 1 and outcome == "faster"):
         return "refuted", note("other_way", what=reason)
     inside = [
         least <= one <= most or printed(one) in (printed(least), printed(most)) for one in sure
