@@ -11,6 +11,7 @@ from math import inf
 from roofline.compare.change import SAME, SHORT_NOISE, busy_ratio, precision_moved, precisions_gone
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
+from roofline.kernel_names import few
 from roofline.model import PROMISED, Bound, Cause, Family, Note, exceeds
 from roofline.patterns import select
 from roofline.playbook import entry_of, play, plays
@@ -305,7 +306,10 @@ def expected(
             positions = select(item.pattern, before) or select(item.pattern, after)
         claim = item.claim
         judged = [(position, *_judge(pairs[position], item)) for position in positions]
-        nobody = note("no_pair_named" if item.pattern else "nothing_faster")
+        nobody = note("nothing_faster")
+        if item.pattern:
+            named = few(dict.fromkeys(p.after.measured.name for p in pairs))
+            nobody = note("no_pair_named", names=named)
         for position, judgement, reason in judged or [(-1, "not_testable", nobody)]:
             prediction = Prediction(by="user", claim=claim, judgement=judgement, reason=reason)
             found.setdefault(position, []).append(prediction)

@@ -230,7 +230,7 @@ def test_an_expectation_of_no_kernel_is_said() -> None:
     )
 
     assert [note_text(n) for n in comparison.notes] == [
-        "--expect gemm=2x: no paired kernel has that name"
+        "--expect gemm=2x: no paired kernel has that name; there is kernel"
     ]
 
 
