@@ -15,6 +15,7 @@ from roofline.compare.model import (
     KernelPair,
     Prediction,
     Side,
+    TimeChange,
 )
 from roofline.compare.predictions import UNCHANGED
 from roofline.model import PROMISED, QUANTITIES, Bound, Family
@@ -77,11 +78,19 @@ def sentence(pair: KernelPair) -> str:
 def _headline(pair: KernelPair, speedup: float) -> str:
     if pair.doubtful:
         return f"probably another problem size ({change(speedup)} by time)"
-    if pair.changed:
-        return change(speedup)
+    if pair.changed and pair.timing is not None:
+        told = _told(pair, pair.timing)
+        by_time = f" at equal clocks ({times(speedup)} by time)"
+        return told if told == change(speedup) else told + by_time
     if pair.cause.code == "clock" or pair.timing is None:
         return f"no change at equal clocks ({times(speedup)} by time)"
     return f"no change ({times(speedup)}, noise {numbers.share(pair.timing.noise)})"
+
+
+def _told(pair: KernelPair, timing: TimeChange) -> str:
+    """The speed-up by time, or at equal clocks where only that goes the way of the outcome."""
+    by_time = change(timing.speedup)
+    return change(*timing.judged) if pair.changed and pair.outcome not in by_time else by_time
 
 
 def _amounts(pair: KernelPair) -> str:
@@ -314,7 +323,7 @@ def cell(pair: KernelPair) -> str:
         return "no change"
     if pair.work.differs and pair.work.speedup:
         return f"{change(pair.work.speedup)} per work"
-    return change(pair.timing.speedup)
+    return _told(pair, pair.timing)
 
 
 def named(pairs: Sequence[KernelPair], letters: int) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.kernel_names import first_difference
 from roofline.model import Bound
 from roofline.render import comparison_json
-from roofline.render.comparison import sentence, totals
+from roofline.render.comparison import cell, sentence, totals
 from roofline.text.notes import note_text
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, capture, compared, launch, one
@@ -327,6 +327,19 @@ def test_a_pair_by_base_name_tells_the_template_argument_that_differs() -> None:
     assert "; in the template arguments normal became uniform; --map corrects it" in told
     assert first_difference("a_kernel<2>", "b_kernel<2>") is None
     assert first_difference("kernel", "kernel") is None
+
+
+def test_a_gain_that_a_lower_clock_took_back_is_said_at_equal_clocks() -> None:
+    # DRAM-bound, 1.25 times fewer bytes at 0.8 of the clock: the same time.
+    before = launch(us=1000, dram_bytes=1e9)
+    after = launch(us=1000, dram_bytes=0.8e9, dram_clock_hz=0.8e9)
+    pair = one(before, after)
+
+    assert pair.outcome == "faster"
+    assert cell(pair) == "1.25x faster"
+    assert sentence(pair).startswith(
+        "1.25x faster at equal clocks (1.00x by time) with 1.25x fewer"
+    )
 
 
 def test_two_kernels_that_only_stand_alone_are_said_to_pair_so() -> None:
