@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import re
 import stat
@@ -80,13 +81,23 @@ def unreadable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot read {path}", why=error.strerror or str(error), hint=hint)
 
 
-def read_text(path: Path) -> str:
-    """The text of a regular file; ``InputError`` where there is none in UTF-8."""
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a regular file; ``InputError`` where there is none, or it cannot be read."""
     refuse_unreadable(path)
     try:
-        return path.read_text(encoding="utf-8-sig")  # Excel writes a byte-order mark
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file; ``InputError`` where there is none in UTF-8."""
+    try:
+        # Excel writes a byte-order mark.
+        with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig") as text:
+            return text.read()
     except UnicodeDecodeError as error:
         why = "it is not text in UTF-8"
         raise InputError(f"cannot read {path}", why=why, hint=f"file {quote(str(path))}") from error

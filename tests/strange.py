@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roofline.reports.container import Summary, compressed, opened, summarize
+from roofline.files import opened
+from roofline.reports.container import Summary, compressed, summarize
 from roofline.reports.fields import Workload
 from sample_reports.writer import Capture, Launch, Process, Scalar, encode
 

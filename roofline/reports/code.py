@@ -7,7 +7,8 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from roofline.reports.container import Walk, opened, parsed
+from roofline.files import opened
+from roofline.reports.container import Walk, parsed
 from roofline.reports.fields import message
 
 INSTRUCTION_BYTES = 16  # since Volta

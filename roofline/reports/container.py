@@ -10,14 +10,14 @@ import shlex
 import tomllib
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from roofline.errors import InputError
-from roofline.files import refuse_unreadable, too_large, unpacked_limit, unreadable, whole_file
+from roofline.files import too_large, unpacked_limit, whole_file
 from roofline.reports.fields import MAGIC, Workload, decode_error, decoded, message, numbers
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -65,18 +65,6 @@ class Block:
     message: Any
     kinds: tuple[Workload, ...]
     entries: tuple[bytes, ...] = ()
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a report; ``InputError`` where it is no file or cannot be opened."""
-    refuse_unreadable(path)
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise unreadable(path, error) from error
-    with file:
-        yield file
 
 
 def _recognized(begin: bytes) -> tuple[str, str]:

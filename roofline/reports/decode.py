@@ -14,16 +14,10 @@ from typing import Any, Literal, TypeVar, get_args
 
 from roofline.arguments import word
 from roofline.errors import InputError
+from roofline.files import opened
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult, is_address
 from roofline.reports.code import Code, code_of
-from roofline.reports.container import (
-    ContainerError,
-    Summary,
-    Walk,
-    opened,
-    parsed,
-    summarize,
-)
+from roofline.reports.container import ContainerError, Summary, Walk, parsed, summarize
 from roofline.reports.fields import READ, VERSION, Workload, decoded, message
 from roofline.reports.find import OnError, OnProgress, files_of, report_or_raise
 from roofline.reports.metrics import ByName, Scalar, is_time, renamed, rule_result

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from roofline.errors import UsageError
-from roofline.files import inputs_kept, refuse_overwrite
+from roofline.files import inputs_kept, opened, refuse_overwrite
 from roofline.reports.code import sections
-from roofline.reports.container import ContainerError, Walk, opened, save, sized, summarize
+from roofline.reports.container import ContainerError, Walk, save, sized, summarize
 from roofline.reports.fields import BYTES, VARINT, Workload, encoded, fields_of, numbers
 from roofline.reports.find import SUFFIXES
 

@@ -11,7 +11,7 @@ from os.path import realpath
 from pathlib import Path
 
 from roofline.errors import InputError, about
-from roofline.files import keep_inputs, refuse_unreadable, unreadable
+from roofline.files import keep_inputs, opened, refuse_unreadable
 from roofline.kernel_names import printable
 from roofline.patterns import compiled
 from roofline.timeline.chrome import read_chrome
@@ -140,11 +140,8 @@ def _read(path: Path, *, step: str | None, stream: bool, nsys: str | None) -> Ti
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    with opened(path) as file:
+        head = file.read(_HEAD)
     if not head:
         raise InputError(f"cannot read {path}", why="it is empty", hint=_ACCEPTED)
     if head[:2] != _GZIP:

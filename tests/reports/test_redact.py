@@ -10,9 +10,10 @@ from click.testing import CliRunner
 
 from roofline.cli import cli
 from roofline.errors import InputError, UsageError
+from roofline.files import opened
 from roofline.process import run_quietly
 from roofline.reports import read
-from roofline.reports.container import ZSTD_MAGIC, Walk, opened, sized
+from roofline.reports.container import ZSTD_MAGIC, Walk, sized
 from roofline.reports.fields import MAGIC, numbers
 from roofline.reports.redact import PATHS, redact
 from sample_reports.writer import Launch, Metric, Rule

@@ -8,8 +8,9 @@ from pathlib import Path
 import ncu_report
 import pytest
 
+from roofline.files import opened
 from roofline.process import run_quietly
-from roofline.reports.container import Walk, opened
+from roofline.reports.container import Walk
 from sample_reports.chips import CHIPS
 from sample_reports.generate import ORIGIN, launches, main, samples, table
 from tests import strange
