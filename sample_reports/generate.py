@@ -109,7 +109,7 @@ def _step() -> tuple[Kernel, ...]:
         demangled="void transpose_scores<float>(float *, const float *, int, int)",
     )
     mask = replace(
-        k.tiny(8192, duration_ns=2432),
+        k.tiny(8192, duration_ns=2432, active=0.17),
         name="build_mask",
         demangled="build_mask(const int *, const int *, float *, int)",
     )
@@ -158,7 +158,7 @@ def samples() -> dict[str, Sample]:
         ),
         "a100_tiny": Sample(
             chip="A100",
-            kernels=(k.tiny(4096, duration_ns=2304),),
+            kernels=(k.tiny(4096, duration_ns=2304, active=0.1),),
             shows="latency: the grid is too small",
         ),
         "a100_transpose_before": Sample(

@@ -117,7 +117,7 @@ def stencil(edge: int, *, reread: float, percent: float) -> Kernel:
     )
 
 
-def tiny(elements: int, *, duration_ns: int) -> Kernel:
+def tiny(elements: int, *, duration_ns: int, active: float) -> Kernel:
     """A vector addition that ends before the GPU is full; only the launch takes time."""
     warps = elements // 32
     moved = elements * FP32
@@ -135,7 +135,7 @@ def tiny(elements: int, *, duration_ns: int) -> Kernel:
         l2_read=2 * moved // 32,
         l2_write=moved // 32,
         duration_ns=duration_ns,
-        active=0.31,
+        active=active,
         occupancy=0.11,
         stalls={"long_scoreboard": 70, "imc_miss": 15, "wait": 8, "branch_resolving": 4},
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import ncu_report
 import pytest
 
+from roofline.analysis import analyze
 from roofline.files import opened
 from roofline.process import run_quietly
 from roofline.reports.container import Walk
@@ -222,3 +223,11 @@ def test_ncu_imports_the_sample(stem: str, page: str):
     assert done is not None
     assert done.code == 0
     assert SAMPLES[stem].kernels[0].name in done.stdout or page == "session"
+
+
+@by_name
+def test_no_more_sms_work_than_have_a_block(stem: str):
+    for result in analyze(FOLDER / f"{stem}.ncu-rep").results:
+        evidence = result.verdict.evidence
+        if {"sm_active", "fill"} <= evidence.keys():
+            assert evidence["sm_active"] <= evidence["fill"]
