@@ -275,12 +275,7 @@ def title(comparison: Comparison) -> str:
 
 def totals(comparison: Comparison) -> str:
     """How many pairs got faster or slower, and the time of all of them."""
-    order = (
-        "faster",
-        "slower",
-        "no_change",
-        "unknown",
-    )
+    order = ("faster", "slower", "no_change", "unknown")
     said = [
         f"{count} {_COUNTED.get(o, o)}" for o in order if (count := comparison.counts.get(o, 0))
     ]

@@ -170,10 +170,10 @@ def _table(stages: Sequence[Stage]) -> list[list[str]]:
         if stage.status == "closed" and stage.follows is None:
             number, files = str(stage.entry - 1), ", ".join(stage.before)
             rows.append([number, "", files, took[0], "", "", before])
-        gain = change(stage.gain) if stage.gain else ""
-        total = ""
-        if stage.total:
-            total = sure_of(stage.total, stage.total_sure) or change(stage.total)
+        gain, total = (
+            (sure_of(by_time, sure) or change(by_time)) if by_time else ""
+            for by_time, sure in ((stage.gain, stage.sure), (stage.total, stage.total_sure))
+        )
         if stage.counts and not stage.counts.keys() & {"faster", "slower"}:
             gain = "no change" if "no_change" in stage.counts else "not judged"
         total = "check FAILED" if stage.failed else total

@@ -452,6 +452,8 @@ def test_a_gain_that_clocks_leave_open_is_a_range_in_total() -> None:
     (stage,) = history([stage_of(compare(capture(before), capture(after)), Stage(entry=2))])
 
     assert stage.total_sure == pytest.approx((1.6, 2.0))
+    row = render.render([stage], width=130, color=False)
+    assert re.search(r"500 µs +1.60x to 2.00x faster +1.60x to 2.00x faster", row)
     assert render.head([stage]) == (
         "1 change; 2.00x faster in total by time, 1.60x to 2.00x faster beyond noise and clocks"
     )
