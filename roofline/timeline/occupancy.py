@@ -52,13 +52,15 @@ def sweep(
     """
     groups = int(group.max()) + 1 if len(group) else 0
     kept = np.array([w.left_out is None for w in windows])
-    counting = Clock.of([w for w in windows if w.left_out is None])
-    unions, totals = _by_group(start, end, group, groups, counting)
     clock = Clock.of(windows)
+    # An event outside of the windows has no length in their time, and so no part in any stretch.
+    moments = np.concatenate([clock.inside(start), clock.inside(end), clock.edges])
+    counting = Clock.union(clock.edges[:-1][kept], clock.edges[1:][kept])
+    unions, totals = _by_group(moments, group, groups, counting)
     sole = np.zeros(groups, dtype=np.int64)
     times = np.zeros((len(windows), _STATES), dtype=np.int64)
     idle = [np.empty((0, 3), dtype=np.int64)]
-    for edges, active, alone in _stretches(start, end, group, kind, clock):
+    for edges, active, alone in _stretches(moments, group, kind):
         length = np.diff(edges)
         place = np.searchsorted(clock.edges, edges[:-1], side="right") - 1
         place = np.minimum(place, len(windows) - 1)
@@ -68,10 +70,11 @@ def sweep(
         mine = counted & (alone >= 0)
         sole += _sums(alone[mine], length[mine], groups)
         free = (state == 0) & (length > 0)
-        idle.append(np.stack([place[free], edges[:-1][free], edges[1:][free]], axis=1))
-    pieces = np.concatenate(idle)
+        at = place[free]
+        later = (clock.start - clock.edges[:-1])[at]
+        idle.append(np.stack([at, edges[:-1][free] + later, edges[1:][free] + later], axis=1))
+    pieces = _joined(np.concatenate(idle))
     del idle  # with a million gaps each copy counts
-    pieces = clock.real(pieces)
     return Occupancy(
         windows=tuple(_use(row) for row in times.tolist()),
         use=_use(times[kept].sum(axis=0).tolist()),
@@ -119,21 +122,6 @@ class Clock:
         within += self.edges[index]
         return within
 
-    def outside(self, times: Integers, *, ends: bool) -> Integers:
-        """The real time; at an edge, the end of the one window or the start of the other."""
-        index = np.searchsorted(self.edges, times, side="left" if ends else "right") - 1
-        index = np.clip(index, 0, len(self.start) - 1)
-        real: Integers = self.start[index] + times - self.edges[index]
-        return real
-
-    def real(self, idle: Integers) -> Integers:
-        """Stretches (window, start, end) in real time; those that adjoin in a window are one."""
-        if not len(idle):
-            return idle
-        idle[:, 1] = self.outside(idle[:, 1], ends=False)
-        idle[:, 2] = self.outside(idle[:, 2], ends=True)
-        return _joined(idle)
-
 
 def _joined(rows: Integers, *, overlap: bool = False) -> Integers:
     """Rows that end with start and end; those of one kind that meet (or overlap) are one."""
@@ -150,17 +138,16 @@ def _joined(rows: Integers, *, overlap: bool = False) -> Integers:
 
 
 def _stretches(
-    start: Integers, end: Integers, group: Integers, kind: Kinds, clock: Clock
+    times: Integers, group: Integers, kind: Kinds
 ) -> Iterator[tuple[Integers, Integers, Integers]]:
     """All stretches in which nothing changes, a block at a time: edges, active, alone.
 
+    ``times`` are all starts, all ends and the edges of windows, which are sorted here.
     ``active`` counts the running events of each kind; ``alone`` is the group that runs by itself,
     -1 where none does. With n events running, the sum s and the sum of squares q of their groups,
     all are of one group if and only if n * q = s * s.
     """
-    events = len(start)
-    # An event outside of the windows has no length in their time, and so no part in any stretch.
-    times = np.concatenate([clock.inside(start), clock.inside(end), clock.edges])
+    events = len(group)
     order = np.argsort(times, kind="stable")
     times.sort(kind="stable")
     before = np.zeros(5, dtype=np.int64)  # n by kind, s, q
@@ -207,11 +194,13 @@ def _sums(index: Integers, amount: Integers, size: int) -> Integers:
 
 
 def _by_group(
-    start: Integers, end: Integers, group: Integers, groups: int, clock: Clock
+    times: Integers, group: Integers, groups: int, clock: Clock
 ) -> tuple[Integers, Integers]:
+    start, end = times[: len(group)], times[len(group) : 2 * len(group)]
     order = np.argsort(start, kind="stable")  # quick: readers give events in order of start
-    order = order[np.argsort(group[order], kind="stable")]
-    bounds = np.searchsorted(group[order], np.arange(groups + 1)).tolist()
+    key = group.astype(np.uint16) if groups <= 1 << 16 else group  # 16 bits: in linear time
+    order = order[np.argsort(key[order], kind="stable")]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=groups))]).tolist()
     unions, totals = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
     for g in range(groups):
         own = order[bounds[g] : bounds[g + 1]]

@@ -114,8 +114,11 @@ class Schedule:
         shifts = [0]  # of the host, after so many moves
 
         def until(number: int) -> int:
-            while len(latest) <= number:
-                latest.append(max(latest[-1], ends[by_end[len(latest) - 1]]))
+            most = latest[-1]
+            for place in by_end[len(latest) - 1 : number]:
+                if ends[place] > most:
+                    most = ends[place]
+                latest.append(most)
             return latest[number]
 
         def upto(count: int) -> int:
@@ -126,7 +129,7 @@ class Schedule:
                 shifts.append(shift)
             return shifts[count]
 
-        last, shift = 0, 0
+        last, shift, before, done = 0, 0, 0, _NEVER
         moved = np.searchsorted(at, self.host, side="right")
         columns = _lists(moved, self.host, self.before, self.ended, *lags, lasted)
         for i, (count, launch, mine, number, asked, queued, free, length) in enumerate(
@@ -134,7 +137,9 @@ class Schedule:
         ):
             if count != last:
                 last, shift = count, upto(count)
-            begin = max(launch + shift + asked, ends[mine] + queued, until(number) + free)
+            if number != before:
+                before, done = number, until(number)
+            begin = max(launch + shift + asked, ends[mine] + queued, done + free)
             ends[i] = begin + length
         upto(len(moves))
         end = np.array(ends[:-1], dtype=np.int64)
