@@ -73,8 +73,10 @@ def sweep(
         at = place[free]
         later = (clock.start - clock.edges[:-1])[at]
         idle.append(np.stack([at, edges[:-1][free] + later, edges[1:][free] + later], axis=1))
-    pieces = _joined(np.concatenate(idle))
-    del idle  # with a million gaps each copy counts
+    del moments  # with a million gaps each copy counts
+    pieces = np.concatenate(idle)
+    del idle
+    pieces = _joined(pieces)
     return Occupancy(
         windows=tuple(_use(row) for row in times.tolist()),
         use=_use(times[kept].sum(axis=0).tolist()),
