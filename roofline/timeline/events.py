@@ -156,8 +156,14 @@ class Events(Columns):
         """``launch``, or ``since`` where it was not recorded."""
         return np.where(self.launch >= 0, self.launch, self.since)
 
-    def where(self, mask: Mask | slice) -> Events:
-        """Those of ``mask`` alone."""
+    @property
+    def placed(self) -> Integers:
+        """``asked``, or ``start`` where nothing tells when that was."""
+        asked = self.asked
+        return np.where(asked == UNKNOWN, self.start, asked)
+
+    def where(self, mask: Mask | Integers | slice) -> Events:
+        """Those of ``mask`` alone, or in an order."""
         return Events(**{name: getattr(self, name)[mask] for name in Events.__slots__})
 
     def notes(self, *, untimed: int) -> Iterator[Note]:

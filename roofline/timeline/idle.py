@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from roofline.errors import InputError
 from roofline.files import read_text
 from roofline.patterns import compiled
-from roofline.timeline.device import WAITS, DeviceEvents, Groups, Stretches
+from roofline.timeline.device import DeviceEvents, Groups, Stretches
 from roofline.timeline.events import Calls, Integers, different
 from roofline.timeline.model import (
     SCATTERED,
@@ -389,7 +389,7 @@ def step_lanes(idle: IdleTime, window: int, kind: Kinds) -> tuple[Lane, ...]:
     host = np.isin(calls.thread, np.unique(events.thread[inside]))
     names = part.timeline.call_names
     cuda = np.isin(calls.name, [k for k, name in names.items() if name.startswith("cu")])
-    waits = np.isin(calls.name, [k for k, name in names.items() if WAITS.match(name)])
+    waits = part.waiting
     groups = (("operator", host & ~cuda), ("cuda", host & cuda & ~waits), ("wait", host & waits))
     pieces = idle.pieces[idle.pieces[:, 0] == window]
     causes = idle.cause[idle.pieces[:, 0] == window]

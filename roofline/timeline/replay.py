@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from roofline.timeline.device import DeviceEvents, Groups
-from roofline.timeline.events import UNKNOWN, Calls, Events, Integers, Mask, different
+from roofline.timeline.events import Calls, Events, Integers, Mask, different
 from roofline.timeline.occupancy import COMPUTE
 from roofline.timeline.steps import step_ranges
 
@@ -198,7 +198,7 @@ class Edges:
 
     def within(self, events: Events) -> Mask:
         """What was launched since the first edge: only that is changed, so that none moves it."""
-        found: Mask = _asked(events) >= (_NEVER if self.asked is None else self.asked[0])
+        found: Mask = events.placed >= (_NEVER if self.asked is None else self.asked[0])
         return found
 
     def after(self, events: Events, played: Events, knots: Integers) -> Integers:
@@ -210,7 +210,7 @@ class Edges:
         first = int(self.at[0])
         if self.asked is None:
             return np.array([first, played.end.max()])
-        asked, found = _asked(events), [first]
+        asked, found = events.placed, [first]
         rows = zip(*_lists(self.at, self.asked, host_times(self.asked, knots)), strict=True)
         for at, host, then in [*rows][1:]:
             own = asked < host
@@ -267,11 +267,6 @@ def host_times(times: Integers, knots: Integers) -> Integers:
     following = np.minimum(place + 1, len(at) - 1)
     moved = np.where(place + 1 < len(at), np.minimum(moved, then[following]), moved)
     return np.where(times >= 0, moved, times)
-
-
-def _asked(events: Events) -> Integers:
-    asked = events.asked
-    return np.where(asked == UNKNOWN, events.start, asked)
 
 
 def _lists(*columns: Integers) -> list[list[int]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from roofline.model import Note
 from roofline.timeline.device import DeviceEvents
-from roofline.timeline.events import UNKNOWN, Integers, Mask
+from roofline.timeline.events import Integers, Mask
 from roofline.timeline.model import Basis, KernelShare, ProfileRequest
 
 _LAUNCHES_PER_KERNEL = 8  # more than that, and a kernel is better met in a run of its own
@@ -91,12 +91,11 @@ def _scope(part: DeviceEvents, warmup_steps: int) -> _Scope | None:
     if part.shares_process:
         return None  # ncu counts the launches on all devices
     events = part.events
-    asked = events.asked
-    order = np.argsort(np.where(asked == UNKNOWN, events.start, asked), kind="stable")
+    order = np.argsort(events.placed, kind="stable")
     order = order[part.timeline.is_kernel[events.identity][order]]
     identity = events.identity[order]
     if part.ranged:
-        return _in_step(part, identity, part.step[order], asked[order], warmup_steps)
+        return _in_step(part, identity, part.step[order], events.asked[order], warmup_steps)
     if part.timeline.from_start:
         allowed = part.counted[order]
         return _Scope(part=part, identity=identity, allowed=allowed, basis=Basis.COUNTED)

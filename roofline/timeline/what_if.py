@@ -15,7 +15,7 @@ from roofline.kernel_names import family, family_words
 from roofline.model import Analysis
 from roofline.patterns import compiled
 from roofline.timeline.device import DeviceEvents, Groups
-from roofline.timeline.events import Calls, Events, Mask, Timeline
+from roofline.timeline.events import Calls, Mask, Timeline
 from roofline.timeline.idle import IdleClasses, IdleTime, first_of, idle_time, known_classes
 from roofline.timeline.join import join
 from roofline.timeline.model import (
@@ -153,8 +153,7 @@ def _moved(
         for window, (start, end), pause in rows
     )
     order = np.argsort(ran.start, kind="stable")
-    ran = Events(**{name: getattr(ran, name)[order] for name in Events.__slots__})
-    group = part.group[order]
+    ran, group = ran.where(order), part.group[order]
     after = replace(
         part,
         timeline=replace(timeline, calls=Calls.of(begun, done, calls.thread, calls.name)),
