@@ -101,77 +101,38 @@ def run_through(
     env: Mapping[str, str] | None = None,
     stdout_to_stderr: bool = False,
     keep_stderr: bool = True,
+    log: Path | None = None,
+    passed: Sequence[int] = (),
     watch: Watch = lambda: None,
     grace_s: float = 10.0,
 ) -> Completed | None:
     """Run ``argv`` (no shell) and let its output through untouched; ``None``: cannot start.
 
     Its stderr is kept too, but for the middle of a long one; without ``keep_stderr`` it is ours,
-    which may be a terminal. It gets a process group of its own, and no input from a terminal, which
-    such a group must not read. ``watch`` is asked ten times a second and ends the run by answering
-    a reason: SIGINT (or the signal that we were sent) to the program, after ``grace_s`` SIGTERM to
-    its group, then SIGKILL. A second signal skips a step.
+    which may be a terminal. All that goes to a ``log`` instead is answered as stdout; descriptors
+    that are ``passed`` stay open. It gets a process group of its own, and no input from a terminal,
+    which such a group must not read. ``watch`` is asked ten times a second and ends the run by
+    answering a reason: SIGINT (or the signal that we were sent) to the program, after ``grace_s``
+    SIGTERM to its group, then SIGKILL. A second signal skips a step.
     """
-    heard = bytearray() if keep_stderr else None
-    streams = {"stdout": 2 if stdout_to_stderr else None, "stderr": PIPE if keep_stderr else None}
-    ended = _supervised(argv, env, watch, grace_s, heard, **streams)
-    if ended is None:
-        return None
-    said = (heard or b"").decode(errors="replace")
-    return Completed(argv=tuple(argv), code=ended[0], stdout="", stderr=said, stopped=ended[1])
-
-
-def run_inside(
-    tool: Callable[[int, int], Sequence[str]],
-    log: Path,
-    *,
-    env: Mapping[str, str] | None = None,
-    stdout_to_stderr: bool = False,
-    watch: Watch = lambda: None,
-    grace_s: float = 10.0,
-) -> Completed | None:
-    """As ``run_through``, for a tool whose own words go to ``log``, and its program's do not.
-
-    ``tool`` makes the command of the descriptors that lead to where ours do: stdout and stderr.
-    """
-    import fcntl  # which Windows lacks
-
-    ours = [fcntl.fcntl(number, fcntl.F_DUPFD, 3) for number in (1 + stdout_to_stderr, 2)]
-    try:
-        argv = tuple(tool(*ours))
-        with log.open("wb") as file:
-            streams: dict[str, Any] = {"stdout": file, "stderr": STDOUT, "pass_fds": ours}
-            ended = _supervised(argv, env, watch, grace_s, **streams)
-    finally:
-        for number in ours:
-            os.close(number)
-    if ended is None:
-        return None
-    said = log.read_text(encoding="utf-8", errors="replace")
-    return Completed(argv=argv, code=ended[0], stdout=said, stderr="", stopped=ended[1])
-
-
-def _supervised(
-    argv: Sequence[str],
-    env: Mapping[str, str] | None,
-    watch: Watch,
-    grace_s: float,
-    heard: bytearray | None = None,
-    **streams: Any,
-) -> tuple[int, str | None] | None:
-    """Exit code and why it was ended; what comes from a pipe of stderr is passed on and kept."""
-    since = _now()
+    argv, heard, since = tuple(argv), bytearray(), _now()
     _adopt()
     sys.stdout.flush()
     sys.stderr.flush()
     stdin = DEVNULL if os.isatty(0) else None
-    with _received_signals() as received:
+    with contextlib.ExitStack() as opened:
+        out: Any = 2 if stdout_to_stderr else None
+        err = PIPE if keep_stderr else None
+        if log is not None:
+            out, err = opened.enter_context(log.open("wb")), STDOUT
+        received = opened.enter_context(_received_signals())
         try:
-            child = Popen(tuple(argv), stdin=stdin, env=env, process_group=0, **streams)
+            child = Popen(argv, stdin=stdin, stdout=out, stderr=err, env=env,
+                          pass_fds=passed, process_group=0)  # fmt: skip
         except (OSError, ValueError):
             return None
-        reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
-        if heard is not None:
+        if child.stderr is not None:
+            reader = threading.Thread(target=_pass_on, args=(child.stderr, heard), daemon=True)
             reader.start()
         try:
             stopped = _wait(child, watch, received, grace_s)
@@ -180,9 +141,13 @@ def _supervised(
             raise
         if stopped is not None:
             _kill(child, since)
-    if heard is not None:
+    if child.stderr is not None:
         reader.join(timeout=2.0)  # a child that outlives the program may hold the pipe
-    return child.returncode, stopped
+    stdout = "" if log is None else log.read_text(encoding="utf-8", errors="replace")
+    stderr = heard.decode(errors="replace")
+    return Completed(
+        argv=argv, code=child.returncode, stdout=stdout, stderr=stderr, stopped=stopped
+    )
 
 
 def reads_a_pipe() -> bool:

@@ -32,7 +32,7 @@ from roofline.capture.torch_hook import FOLDER, SECONDS
 from roofline.counters.device import device_of
 from roofline.errors import InputError, ProgramError, UsageError
 from roofline.files import temporary_folder
-from roofline.process import Completed, run_inside, run_quietly, run_through, running_below
+from roofline.process import Completed, run_quietly, run_through, running_below
 from roofline.timeline import load_timeline
 from roofline.timeline.events import Events, Interner, Timeline, Work, identity
 
@@ -60,11 +60,11 @@ def look_at(
     setup: CaptureSetup,
     how: str,
     seconds: float,
-    *,
-    until_end: bool,
     say: Callable[[str], None],
 ) -> Look:
     """What the first saw that could: nsys, PyTorch, ncu, or ``how`` alone where it is one of them.
+
+    The program is ended once it used a GPU for ``seconds``, unless it may run to its end.
 
     Raises:
         CaptureError: ncu could not look.
@@ -75,7 +75,7 @@ def look_at(
 
     """
     end = "runs to its end"
-    if not until_end:
+    if not setup.to_the_end:
         end = f"is ended {seconds:g} s after it first uses a GPU (--until program lets it run on)"
     if how in ("auto", "again") and not (setup.machine.gpus or setup.machine.driver):
         how = "ncu"  # which says what is wrong; others would only run the program
@@ -85,7 +85,7 @@ def look_at(
             say(f"{failure.what}: {failure.why}")
         say(f"Looking with {who}; the program {end}")
         try:
-            return by(request, setup, seconds, until_end=until_end)
+            return by(request, setup, seconds)
         except InputError as error:
             failure = error
     raise failure
@@ -179,7 +179,7 @@ def _over(setup: CaptureSetup) -> str:
     return LOOKED
 
 
-def _seen(done: Completed | None, who: str, read: Callable[[Completed], Timeline]) -> Look:
+def _seen(done: Completed | None, who: str, read: Callable[[], Timeline]) -> Look:
     """What a run showed; where a program failed by itself and showed nothing, that is why."""
     stopped = "" if done is None else done.stopped or ""
     if stopped.startswith("SIG"):
@@ -191,7 +191,7 @@ def _seen(done: Completed | None, who: str, read: Callable[[Completed], Timeline
     why = "it did not end when the program did" if stopped == HUNG else "it cannot be started"
     try:
         if done is not None and stopped != HUNG:
-            return Look(timeline=read(done), by=who)
+            return Look(timeline=read(), by=who)
     except InputError as error:
         if done is not None and done.code and not stopped:
             how = f"it ended with exit code {done.code} before any kernel was seen"
@@ -231,18 +231,10 @@ def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/"
     return None
 
 
-def by_nsys(
-    nsys: Nsys, request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
-) -> Look:
-    """Run the program under nsys, and end it once it used a GPU for ``seconds``.
+def by_nsys(nsys: Nsys, request: CaptureRequest, setup: CaptureSetup, seconds: float) -> Look:
+    """Run the program under nsys, which ends once the program used a GPU for ``seconds``."""
+    import fcntl  # which Windows lacks
 
-    With ``until_end`` nsys ends then, and the program goes on.
-
-    Raises:
-        InputError: nsys saw nothing, and why.
-        ProgramError: the program failed, or used no GPU, and nothing was seen.
-
-    """
     session = f"roofline-{os.getpid()}-{secrets.token_hex(4)}"
     stopped: list[str] = []
     with _folder() as folder:
@@ -253,33 +245,30 @@ def by_nsys(
             if _since(program.ended) > _WRITE_S:
                 return HUNG
             if stopped or _since(program.on_gpu) < seconds:
-                return None if stopped or until_end else program.idle()
+                return None if stopped or setup.to_the_end else program.idle()
             said = run_quietly([nsys.path, "stop", f"--session={session}"], timeout_s=_WRITE_S)
             stopped.append("" if said is None else said.stdout)
-            return None if until_end else _over(setup)
+            return None if setup.to_the_end else _over(setup)
 
-        def tool(out: int, err: int) -> tuple[str, ...]:
-            options = (
-                word for word in TABLE["nsys_options"] if word.partition("=")[0] in nsys.options
+        options = (word for word in TABLE["nsys_options"] if word.partition("=")[0] in nsys.options)
+        files = (f"--session-new={session}", f"--output={folder / 'look'}")
+        # The program's output goes to where ours does, and nsys's own words to a log.
+        ours = [fcntl.fcntl(each, fcntl.F_DUPFD, 3) for each in (1 + setup.stdout_to_stderr, 2)]
+        script = 'echo $$ >"$0"; exec "$@" 1{} 2{}'.format(*map(_to, ours))
+        shell = ("/bin/sh", "-c", script, str(folder / "pid"))
+        try:
+            run = run_through(
+                (nsys.path, "profile", *options, *files, *shell, *request.program),
+                env=child_environment(setup.environment, request),
+                log=folder / "nsys.log",
+                passed=ours,
+                watch=watch,
             )
-            script = f'echo $$ >"$0"; exec "$@" 1{_to(out)} 2{_to(err)}'
-            files = (f"--session-new={session}", f"--output={folder / 'look'}")
-            shell = ("/bin/sh", "-c", script, str(folder / "pid"))
-            return (nsys.path, "profile", *options, *files, *shell, *request.program)
-
-        run = run_inside(
-            tool,
-            folder / "nsys.log",
-            env=child_environment(setup.environment, request),
-            stdout_to_stderr=setup.stdout_to_stderr,
-            watch=watch,
-            grace_s=setup.grace_s,
-        )
-        return _seen(
-            run,
-            f"nsys {nsys.version}",
-            lambda done: _exported(nsys, done.stdout + "".join(stopped)),
-        )
+        finally:
+            for each in ours:
+                os.close(each)
+        said = "" if run is None else run.stdout + "".join(stopped)
+        return _seen(run, f"nsys {nsys.version}", lambda: _exported(nsys, said))
 
 
 def _to(number: int) -> str:
@@ -325,12 +314,10 @@ def python_with_torch(program: Sequence[str], environment: Mapping[str, str]) ->
     return answer is not None and answer.code == 0
 
 
-def by_torch(
-    request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
-) -> Look:
+def by_torch(request: CaptureRequest, setup: CaptureSetup, seconds: float) -> Look:
     """Run the program, and have PyTorch's profiler in it record ``seconds`` of its kernels.
 
-    Fails as ``by_nsys`` does. Of several processes, the one that recorded most is shown.
+    Of several processes, the one that recorded most is shown.
     """
     with _folder() as folder:
         program, first = _Program(), dict[str, float]()
@@ -340,7 +327,7 @@ def by_torch(
             states, traces = _left(folder)
             for what in (*states.values(), *(["trace"] if traces else ())):
                 first.setdefault(what, time.monotonic())
-            if until_end:
+            if setup.to_the_end:
                 return None
             recording = list(states.values()).count("cuda")
             late = (
@@ -364,9 +351,8 @@ def by_torch(
             stdout_to_stderr=setup.stdout_to_stderr,
             keep_stderr=False,
             watch=watch,
-            grace_s=setup.grace_s,
         )
-        return _seen(run, "PyTorch's profiler", lambda _: _recorded(folder))
+        return _seen(run, "PyTorch's profiler", lambda: _recorded(folder))
 
 
 def _recorded(folder: Path) -> Timeline:
@@ -387,14 +373,12 @@ def _left(folder: Path) -> tuple[dict[str, str], list[Path]]:
 # --- ncu ----------------------------------------------------------------------------------------
 
 
-def by_ncu(
-    request: CaptureRequest, setup: CaptureSetup, seconds: float, *, until_end: bool
-) -> Look:
+def by_ncu(request: CaptureRequest, setup: CaptureSetup, seconds: float) -> Look:
     """Run the program under ncu, one cheap pass a launch, for ``seconds`` from the first.
 
     Launches are set end to end: what runs at the same time is not seen. Fails as ``capture`` does.
     """
-    linger_s = math.inf if until_end else seconds
+    linger_s = math.inf if setup.to_the_end else seconds
     timed, stopped = launches_seen(request, replace(setup, linger_s=linger_s))
     if (stopped or "").startswith("SIG"):
         raise LookInterrupted(str(stopped))

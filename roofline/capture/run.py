@@ -37,22 +37,25 @@ class CaptureSetup:
     """What a capture runs with, apart from the request.
 
     A run is ended after ``stall_s`` of silence during a replay and after ``limit_s`` altogether
-    (seconds, ``None`` for never); ncu then has ``grace_s`` to write what it has. ``command`` is
-    what the user typed, for remedies that run it in another way; ``environment`` is that of ncu and
-    the program. A program that runs on for ``linger_s`` after the last
-    launch that was asked for is ended.
+    (seconds, ``None`` for never). ``command`` is what the user typed, for remedies that run it in
+    another way; ``environment`` is that of ncu and the program. A program that runs on for
+    ``linger_s`` after the last launch that was asked for is ended.
     """
 
     ncu: Ncu
     machine: Machine
-    stall_s: float | None = 300.0
+    stall_s: float = 300.0
     limit_s: float | None = None
-    grace_s: float = 10.0
     tell: Callable[[str], None] = lambda _: None
     stdout_to_stderr: bool = False
     command: str = OURS
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     linger_s: float = math.inf
+
+    @property
+    def to_the_end(self) -> bool:
+        """Whether the program is never ended because enough was seen."""
+        return self.linger_s == math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +190,6 @@ def _run(
         env=child_environment(setup.environment, request),
         stdout_to_stderr=setup.stdout_to_stderr,
         watch=watch,
-        grace_s=setup.grace_s,
     )
     if done is None:
         raise failed("ncu_broken", evidence=argv[0])

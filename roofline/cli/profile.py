@@ -329,8 +329,7 @@ def _look(
     """See which kernels take the time, and choose among them."""
     from roofline.cli import profile_run
 
-    seconds, until_end = options.look_seconds, options.until == "program"
-    trace = profile_run.look_at(base, setting, report, options.look, seconds, until_end=until_end)
+    trace = profile_run.look_at(base, setting, report, options.look, options.look_seconds)
     options = replace(options, showing=replace(options.showing, timeline=trace))
     selection = profile_run.chosen_of(
         trace,

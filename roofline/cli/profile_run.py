@@ -124,13 +124,7 @@ def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
 
 
 def look_at(
-    base: CaptureRequest,
-    setting: CaptureSetup,
-    report: Path,
-    how: str,
-    seconds: float,
-    *,
-    until_end: bool,
+    base: CaptureRequest, setting: CaptureSetup, report: Path, how: str, seconds: float
 ) -> Path:
     """A trace of the program's kernels, beside the report: of now, or of an earlier look.
 
@@ -149,7 +143,7 @@ def look_at(
         say(f"Kernels as seen before ({place}); --look again looks again")
         return place
     try:
-        seen = look.look_at(base, setting, how, seconds, until_end=until_end, say=say)
+        seen = look.look_at(base, setting, how, seconds, say)
     except look.LookInterrupted as stop:
         raise click.exceptions.Exit(128 + int(getattr(signal, stop.signal))) from stop
     with whole_file(place, force=True) as made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import math
 import os
 import sys
 import time
@@ -51,7 +52,9 @@ autograd = some(profiler=profiler)
 SETUP = CaptureSetup(
     ncu=Ncu(path=Path("ncu"), version=Version(2025, 1), how="test"),
     machine=Machine(driver="580.1"),
+    linger_s=0,
 )
+TO_THE_END = replace(SETUP, linger_s=math.inf)
 FAKE_NSYS = Path(__file__).parents[1] / "e2e" / "fake_nsys.py"
 LAST = "import sys, torch, time; torch.use(); "
 Seen = Callable[..., Look]
@@ -73,7 +76,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
     def run(text: str, *words: str, seconds: float = 30, until_end: bool = False) -> Look:
         request = CaptureRequest(program=(sys.executable, "-c", text, *words))
-        return by_torch(request, SETUP, seconds, until_end=until_end)
+        return by_torch(request, TO_THE_END if until_end else SETUP, seconds)
 
     return run
 
@@ -246,7 +249,7 @@ def nsys(seen: Seen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callabl
         found = look.find_nsys({"ROOFLINE_NSYS": str(program)})
         assert found is not None
         request = CaptureRequest(program=(sys.executable, "-c", text))
-        return look.by_nsys(found, request, SETUP, seconds, until_end=until_end)
+        return look.by_nsys(found, request, TO_THE_END if until_end else SETUP, seconds)
 
     return run
 
@@ -293,7 +296,7 @@ def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -
 
     def found(how: str, *words: str) -> Any:
         request = CaptureRequest(program=(sys.executable, *words))
-        return look_at(request, SETUP, how, 5, until_end=False, say=said.append)
+        return look_at(request, SETUP, how, 5, said.append)
 
     assert found("auto", "-c", LAST + "time.sleep(.2)").by == "PyTorch's profiler"
     assert found("auto", "-c", "import torch") is BY_NCU
@@ -307,7 +310,7 @@ def test_the_first_that_can_looks(seen: Seen, monkeypatch: pytest.MonkeyPatch) -
     ]
     nowhere = replace(SETUP, machine=Machine())  # where ncu alone says what is wrong
     request = CaptureRequest(program=(sys.executable, "-c", "import torch"))
-    assert look_at(request, nowhere, "auto", 5, until_end=False, say=said.append) is BY_NCU
+    assert look_at(request, nowhere, "auto", 5, said.append) is BY_NCU
     with pytest.raises(InputError, match="it used no CUDA"):
         found("torch", "-c", "import torch")
     with pytest.raises(UsageError, match="no PyTorch inside"):
@@ -334,7 +337,7 @@ print(len(own.events()) > 0, a.sum().item(), "torch._inductor" in sys.modules, f
 """
     request = CaptureRequest(program=(str(REAL), "-W", "ignore", "-c", code))
     with pytest.raises((InputError, ProgramError)) as error:
-        by_torch(request, SETUP, 30, until_end=True)
+        by_torch(request, TO_THE_END, 30)
     assert capfd.readouterr().out.startswith("True 512.0")
     code_of = {"sys.exit(7)": "exit code 7", "import os; os._exit(4)": "exit code 4"}
     assert code_of.get(end, "only the CPU was recorded") in str(error.value)
