@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,10 +20,20 @@ import click
 
 from roofline import wall_time
 from roofline.capture.command import command as ncu_command
-from roofline.capture.failures import NcuFailedError, ProgramFailedError
+from roofline.capture.command import wants_collectives_in_vain
+from roofline.capture.failures import NcuFailedError, ProgramFailedError, failed
 from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
-from roofline.capture.machine import model_names
-from roofline.capture.preflight import ask, check_command, find_ncu
+from roofline.capture.machine import look, model_names
+from roofline.capture.preflight import (
+    advice_on_launcher,
+    ask,
+    check_command,
+    check_program,
+    find_ncu,
+    fit,
+    is_chosen,
+    outside_job,
+)
 from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
 from roofline.capture.run import (
     TAKEN,
@@ -30,18 +42,20 @@ from roofline.capture.run import (
     capture,
     check_output,
     free_names,
+    kernels_seen,
     log_path,
     numbered,
 )
 from roofline.cli.analyze import Showing, analyze_reports, answer
 from roofline.cli.errors import say
-from roofline.cli.options import Judging
-from roofline.cli.output import Output, progress
+from roofline.cli.output import progress
+from roofline.cli.profile import OF_TIMELINE, ProfileOptions
 from roofline.errors import InputError, RooflineError, UsageError
 from roofline.files import whole_file
 from roofline.foreign import shown
+from roofline.kernel_names import families, is_collective
 from roofline.model import Analysis, Device
-from roofline.process import run_quietly
+from roofline.process import become, run_quietly
 from roofline.render import capture as render
 from roofline.render import selection as text
 from roofline.render.joined import covered
@@ -114,6 +128,43 @@ def exit_code(runs: Iterable[Run]) -> int:
     return next((code for code in codes if code > 128), codes[0] if codes else 0)
 
 
+# --- the whole way ------------------------------------------------------------------------------
+
+
+def profile(options: ProfileOptions, base: CaptureRequest, *, looked: bool) -> int:
+    """Plan the runs of ncu, or run it and answer; ``looked`` at first. The exit code."""
+    selection = None if looked else _selection(options, base)
+    times = None if options.time_file is None else wall_time.read_times(options.time_file)
+    runs = runs_of(base, selection, options.output.output)
+    if not options.list_kernels:
+        _check_files(runs, force=options.output.force, looked=looked)
+    advice, absent = _check_program(options, selection, base.devices)
+    if options.dry_run:
+        seen = None if selection is None else selection.selected.device
+        lines = plan(runs, options, looked=looked, absent=absent, advice=advice, seen=seen)
+        click.echo(shown(lines))
+        return 0
+    base, setting = _look_up(base, options)
+    runs = runs_of(base, selection, options.output.output)
+    _check_commands(runs, setting)
+    if selection is None:
+        _tell_choice(base, setting)
+    if options.list_kernels:
+        click.echo("\n".join(kernels_seen(base, setting)))
+        return 0
+    if options.time:
+        times = _timed(options.program, options.timeout)
+    if looked:
+        options, selection = _look(options, base, setting, runs[0].report)
+        runs = runs_of(base, selection, options.output.output)
+        _check_files(runs, force=options.output.force, looked=True)
+        _check_commands(runs, setting)
+    runs = _capture_all(runs, setting, force=options.output.force)
+    if any(run.captured for run in runs):
+        _answer(runs, setting.ncu, selection, times, options)
+    return exit_code(runs)
+
+
 # --- before the program starts ----------------------------------------------------------------
 
 
@@ -123,35 +174,168 @@ def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
     return select(load_timeline(timeline, step=step), criteria)
 
 
-def look_at(
-    base: CaptureRequest, setting: CaptureSetup, report: Path, how: str, seconds: float
-) -> Path:
-    """A trace of the program's kernels, beside the report: of now, or of an earlier look.
+def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | None:
+    """What the timeline shows to be worth profiling; other ranks become the program here."""
+    showing = options.showing
+    if showing.timeline is None:
+        _leave_other_ranks(options, 1)
+        return None
+    if base.by_range or base.graphs == "graph":
+        option = f"--replay {base.replay}" if base.by_range else "--graphs graph"
+        raise UsageError(
+            f"--timeline and {option} exclude each other",
+            why="a timeline names kernels, and ncu sees none there",
+            hint="--replay application, if kernels talk to the host",
+        )
+    if showing.timeline.is_dir():
+        raise InputError(
+            f"cannot profile by {showing.timeline}",
+            why="it is a folder, and --timeline takes the file of one rank",
+            hint=f"{_select_command(showing)}, which names the file that matters most",
+        )
+    asked = {name: getattr(options, name) for name in OF_TIMELINE}
+    selection = read(showing.timeline, step=showing.step, **asked)
+    if (device := _driven(options.rank, selection, base.devices)) != selection.device:
+        asked["device"] = device
+        selection = read(showing.timeline, step=showing.step, **asked)
+    _leave_other_ranks(options, len(selection.requests))
+    loud = sys.stderr.isatty() and not options.quiet
+    for line in text.warning(selection) or (islice(text.head(selection), 2) if loud else ()):
+        say(line)
+    if not selection.requests:
+        raise _nothing_to_profile(selection, showing, options.min_share)
+    return selection
 
-    Raises:
-        CaptureError: nobody could look.
-        InputError: no kernel ran.
 
-    """
-    from roofline.capture import look
-    from roofline.timeline.trace import SEEN, packed, program_of
+def _driven(rank: int | None, selection: Selection, devices: str | None) -> int:
+    """The device whose kernels are profiled: of ``rank``, or asked for, where that is known."""
+    if rank is None or rank >= len(selection.driven):
+        asked = [d for d in selection.driven if str(d) == devices]
+        return asked[0] if asked else selection.device
+    device = selection.driven[rank]
+    if devices is not None and str(device) not in devices.split(","):
+        raise UsageError(
+            f"--rank {rank} and --device {devices} do not fit",
+            why=f"each GPU of the timeline has a process of its own, this rank's is {device}",
+            hint=f"--rank {rank} alone",
+        )
+    return device
 
-    place = _look_of(report)
-    digest = hashlib.sha256("\0".join(base.program).encode("utf-8", "surrogateescape")).hexdigest()
-    before = program_of(place)
-    if how == "auto" and before == digest and not _changed_since(place, base.program):
-        say(f"Kernels as seen before ({place}); --look again looks again")
-        return place
+
+def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
+    """Become the program where this is another rank; every rank reads the timeline alike."""
+    if options.rank is None:
+        return
+    if runs > 1:
+        raise UsageError(
+            f"--rank with --timeline: {runs} runs are needed",
+            why="the other ranks would run only once",
+            hint=f"{_select_command(options.showing)}, and one parallel job for each command; or a "
+            "smaller --top",
+        )
+    chosen = is_chosen(options.rank, os.environ) if runs else True
+    if chosen is None and not options.dry_run:
+        raise outside_job(options.rank, options.program, _words_of(options))
+    if chosen is not False:
+        return
+    if options.dry_run:  # of one rank alone
+        raise click.exceptions.Exit(0)
     try:
-        seen = look.look_at(base, setting, how, seconds, say)
-    except look.LookInterrupted as stop:
-        raise click.exceptions.Exit(128 + int(getattr(signal, stop.signal))) from stop
-    with whole_file(place, force=True) as made:
-        made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
-    return place
+        become(options.program)
+    except OSError as error:
+        evidence = f"{options.program[0]}: {error.strerror}"
+        raise failed("program_missing", evidence=evidence) from error
 
 
-def check_files(runs: Sequence[Run], *, force: bool, looked: bool) -> None:
+def _check_program(
+    options: ProfileOptions, selection: Selection | None, devices: str | None
+) -> tuple[str | None, str | None]:
+    """Refuse what cannot be run under ncu; what to say of a launcher, and of a program not here."""
+    ours, rank, assumed = _words_of(options), None, ""
+    if selection is not None and (devices is None or devices.isdecimal()):
+        device = selection.device if devices is None else int(devices)
+        rank = selection.rank_of(device)
+        if rank is not None and selection.rank is None:
+            ours = _without("--device", ours)  # the process of one rank may number GPUs anew
+            assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
+    several = selection is not None and len(selection.devices) > 1
+    advice = None
+    if options.rank is None:
+        advice = advice_on_launcher(options.program, ours, rank or 0, assumed)
+    elif options.dry_run:
+        advice = advice_on_launcher(options.program, ours, options.rank)
+    if advice is not None:
+        if options.rank is rank is None and (devices is not None or several):
+            which = devices or ("" if selection is None else selection.device)
+            what = f"which rank drives device {which} is not known"
+            raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
+        say(advice)
+    return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
+
+
+def _words_of(options: ProfileOptions) -> list[str]:
+    """The words before the program, for a run of the rank that is added to them."""
+    words = [w for w in sys.argv[1 : -len(options.program)] if w != "--dry-run"]
+    return ["roofline", *_without("--rank", words[:-1] if words[-1:] == ["--"] else words)]
+
+
+def _without(option: str, words: list[str]) -> list[str]:
+    pairs = zip(("", *words), words, strict=False)
+    return [w for before, w in pairs if option not in (before, w.partition("=")[0])]
+
+
+def _look_up(
+    request: CaptureRequest, options: ProfileOptions
+) -> tuple[CaptureRequest, CaptureSetup]:
+    """Find ncu, look at the machine, fit the request to it; nothing is profiled."""
+    machine = look()
+    try:
+        ncu = find_ncu(options.ncu)
+    except NcuFailedError as error:
+        if machine.gpus or machine.driver or error.diagnosis.failure.code != "ncu_missing":
+            raise
+        evidence = "no GPU, no driver and no ncu is here"
+        if "--dry-run" in options.program:
+            evidence += "; --dry-run went to PROGRAM: roofline's options stand before it"
+        raise failed("no_driver", evidence=evidence) from error
+    request, notes = fit(request, ncu, machine, ask)
+    for note in notes:
+        say(note)
+    silent = options.quiet or not sys.stderr.isatty()
+    return request, CaptureSetup(
+        ncu=ncu,
+        machine=machine,
+        stall_s=options.stall_timeout,
+        limit_s=options.timeout,
+        tell=(lambda _text: None) if silent else say,
+        stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
+        command=_typed(),
+        linger_s={"launches": 0.0, "minute": 60.0}.get(options.until, math.inf),
+    )
+
+
+def _typed() -> str:
+    """The command line of this process, for somebody else's shell."""
+    first, *words = sys.argv
+    module = Path(first).name == "__main__.py"
+    ours = [sys.executable, "-m", "roofline"] if module else [str(Path(first).absolute())]
+    return shell([*ours, *words])
+
+
+def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
+    """What a person should know about the choice of kernels."""
+    for word in request.families:
+        say(f"{word}: {families()[word]}; --exact-regex for the letters alone")
+    if any(is_collective(name) for name in request.kernels) or request.collectives:
+        say("collectives are profiled: one hangs if its peers do not run (--stall-timeout)")
+    elif wants_collectives_in_vain(request):
+        say("collectives are left out, also those that match --kernel; --collectives takes them")
+    elif request.omits_collectives:
+        left_out = "collectives (NCCL, NVSHMEM, all-reduce ...) are left out"
+        setting.tell(f"{left_out}; --collectives takes them")
+
+
+def _check_files(runs: Sequence[Run], *, force: bool, looked: bool) -> None:
     """Raise ``UsageError`` where a report or what is seen would replace somebody's file."""
     from roofline.timeline.trace import program_of
 
@@ -166,29 +350,58 @@ def _look_of(report: Path) -> Path:
     return report.with_name(re.sub(r"-\d+$", "", report.stem) + ".look.json.gz")
 
 
-def _changed_since(place: Path, program: Sequence[str]) -> bool:
-    """Whether a file that the program's words name is younger."""
-    files = [Path(word) for word in program if Path(word).is_file()]
-    return any(file.stat().st_mtime > place.stat().st_mtime for file in files)
+def _look(
+    options: ProfileOptions, base: CaptureRequest, setting: CaptureSetup, report: Path
+) -> tuple[ProfileOptions, Selection]:
+    """See which kernels take the time, now or as seen before, and choose among them."""
+    from roofline.capture.look import LookInterrupted, look_at
+    from roofline.timeline.trace import SEEN, packed, program_of
 
-
-def chosen_of(trace: Path, *, step: str | None, **asked: Any) -> Selection:
-    """The kernels of a look that are profiled; says what they stand for."""
-    selection = read(trace, step=step, **asked)
-    criteria = selection.asked
+    place = _look_of(report)
+    digest = hashlib.sha256("\0".join(base.program).encode("utf-8", "surrogateescape")).hexdigest()
+    files = [Path(word) for word in base.program if Path(word).is_file()]
+    if (
+        options.look == "auto"
+        and program_of(place) == digest
+        and not any(file.stat().st_mtime > place.stat().st_mtime for file in files)
+    ):
+        say(f"Kernels as seen before ({place}); --look again looks again")
+    else:
+        try:
+            seen = look_at(base, setting, options.look, options.look_seconds, say)
+        except LookInterrupted as stop:
+            raise click.exceptions.Exit(128 + int(getattr(signal, stop.signal))) from stop
+        with whole_file(place, force=True) as made:
+            made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
+    selection = read(
+        place,
+        step=options.showing.step,
+        top=options.top or 10,
+        min_share=options.min_share or 0.0,
+        warmup_steps=options.warmup_steps,
+        kernels=options.kernel,
+        letters=options.exact_regex,
+        cover=0.9 if options.cover is None else options.cover,
+    )
     if not selection.requests:
-        ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
-        why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
-        what, hint = "no kernel is worth profiling", "more work in the program"
-        if criteria.kernels and not criteria.matching(selection.kernels):
-            what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
-            hint = "a word of one of these, or none"
-        elif criteria.min_share or not criteria.cover:
-            hint = "a lower --min-share, or a higher --cover"
-        raise InputError(what, why=why, hint=hint)
+        raise _nothing_chosen(selection)
     covers = covered(coverage(selection, selection.chosen), selection)
     say(f"Chosen: {covers}; {numbers.plural(len(selection.requests), 'run')} under ncu")
-    return selection
+    return replace(options, showing=replace(options.showing, timeline=place)), selection
+
+
+def _nothing_chosen(selection: Selection) -> InputError:
+    """The error where no kernel of a look is worth ncu."""
+    criteria = selection.asked
+    ran = dict.fromkeys(names.printable(k.base_name) for k in selection.kernels)
+    why = f"most time takes {', '.join(islice(ran, _MANY))}" if ran else "all are under 2 µs"
+    what, hint = "no kernel is worth profiling", "more work in the program"
+    if criteria.kernels and not criteria.matching(selection.kernels):
+        what = f"no kernel that ran matches --kernel {', '.join(criteria.kernels)}"
+        hint = "a word of one of these, or none"
+    elif criteria.min_share or not criteria.cover:
+        hint = "a lower --min-share, or a higher --cover"
+    return InputError(what, why=why, hint=hint)
 
 
 def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | None) -> list[Run]:
@@ -205,13 +418,13 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
     ]
 
 
-def check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
+def _check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
     """Have ncu read its command lines before anything runs."""
     for run in runs:
         check_command(run.request, setting.ncu, ask)
 
 
-def timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
+def _timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
     """What the program takes without ncu, from runs whose output is hidden."""
     say(f"Timing without ncu: {_TIMED[0]} run to warm up, then {_TIMED[1]}; output is hidden")
     with progress("runs", verb="Timing") as tell:
@@ -246,18 +459,12 @@ def request_for(
     )
 
 
-def tell_selection(selection: Selection, *, loud: bool) -> None:
-    """The answer of the timeline: always where no kernel comes first, else as talk."""
-    for line in text.warning(selection) or (islice(text.head(selection), 2) if loud else ()):
-        say(line)
-
-
-def nothing_to_profile(
+def _nothing_to_profile(
     selection: Selection, showing: Showing, min_share: float | None
 ) -> InputError:
     """The error where no kernel is worth ncu."""
     what = f"no kernel of {names.printable(selection.file)} is worth profiling"
-    hint = f"{select_command(showing)} shows where the time goes"
+    hint = f"{_select_command(showing)} shows where the time goes"
     if not selection.kernels:
         why = "all that ran is communication, copies or kernels under 2 µs"
         return InputError(what, why=why, hint=hint)
@@ -272,7 +479,7 @@ def nothing_to_profile(
     return InputError(what, why=why, hint=f"{hint}; a lower --min-share profiles it anyway")
 
 
-def select_command(showing: Showing) -> str:
+def _select_command(showing: Showing) -> str:
     """``roofline select`` for the same timeline."""
     return shell(["roofline", "select", str(showing.timeline), *_step(showing)])
 
@@ -286,8 +493,7 @@ def _step(showing: Showing) -> list[str]:
 
 def plan(
     runs: Sequence[Run],
-    ncu_path: str | None,
-    chip: str | None,
+    options: ProfileOptions,
     *,
     looked: bool,
     absent: str | None,
@@ -305,11 +511,15 @@ def plan(
         lines.append("# the command is that of --look none")
     request = runs[0].request
     try:
-        ncu = find_ncu(ncu_path)
+        ncu = find_ncu(options.ncu)
     except NcuFailedError as error:
         ncu = _NEWEST
         lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
-    chips = (_known_chip(chip),) if chip else _chips_of(Device(name=n) for n in model_names())
+    chips = (
+        (_known_chip(options.chip),)
+        if options.chip
+        else _chips_of(Device(name=name) for name in model_names())
+    )
     if not chips and seen is not None and (chips := _chips_of([seen])):
         gpu = names.printable(seen.name or seen.compute_capability or "")
         lines.append(
@@ -368,7 +578,7 @@ def _chips_of(gpus: Iterable[Device]) -> tuple[str, ...]:
 # --- ncu runs ---------------------------------------------------------------------------------
 
 
-def capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> list[Run]:
+def _capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> list[Run]:
     """One capture after the other, until one is stopped or fails for a reason all would share.
 
     Raises:
@@ -400,18 +610,17 @@ def capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> l
     return [*ended, *runs[len(ended) :]]
 
 
-def answer_about(
+def _answer(
     runs: Sequence[Run],
     ncu: Ncu,
     selection: Selection | None,
     times: ProgramTimes | None,
-    showing: Showing,
-    judging: Judging,
-    output: Output,
+    options: ProfileOptions,
 ) -> None:
     """The answer of ``analyze``, then where the reports are, how it was measured and what next."""
     reports = [run.captured.report for run in runs if run.captured]
-    analysis, _ = analyze_reports(reports, judging)
+    showing, output = options.showing, options.answer
+    analysis, _ = analyze_reports(reports, options.judging)
     if analysis is None:  # they were read a moment ago
         what = f"{', '.join(map(str, reports))} cannot be read any more"
         raise InputError(what, hint="the same command again")

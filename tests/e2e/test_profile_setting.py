@@ -34,7 +34,8 @@ def test_the_rank_asked_for_is_profiled(fake: Fake) -> None:
 
 
 def test_rank_outside_a_job_shows_the_command(fake: Fake) -> None:
-    done = fake.run("profile", "--rank", "1", "torchrun", "--nproc-per-node", "8", "t.py", "-b")
+    words = ("profile", "--rank", "1", "torchrun", "--nproc-per-node", "8", "t.py", "-b")
+    done = fake.process(*words)  # which knows what was typed
 
     assert done.returncode == 2
     wanted = "torchrun --nproc-per-node 8 --no-python roofline profile --rank 1 python t.py -b"
