@@ -151,8 +151,8 @@ def _ncu(situation: Situation) -> _Found:
     """Whether there is an ncu, it knows the GPU, and the driver is new enough for it."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
-        failure, evidence = ncu.diagnosis.failure, ncu.diagnosis.evidence
-        cause = failure.cause + (f": {evidence}" if evidence else "")
+        failure = ncu.failure
+        cause = failure.cause + (f": {ncu.evidence}" if ncu.evidence else "")
         yield "ncu_none", {"cause": cause, "you": failure.you}
         return
     facts: dict[str, object] = {"ncu": _name(ncu), "path": ncu.path, "how": ncu.how}

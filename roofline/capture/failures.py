@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from roofline.capture.machine import Machine
 from roofline.errors import CaptureError, ProgramError, RooflineError
@@ -33,42 +35,40 @@ class Failure:
         return any(re.search(gap, line, re.IGNORECASE) for gap in gaps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """A failure that was recognised: the line that shows it and the places where it happened."""
+class RecognisedError(RooflineError):
+    """An error by a ``failure`` that was recognised: one fact a line.
 
-    failure: Failure
-    evidence: str | None = None
-    context: str | None = None
-    names: tuple[str, ...] = ()
-    log: str | None = None
+    The line that shows it is the ``evidence``, ``context`` where it happened, ``names`` what ran.
+    """
 
-
-class _DiagnosedError(RooflineError):
-    """An error whose message is a diagnosis, one fact a line."""
-
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        failure = diagnosis.failure
+    def __init__(
+        self,
+        failure: Failure,
+        evidence: str | None = None,
+        *,
+        context: str | None = None,
+        names: Sequence[str] = (),
+        log: Path | None = None,
+    ) -> None:
         facts = {
-            "evidence": diagnosis.evidence,
-            "where": diagnosis.context,
+            "evidence": evidence,
+            "where": context,
             "administrator": failure.admin,
             "meanwhile": failure.meanwhile,
-            "log": diagnosis.log,
+            "log": log,
         }
         details = [f"{label}: {fact}" for label, fact in facts.items() if fact]
-        if diagnosis.names:
-            details += ["kernels that ran:", *(f"  {name}" for name in diagnosis.names)]
+        details += ["kernels that ran:", *(f"  {name}" for name in names)] if names else []
         super().__init__(f"{failure.cause} [{failure.code}]", details=details, hint=failure.you)
-        self.diagnosis = diagnosis
+        self.failure, self.evidence = failure, evidence
 
 
-class NcuFailedError(_DiagnosedError, CaptureError):
-    """ncu could not profile; ``diagnosis`` says why."""
+class NcuFailedError(RecognisedError, CaptureError):
+    """ncu could not profile; ``failure`` says why."""
 
 
-class ProgramFailedError(_DiagnosedError, ProgramError):
-    """The program failed and left nothing; ``diagnosis`` says how."""
+class ProgramFailedError(RecognisedError, ProgramError):
+    """The program failed and left nothing; ``failure`` says how."""
 
 
 @cache
@@ -81,15 +81,11 @@ def catalogue() -> Mapping[str, Failure]:
     return {row.code: row for row in rows}
 
 
-def error_of(diagnosis: Diagnosis) -> NcuFailedError | ProgramFailedError:
-    """The exception whose exit code fits."""
-    program = diagnosis.failure.exit == ProgramError.exit_code
-    return ProgramFailedError(diagnosis) if program else NcuFailedError(diagnosis)
-
-
-def failed(code: str, evidence: str | None = None) -> NcuFailedError | ProgramFailedError:
-    """The exception for a failure that needs no recognising."""
-    return error_of(Diagnosis(failure=catalogue()[code], evidence=evidence))
+def failed(what: Failure | str, evidence: str | None = None, **facts: Any) -> RecognisedError:
+    """The exception whose exit code fits, for a failure or its code."""
+    failure = catalogue()[what] if isinstance(what, str) else what
+    program = failure.exit == ProgramError.exit_code
+    return (ProgramFailedError if program else NcuFailedError)(failure, evidence, **facts)
 
 
 def recognise(

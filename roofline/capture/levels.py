@@ -123,20 +123,7 @@ class Chip:
 
     def has(self, level: CaptureLevel, metric: str) -> bool:
         """Whether the chip counts ``metric``, within the limit of ``level``."""
-        left_out = self.left_out.get(_as_standard(level), ())
-        return base_name(metric) not in self.absent and metric not in left_out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Passes over a kernel: computed for the hardware, a range for all together.
-
-    ``hardware`` is ``None`` where nobody computed it; ``total`` is lowest and highest.
-    """
-
-    chip: str
-    hardware: int | None = None
-    total: tuple[int, int] | None = None
+        return base_name(metric) not in self.absent and metric not in self.left_out[level]
 
 
 @cache
@@ -151,11 +138,6 @@ def table() -> Mapping[str, Chip]:
 def chip_of(capability: str | None) -> str | None:
     """The chip name for a compute capability such as "8.6"."""
     return CHIP_OF_CAPABILITY.get(capability or "")
-
-
-def _as_standard(level: CaptureLevel) -> CaptureLevel:
-    """The level whose own metrics ``level`` has: all of ``STANDARD`` is in ``FULL``."""
-    return CaptureLevel.STANDARD if level is CaptureLevel.FULL else level
 
 
 @cache
@@ -178,18 +160,16 @@ def rows(level: CaptureLevel, chip: str | None) -> tuple[tuple[str, ...], ...]:
     The metrics of a row are of use together only. ``chip`` is NVIDIA's chip name ("GH100");
     ``None`` stands for one that is not known.
     """
-    single: tuple[str, ...] = QUICK
-    if level is not CaptureLevel.QUICK:
-        single += STANDARD
-    if _as_standard(level) is CaptureLevel.STANDARD and chip in TABLE["tensor"]["chips"]:
-        single += tuple(TABLE["tensor"]["metrics"])
-    found: list[tuple[str, ...]] = [(name,) for name in dict.fromkeys(single)]
-    if level is not CaptureLevel.QUICK:
-        found += [row for row in proofs() if not row[0].startswith(_PATCHED)]
-    if _as_standard(level) is CaptureLevel.STANDARD:
-        found[-1:] = [(name,) for name in _PORT] + [found[-1]]  # the last proof is the dearest
-        found += [(name,) for name in RARE_MEMBERS]
-    return tuple(found)
+    if level is CaptureLevel.QUICK:
+        return tuple((name,) for name in QUICK)
+    lean, single = level is CaptureLevel.LEAN, dict.fromkeys(QUICK + STANDARD)
+    if not lean and chip in TABLE["tensor"]["chips"]:
+        single |= dict.fromkeys(TABLE["tensor"]["metrics"])
+    *proved, dearest = (row for row in proofs() if not row[0].startswith(_PATCHED))
+    last = () if lean else RARE_MEMBERS
+    port = () if lean else _PORT
+    one_each = [[(name,) for name in names] for names in (single, port, last)]
+    return (*one_each[0], *proved, *one_each[1], dearest, *one_each[2])
 
 
 def hardware(level: CaptureLevel, chip: str | None) -> tuple[str, ...]:
@@ -224,6 +204,8 @@ def metrics_of(
     With no chip known only names that all chips of the table have are asked for, unless
     ``listed`` tells.
     """
+    if level is CaptureLevel.FULL:  # ncu's own set adds the rest
+        level = CaptureLevel.STANDARD
     known = [table()[chip] for chip in chips if chip in table()]
     if not known and listed is None:
         known = list(table().values())
@@ -240,17 +222,21 @@ def metrics_of(
     return tuple(dict.fromkeys((*names, *extra)))
 
 
-def cost(level: CaptureLevel, chip: str, *, patched: bool = True) -> Cost:
-    """What ``level`` costs on ``chip``; nobody has seen NVIDIA's full set without patched code."""
+def cost(
+    level: CaptureLevel, chip: str, *, patched: bool = True
+) -> tuple[int | None, tuple[int, int] | None]:
+    """Passes over a kernel: those of the hardware, and the lowest and highest number of all.
+
+    ``None`` is not known: nobody has seen NVIDIA's full set without patched code.
+    """
     if level is CaptureLevel.FULL:
-        seen = TABLE["full"].get(chip) if patched else None
-        return Cost(chip=chip, total=seen and tuple(seen))
+        return None, TABLE["full"].get(chip) if patched else None
     if chip not in table():
-        return Cost(chip=chip)
+        return None, None
     passes = table()[chip].passes[level]
     sampling = 0 if level is CaptureLevel.QUICK else SAMPLING_PASSES
     low, high = (passes + sass + sampling for sass in (SASS_PASSES if patched else (0, 0)))
-    return Cost(chip=chip, hardware=passes, total=(low, high))
+    return passes, (low, high)
 
 
 def is_listed(metric: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from roofline.capture.command import question
-from roofline.capture.failures import Diagnosis, catalogue, error_of, failed
+from roofline.capture.failures import catalogue, failed
 from roofline.capture.levels import chip_of, metrics_of
 from roofline.capture.machine import TABLE, Ask, Machine
 from roofline.capture.request import CaptureRequest, Ncu, Version
@@ -118,7 +118,7 @@ def check_program(
     elif meant:
         failure = replace(failure, you=f"roofline profile ... {meant}")
         why += f"; did you mean: {meant}"
-    raise error_of(Diagnosis(failure=failure, evidence=why))
+    raise failed(failure, why)
 
 
 def _meant(program: Sequence[str]) -> tuple[str | None, str | None]:
@@ -216,10 +216,10 @@ def check_command(request: CaptureRequest, ncu: Ncu, ask: Ask = ask) -> None:
             why = line.removeprefix("==ERROR==").strip().rstrip(".")
             what = f"--device {request.devices}: ncu does not take it"
             raise UsageError(what, why=why, hint="nvidia-smi -L lists the GPUs by number")
-        for failure in (catalogue()["option_unknown"], catalogue()["section_unknown"]):
-            if failure.means(line) and "--list-chips" not in line:
+        for code in ("option_unknown", "section_unknown"):
+            if catalogue()[code].means(line) and "--list-chips" not in line:
                 context = f"ncu {ncu.version.text}, before the program was started"
-                raise error_of(Diagnosis(failure=failure, evidence=line.strip(), context=context))
+                raise failed(code, line.strip(), context=context)
 
 
 # --- one rank of a parallel job ----------------------------------------------------------------

@@ -11,11 +11,11 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roofline.capture.command import NAMES_ONLY, command, names_request, wants_collectives_in_vain
-from roofline.capture.failures import Diagnosis, Failure, catalogue, error_of, failed, recognise
+from roofline.capture.failures import Failure, catalogue, failed, recognise
 from roofline.capture.machine import Machine
 from roofline.capture.request import CaptureRequest, Ncu
 from roofline.errors import InputError, RooflineError, UsageError
@@ -94,10 +94,12 @@ def capture(request: CaptureRequest, setup: CaptureSetup, report: Path, *, force
         log = keep_log(run.done, run.watch.text, log_path(report))
         _hand_back(report, log)
     if not run.launches:
-        diagnosis = replace(_diagnose(request, setup, run), log=None if log is None else str(log))
+        failure, evidence = _diagnose(request, setup, run)
         if run.unread:
-            diagnosis = replace(diagnosis, evidence=f"{report}: {run.problem}")
-        raise error_of(_with_names(diagnosis, request, setup, run))
+            evidence = f"{report}: {run.problem}"
+        if names := _names_instead(failure, request, setup, run):
+            failure = catalogue()["nothing_matched"]
+        raise failed(failure, evidence, context=_place(setup), names=names, log=log)
     counted = [name for name in request.metrics if ":" not in name]
     found = [launch.metrics for launch in run.launches]
     return Captured(
@@ -121,7 +123,7 @@ def launches_seen(
     with temporary_folder(None, Path(tempfile.gettempdir())) as folder:
         run = _run(names_request(request), setup, folder, count=1)
     if not run.launches:
-        raise error_of(_diagnose(request, setup, run))
+        raise failed(*_diagnose(request, setup, run), context=_place(setup))
     times = (launch.metrics.number(NAMES_ONLY[0]) or 0.0 for launch in run.launches)
     return list(zip(run.launches, times, strict=True)), run.done.stopped
 
@@ -176,15 +178,7 @@ def _run(
     """
     log, report = folder / "ncu.log", folder / f"report{ending}"
     argv = command(request, setup.ncu, report=report, log=log)
-    count = count or request.last
-    watch = Watch(
-        log,
-        stall_s=setup.stall_s,
-        limit_s=setup.limit_s,
-        tell=setup.tell,
-        linger_s=math.inf if count is None else setup.linger_s,
-        count=count or 0,
-    )
+    watch = Watch(log, setup, count or request.last)
     done = run_through(
         argv,
         env=child_environment(setup.environment, request),
@@ -270,12 +264,8 @@ class Watch:
     """
 
     log: Path
-    _: KW_ONLY
-    stall_s: float | None
-    limit_s: float | None
-    tell: Callable[[str], None]
-    linger_s: float = math.inf
-    count: int = 0
+    setup: CaptureSetup
+    count: int | None = None
     clock: Callable[[], float] = time.monotonic
     text: str = field(default="", init=False)
     done: tuple[tuple[str, int], ...] = field(default=(), init=False)
@@ -297,23 +287,25 @@ class Watch:
             self.alive, self.text = now, text
             self.done, self.current = parse(text)
             for number, (name, passes) in enumerate(self.done[told:], start=told + 1):
-                self.tell(f"profiled {number}: {name} ({passes} passes)")
-        if self.limit_s is not None and now - self.started >= self.limit_s:
+                self.setup.tell(f"profiled {number}: {name} ({passes} passes)")
+        if self.setup.limit_s is not None and now - self.started >= self.setup.limit_s:
             return "timeout"
-        if self.taken is None and len(self.done) >= self.count:
+        if self.taken is None and self.count is not None and len(self.done) >= self.count:
             self.taken = now
-        if self.taken is not None and now - self.taken >= self.linger_s:
-            self.tell("enough was profiled; the program is ended")
+        if self.taken is not None and now - self.taken >= self.setup.linger_s:
+            self.setup.tell("enough was profiled; the program is ended")
             return TAKEN
-        silent = self.stall_s is not None and now - self.alive >= self.stall_s
+        silent = now - self.alive >= self.setup.stall_s
         return "stall" if silent and self.current is not None else None
 
 
 # --- why it failed ------------------------------------------------------------------------------
 
 
-def _diagnose(request: CaptureRequest, setup: CaptureSetup, run: _NcuRun) -> Diagnosis:
-    """Why a run left no launches."""
+def _diagnose(
+    request: CaptureRequest, setup: CaptureSetup, run: _NcuRun
+) -> tuple[Failure, str | None]:
+    """Why a run left no launches, and what shows it."""
     table, stopped = catalogue(), run.done.stopped
     failure, evidence = run.recognised(setup.machine)
     weak = failure.rank == "consequence" or failure.code == "report_missing"
@@ -328,9 +320,11 @@ def _diagnose(request: CaptureRequest, setup: CaptureSetup, run: _NcuRun) -> Dia
         failure, evidence = table["report_unreadable"], run.problem
     elif failure.code == "nothing_launched" and wants_collectives_in_vain(request):
         failure, evidence = table["collectives_left_out"], f"--kernel {request.kernel_regex}"
-    failure = replace(failure, you=failure.you.replace(OURS, setup.command))
-    context = f"ncu {setup.ncu.version.text}, {setup.machine.describe()}".rstrip(", ")
-    return Diagnosis(failure=failure, evidence=evidence, context=context)
+    return replace(failure, you=failure.you.replace(OURS, setup.command)), evidence
+
+
+def _place(setup: CaptureSetup) -> str:
+    return f"ncu {setup.ncu.version.text}, {setup.machine.describe()}".rstrip(", ")
 
 
 def _partial(run: _NcuRun, machine: Machine) -> str | None:
@@ -345,25 +339,23 @@ def _partial(run: _NcuRun, machine: Machine) -> str | None:
     return f"{failure.cause} [{failure.code}]" + (f": {evidence}" if evidence else "")
 
 
-def _with_names(
-    diagnosis: Diagnosis, request: CaptureRequest, setup: CaptureSetup, run: _NcuRun
-) -> Diagnosis:
-    """Add the kernels that did run, most time first, if finding out does not take long."""
+def _names_instead(
+    failure: Failure, request: CaptureRequest, setup: CaptureSetup, run: _NcuRun
+) -> Sequence[str]:
+    """The kernels that did run, most time first, if finding out does not take long."""
     chosen = request.kernels or request.kernel_regex or request.families
     filtered = chosen or request.nvtx or not request.from_start
     slow = run.watch.clock() - run.watch.started > NAMES_WITHIN_S
-    empty = diagnosis.failure.code in ("nothing_launched", "report_missing")
+    empty = failure.code in ("nothing_launched", "report_missing")
     if not empty or not filtered or slow:
-        return diagnosis
+        return ()
     setup.tell("nothing matched; running the program once more to see which kernels it launches")
     quiet = replace(
         setup, stall_s=30.0, limit_s=2 * NAMES_WITHIN_S, stdout_to_stderr=True, tell=lambda _: None
     )
-    try:
-        names = kernels_seen(request, quiet)[:_NAMED]
-    except RooflineError:  # the first failure is the one to report
-        return diagnosis
-    return replace(diagnosis, failure=catalogue()["nothing_matched"], names=names)
+    with contextlib.suppress(RooflineError):  # the first failure is the one to report
+        return kernels_seen(request, quiet)[:_NAMED]
+    return ()
 
 
 # --- its files ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import click
 from roofline import wall_time
 from roofline.capture.command import command as ncu_command
 from roofline.capture.command import wants_collectives_in_vain
-from roofline.capture.failures import NcuFailedError, ProgramFailedError, failed
+from roofline.capture.failures import NcuFailedError, RecognisedError, failed
 from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
 from roofline.capture.machine import look, model_names
 from roofline.capture.preflight import (
@@ -109,9 +109,7 @@ class Run:
     @property
     def failure_code(self) -> str | None:
         """The code of a failure that was recognised."""
-        if isinstance(self.failure, NcuFailedError | ProgramFailedError):
-            return self.failure.diagnosis.failure.code
-        return None
+        return self.failure.failure.code if isinstance(self.failure, RecognisedError) else None
 
     @property
     def exit_code(self) -> int:
@@ -292,7 +290,7 @@ def _look_up(
     try:
         ncu = find_ncu(options.ncu)
     except NcuFailedError as error:
-        if machine.gpus or machine.driver or error.diagnosis.failure.code != "ncu_missing":
+        if machine.gpus or machine.driver or error.failure.code != "ncu_missing":
             raise
         evidence = "no GPU, no driver and no ncu is here"
         if "--dry-run" in options.program:
@@ -514,7 +512,7 @@ def plan(
         ncu = find_ncu(options.ncu)
     except NcuFailedError as error:
         ncu = _NEWEST
-        lines.append(f"# {error.diagnosis.failure.cause}; the command is for a recent ncu")
+        lines.append(f"# {error.failure.cause}; the command is for a recent ncu")
     chips = (
         (_known_chip(options.chip),)
         if options.chip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from roofline.capture.levels import Cost, cost
+from roofline.capture.levels import cost
 from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.model import Analysis
 from roofline.text.numbers import duration, plural, share
@@ -49,25 +49,18 @@ def costs(request: CaptureRequest, chips: Iterable[str]) -> Iterator[str]:
     names = " and ".join(option for option, given in added.items() if given)
     yield f"Passes over each {'kernel' if request.patched else 'range or graph'} at level {level}:"
     yield f"  {'chip':8} {'hardware':>8}  in all"
-    for chip in chips:
-        yield _cost(level, cost(level, chip, patched=request.patched), request)
-    if names:
-        yield f"  and what {names} may add, which is not in this table"
-
-
-def _cost(level: CaptureLevel, row: Cost, request: CaptureRequest) -> str:
-    hardware = "-" if row.hardware is None else str(row.hardware)
-    if row.total is None:
-        return f"  {row.chip:8} {hardware:>8}  not known"
-    low, high = row.total
-    total = f"{low}" if low == high else f"{low} to {high}"
+    parts = ["patched code"] * request.patched + ["sampling"] * (level is not CaptureLevel.QUICK)
+    how = f"with {' and '.join(parts)}" if parts else "nothing else"
     if level is CaptureLevel.FULL:
         how = "seen in public reports"
-    else:
-        parts = ["patched code"] if request.patched else []
-        parts += [] if level is CaptureLevel.QUICK else ["sampling"]
-        how = f"with {' and '.join(parts)}" if parts else "nothing else"
-    return f"  {row.chip:8} {hardware:>8}  {total} ({how})"
+    for chip in chips:
+        hardware, total = cost(level, chip, patched=request.patched)
+        said = "not known"
+        if total is not None:
+            said = f"{' to '.join(map(str, dict.fromkeys(total)))} ({how})"
+        yield f"  {chip:8} {'-' if hardware is None else hardware:>8}  {said}"
+    if names:
+        yield f"  and what {names} may add, which is not in this table"
 
 
 def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iterable[int]) -> str:

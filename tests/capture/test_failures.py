@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from roofline.capture.failures import Diagnosis, catalogue, error_of, failed, recognise, refine
+from roofline.capture.failures import catalogue, failed, recognise, refine
 from roofline.capture.machine import Gpu, Machine
 from roofline.errors import CaptureError, ProgramError
 from tests.capture.test_levels import script
@@ -178,7 +178,7 @@ def test_a_taken_resource_is_a_permission_where_the_driver_says_so() -> None:
 def test_every_message_says_what_to_do_and_ends_in_the_right_code(code: str) -> None:
     error = failed(code, evidence="the line")
     text = str(error)
-    assert text.startswith(error.diagnosis.failure.cause)
+    assert text.startswith(error.failure.cause)
     assert f"[{code}]" in text
     assert "evidence: the line" in text
     assert "try: " in text
@@ -195,14 +195,10 @@ def test_who_must_wait_for_somebody_else_is_told_what_to_use_meanwhile() -> None
 
 
 def test_message_has_one_fact_a_line() -> None:
-    found = Diagnosis(
-        failure=catalogue()["permission"],
-        evidence="E",
-        context="ncu 2024.1.1, NVIDIA H100",
-        names=("a", "b"),
-        log="x.log",
+    error = failed(
+        "permission", "E", context="ncu 2024.1.1, NVIDIA H100", names=("a", "b"), log="x.log"
     )
-    lines = str(error_of(found)).splitlines()
+    lines = str(error).splitlines()
     assert [line.split(":")[0].strip() for line in lines[1:]] == [
         "evidence", "where", "administrator", "meanwhile", "log",
         "kernels that ran", "a", "b", "try",

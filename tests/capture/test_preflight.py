@@ -101,7 +101,7 @@ def test_one_that_does_not_do(tmp_path: Path, text: str, code: str) -> None:
     path = executable(tmp_path / "ncu")
     with pytest.raises(NcuFailedError) as caught:
         find_ncu(path, {}, root=tmp_path, ask=lambda _: answer(text))
-    assert caught.value.diagnosis.failure.code == code
+    assert caught.value.failure.code == code
 
 
 def test_an_old_one_on_the_path_does_not_end_the_search(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_words_that_cannot_be_started(
     (tmp_path / "bench.py").touch()
     with pytest.raises(ProgramFailedError) as caught:
         check_program(program, {"PATH": str(tmp_path)})
-    evidence = caught.value.diagnosis.evidence or ""
+    evidence = caught.value.evidence or ""
     assert evidence.partition("did you mean: ")[2] == (meant or "")
     assert f"{program[0]}: " in evidence
     hint = f"try: roofline profile ... {meant}" if meant else "try: give the path of an executable"

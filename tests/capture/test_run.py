@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from roofline.capture.machine import Machine
+from roofline.capture.request import Ncu, Version
 from roofline.capture.run import (
+    CaptureSetup,
     Watch,
     check_output,
     free_names,
@@ -54,7 +57,9 @@ class Time:
 @pytest.fixture
 def watched(tmp_path: Path) -> tuple[Path, Time, list[str], Watch]:
     log, time, told = tmp_path / "log", Time(), list[str]()
-    watch = Watch(log, stall_s=10, limit_s=100, tell=told.append, clock=time)
+    ncu = Ncu(path=Path("ncu"), version=Version(2025, 1), how="test")
+    setup = CaptureSetup(ncu=ncu, machine=Machine(), stall_s=10, limit_s=100, tell=told.append)
+    watch = Watch(log, setup, clock=time)
     return log, time, told, watch
 
 
