@@ -8,7 +8,7 @@ import pytest
 
 from roofline.capture.failures import catalogue, failed, recognise, refine
 from roofline.capture.machine import Gpu, Machine
-from roofline.errors import CaptureError, ProgramError
+from roofline.errors import CaptureError, ProgramError, typed
 from tests.capture.test_levels import script
 
 BARE = Machine(gpus=(Gpu(index=0, name="NVIDIA H100", capability="9.0"),), driver="550.54.15")
@@ -177,7 +177,8 @@ def test_a_taken_resource_is_a_permission_where_the_driver_says_so() -> None:
 @pytest.mark.parametrize("code", sorted(catalogue()))
 def test_every_message_says_what_to_do_and_ends_in_the_right_code(code: str) -> None:
     error = failed(code, evidence="the line")
-    text = str(error)
+    with typed():
+        text = str(error)
     assert text.startswith(error.failure.cause)
     assert f"[{code}]" in text
     assert "evidence: the line" in text
