@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
+from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.errors import UsageError
 from roofline.kernel_names import (
     COMMUNICATION,
@@ -76,7 +76,7 @@ def _options(request: CaptureRequest, ncu: Ncu) -> list[str]:
         ("--check-exit-code", "yes"),
         ("--devices", request.devices),
         ("--replay-mode", request.replay),
-        ("--app-replay-mode", "strict" if request.replay is Replay.APPLICATION else None),
+        ("--app-replay-mode", "strict" if request.replay == "application" else None),
         ("--graph-profiling", request.graphs),
         ("--cache-control", request.cache_control),
         ("--clock-control", request.clock_control),
@@ -148,7 +148,7 @@ def _refuse(request: CaptureRequest, ncu: Ncu) -> None:
         ("--source", request.source, "--import-source", ""),
     ):
         if needed and not ncu.takes(option, value):
-            why = f"ncu {ncu.version.text} does not list {option} {value}".rstrip()
+            why = f"{ncu} does not list {option} {value}".rstrip()
             hint = "leave it out, or name a newer ncu with --ncu"
             raise UsageError(f"{ours} needs another ncu", why=why, hint=hint)
 
@@ -183,13 +183,13 @@ def wants_collectives_in_vain(request: CaptureRequest) -> bool:
     return is_collective(_SIGNS.sub("", _FLAGS.sub("", request.kernel_regex)))
 
 
-def name_base(request: CaptureRequest) -> NameBase:
+def name_base(request: CaptureRequest) -> str:
     """The spelling to match: demangled, but the function's for whole names without arguments."""
     if request.name_base is not None:
         return request.name_base
     if request.kernels and not any("(" in name for name in request.kernels):
-        return NameBase.FUNCTION
-    return NameBase.DEMANGLED
+        return "function"
+    return "demangled"
 
 
 def name_filter(request: CaptureRequest) -> str | None:

@@ -60,7 +60,7 @@ def find_ncu(
             lacking = [option for option in _NEEDED if not ncu.takes(option)]
             if not lacking:
                 return ncu
-            why = f"ncu {version.text}, whose --help does not list {', '.join(lacking)}"
+            why = f"{ncu}, whose --help does not list {', '.join(lacking)}"
             too_old.append(located)
         tried.append(f"{path} ({how}): {why}")
     if not tried:
@@ -218,7 +218,7 @@ def check_command(request: CaptureRequest, ncu: Ncu, ask: Ask = ask) -> None:
             raise UsageError(what, why=why, hint="nvidia-smi -L lists the GPUs by number")
         for code in ("option_unknown", "section_unknown"):
             if catalogue()[code].means(line) and "--list-chips" not in line:
-                context = f"ncu {ncu.version.text}, before the program was started"
+                context = f"{ncu}, before the program was started"
                 raise failed(code, line.strip(), context=context)
 
 

@@ -24,21 +24,9 @@ class CaptureLevel(StrEnum):
     FULL = "full"
 
 
-class NameBase(StrEnum):
-    """Which spelling of a kernel's name is matched."""
-
-    FUNCTION = "function"
-    DEMANGLED = "demangled"
-    MANGLED = "mangled"
-
-
-class Replay(StrEnum):
-    """How metrics that need several passes are collected: what is run again for each pass."""
-
-    KERNEL = "kernel"
-    APPLICATION = "application"
-    RANGE = "range"
-    APP_RANGE = "app-range"
+# Which spelling of a kernel's name is matched, and what is run again for each pass.
+NAME_BASES = ("function", "demangled", "mangled")
+REPLAYS = ("kernel", "application", "range", "app-range")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +49,7 @@ class CaptureRequest:
     kernel_regex: str | None = None
     families: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
-    name_base: NameBase | None = None
+    name_base: str | None = None
     collectives: bool = False
     launch_skip: int = 0
     launch_count: int | None = DEFAULT_LAUNCH_COUNT
@@ -73,7 +61,7 @@ class CaptureRequest:
     metrics: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     section_set: str | None = None
-    replay: Replay = Replay.KERNEL
+    replay: str = REPLAYS[0]
     clock_control: str = "base"
     cache_control: str = "all"
     graphs: str = "node"
@@ -84,7 +72,7 @@ class CaptureRequest:
     @property
     def by_range(self) -> bool:
         """Whether ranges of calls are profiled, in which ncu sees no single kernel."""
-        return self.replay in (Replay.RANGE, Replay.APP_RANGE)
+        return self.replay in REPLAYS[2:]
 
     @property
     def patched(self) -> bool:
@@ -95,7 +83,7 @@ class CaptureRequest:
     def last(self) -> int | None:
         """Which launch is the last that is wanted; ``None`` where no number says that."""
         configs, count = self.configs if self.per_config else 1, self.launch_count
-        if self.replay is not Replay.KERNEL or configs is None or count is None:
+        if self.replay != REPLAYS[0] or configs is None or count is None:
             return None
         return configs * count
 
@@ -134,6 +122,10 @@ class Ncu:
     version: Version
     how: str
     help: str | None = None
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        return f"ncu {self.version.text}"
 
     def takes(self, option: str, value: str = "") -> bool:
         """Whether ``option`` is listed, and ``value`` in the words about it."""

@@ -324,7 +324,7 @@ def _diagnose(
 
 
 def _place(setup: CaptureSetup) -> str:
-    return f"ncu {setup.ncu.version.text}, {setup.machine.describe()}".rstrip(", ")
+    return f"{setup.ncu}, {setup.machine.describe()}".rstrip(", ")
 
 
 def _partial(run: _NcuRun, machine: Machine) -> str | None:

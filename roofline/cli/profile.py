@@ -14,10 +14,10 @@ from roofline.capture.command import chosen, region_range
 from roofline.capture.machine import look
 from roofline.capture.request import (
     DEFAULT_LAUNCH_COUNT,
+    NAME_BASES,
+    REPLAYS,
     CaptureLevel,
     CaptureRequest,
-    NameBase,
-    Replay,
 )
 from roofline.cli import completion
 from roofline.cli import options as opt
@@ -60,7 +60,7 @@ _NEEDS = {"--exact-regex": ("--kernel",), "--name-base": ("--kernel", "--kernel-
 # Fields that a request has under the same name.
 _SAME = (
     "program collectives per_config sections section_set clock_control cache_control rules graphs "
-    "ncu_options"
+    "ncu_options name_base replay"
 ).split()
 
 
@@ -134,13 +134,13 @@ class ProfileOptions:
             "where there is one]",
         },
     )
-    name_base: str | None = opt.expert(f"--name-base {'|'.join(NameBase)}")
+    name_base: str | None = opt.expert(f"--name-base {'|'.join(NAME_BASES)}")
     warmup_steps: int | None = opt.expert("--warmup-steps COUNT")
     metrics: tuple[str, ...] = opt.expert("--metrics NAMES...")
     sections: tuple[str, ...] = opt.expert("--section NAME...")
     section_set: str | None = opt.expert("--set NAME")
     rules: bool = opt.expert("--rules")
-    replay: str = opt.expert(f"--replay {'|'.join(Replay)}", default=Replay.KERNEL.value)
+    replay: str = opt.expert(f"--replay {'|'.join(REPLAYS)}", default=REPLAYS[0])
     graphs: str = opt.expert("--graphs node|graph", default="node")
     clock_control: str = opt.expert("--clock-control base|boost|force-boost|none", default="base")
     cache_control: str = opt.expert("--cache-control all|none", default="all")
@@ -174,7 +174,7 @@ def _check(options: ProfileOptions) -> bool:
     # What says, without a look, which launches are profiled.
     otherwise = [word for word in _BY_HAND if word in given and word not in _OF_LOOK]
     otherwise += [word for word in ("--timeline", "--rank") if word in given]
-    replay = [] if options.replay == Replay.KERNEL else [f"--replay {options.replay}"]
+    replay = [] if options.replay == REPLAYS[0] else [f"--replay {options.replay}"]
     otherwise += replay + ["--graphs graph"] * (options.graphs == "graph")
     # What leaves open which launch is the last.
     uncounted = replay + [word for word in ("--per-config", "--list-kernels") if word in given]
@@ -248,14 +248,12 @@ def _request(options: ProfileOptions) -> CaptureRequest:
         **chosen(options.kernel, exact=options.exact_regex),
         level=CaptureLevel(options.level),
         kernels=options.kernel_name,
-        name_base=NameBase(options.name_base) if options.name_base else None,
         launch_skip=options.launch_skip or 0,
         launch_count=count or None,
         nvtx=(*options.nvtx, *map(region_range, options.region)),
         from_start=not options.capture_range,
         devices=_devices(options),
         metrics=tuple(name for name in names if name),
-        replay=Replay(options.replay),
         source=options.showing.source,
     )
 

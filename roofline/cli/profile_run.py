@@ -34,7 +34,7 @@ from roofline.capture.preflight import (
     is_chosen,
     outside_job,
 )
-from roofline.capture.request import CaptureRequest, NameBase, Ncu, Version
+from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.capture.run import (
     TAKEN,
     Captured,
@@ -448,7 +448,7 @@ def request_for(
         kernel_regex=None,
         families=(),
         kernels=wanted.names,
-        name_base=NameBase(wanted.name_base),
+        name_base=wanted.name_base,
         launch_skip=wanted.launch_skip or 0,
         launch_count=wanted.launch_count,
         per_config=wanted.per_config,

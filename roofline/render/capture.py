@@ -75,7 +75,7 @@ def measured(request: CaptureRequest, ncu: Ncu, analysis: Analysis, logged: Iter
     caches = request.users("--cache-control", request.cache_control)
     passes = f"{low:.0f} passes" if low == high else f"{low:.0f} to {high:.0f} passes"
     parts = [
-        f"ncu {ncu.version.text}, level {request.level}",
+        f"{ncu}, level {request.level}",
         _REPLAYS[request.replay] + (f" ({passes})" if counts else ""),
         "caches left warm" if caches == "none" else "caches flushed before every pass",
         "clocks not locked" if clocks == "none" else f"clocks locked to {clocks}",

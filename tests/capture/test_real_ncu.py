@@ -13,7 +13,7 @@ import pytest
 from roofline.capture.command import NAMES_ONLY, command, names_request, question
 from roofline.capture.levels import base_name, is_listed, metrics_of, table
 from roofline.capture.preflight import ask, check_command, find_ncu, known_to
-from roofline.capture.request import CaptureLevel, CaptureRequest, NameBase, Ncu, Replay
+from roofline.capture.request import CaptureLevel, CaptureRequest, Ncu
 from roofline.capture.run import child_environment
 from roofline.errors import UsageError
 from roofline.process import run_quietly
@@ -33,13 +33,13 @@ def ncu() -> Ncu:
 ALL = CaptureRequest(program=("true",))
 REQUESTS = {
     "plain": ALL,
-    "names": replace(ALL, kernels=("a", "b"), name_base=NameBase.MANGLED),
+    "names": replace(ALL, kernels=("a", "b"), name_base="mangled"),
     "regex": replace(ALL, kernel_regex="gemm|(?i)relu<float, 4>"),
     "counting": replace(ALL, launch_skip=3, launch_count=1, per_config=True),
     "ranges": replace(ALL, nvtx=("step", "A/*/B]"), from_start=False),
-    "application": replace(ALL, replay=Replay.APPLICATION),
-    "app-range": replace(ALL, replay=Replay.APP_RANGE),
-    "range": replace(ALL, replay=Replay.RANGE, nvtx=("step",)),
+    "application": replace(ALL, replay="application"),
+    "app-range": replace(ALL, replay="app-range"),
+    "range": replace(ALL, replay="range", nvtx=("step",)),
     "graphs": replace(ALL, graphs="graph", clock_control="none", cache_control="none"),
     "full": replace(ALL, level=CaptureLevel.FULL),
     "sections": replace(ALL, sections=("Occupancy",), section_set="roofline"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from roofline.capture.request import CaptureRequest, NameBase
+from roofline.capture.request import CaptureRequest
 from roofline.capture.run import Captured, free_names, numbered
 from roofline.cli.profile_run import Run, exit_code, read, request_for
 from roofline.errors import CaptureError, ProgramError
@@ -446,7 +446,7 @@ def test_what_a_timeline_asks_for_replaces_the_choice_and_nothing_else() -> None
     assert found == replace(
         base,
         kernels=("f", "g"),
-        name_base=NameBase.FUNCTION,
+        name_base="function",
         launch_skip=7,
         launch_count=3,
         nvtx=("step 2",),
@@ -459,7 +459,7 @@ def test_unknown_instances_are_counted_by_grid() -> None:
     found = request_for(base, wanted("_Z1f", name_base="mangled", launch_count=1, per_config=True))
 
     assert (found.launch_skip, found.launch_count, found.per_config) == (0, 1, True)
-    assert found.name_base is NameBase.MANGLED
+    assert found.name_base == "mangled"
     assert found.nvtx == ()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from roofline.capture.request import CaptureRequest, Replay
+from roofline.capture.request import CaptureRequest
 from roofline.render.capture import ending
 
 ENDED, NEVER = "the program is ended", "(--until program: never)"
@@ -46,13 +46,13 @@ CASES: list[tuple[dict[str, Any], float, bool, str]] = [
     ),
     # The program runs once for each pass, and to its end: launches do not end it.
     (
-        {"replay": Replay.APPLICATION},
+        {"replay": "application"},
         0.0,
         True,
         f"at most 10 launches; {TO_ITS_END}",
     ),
     (
-        {"replay": Replay.RANGE, "launch_count": None},
+        {"replay": "range", "launch_count": None},
         60.0,
         True,
         f"every range; {TO_ITS_END}",
