@@ -36,6 +36,7 @@ class Status(StrEnum):
 
 # How each check can come out.
 _ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_Found = Iterator[tuple[str, dict[str, object]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ def running(root: Path = Path("/")) -> tuple[str, ...]:
 def examine(situation: Situation) -> tuple[DoctorCheck, ...]:
     """All checks, in the order in which they matter."""
     looks = (_gpu, _ncu, _permission, _owners, _temporary, _reader, _environment)
-    return tuple(_check(*found) for look_at in looks for found in look_at(situation))
+    facts = {"ncu": situation.ncu, "folder": situation.temporary, "reader": situation.reader}
+    return tuple(_check(name, facts | own) for each in looks for name, own in each(situation))
 
 
 def _check(name: str, facts: Mapping[str, object]) -> DoctorCheck:
@@ -125,19 +127,14 @@ def _check(name: str, facts: Mapping[str, object]) -> DoctorCheck:
 
 def conclusion(checks: Iterable[DoctorCheck]) -> str:
     """One sentence: what this machine can do, and what to do next."""
-    checks = tuple(checks)
-    wrong = {status: [c for c in checks if c.status is status] for status in Status}
-    if failed := wrong[Status.FAIL]:
-        saved = "; saved reports can be analysed here: roofline analyze REPORT"
-        why = "; ".join(f"{check.text}; {check.remedy}" for check in failed)
-        return f"This machine cannot profile yet: {why}{saved}."
-    command = "roofline profile --kernel gemm python bench.py"
-    if doubts := wrong[Status.WARN]:
-        return f"This machine may profile ({command}), but {doubts[0].text}: {doubts[0].remedy}."
+    checks, command = tuple(checks), "roofline profile --kernel gemm python bench.py"
+    if failed := [f"{each.text}; {each.remedy}" for each in checks if each.status is Status.FAIL]:
+        saved = "saved reports can be analysed here: roofline analyze REPORT"
+        return f"This machine cannot profile yet: {'; '.join([*failed, saved])}."
+    for each in checks:
+        if each.status is Status.WARN:
+            return f"This machine may profile ({command}), but {each.text}: {each.remedy}."
     return f"This machine can profile: {command}."
-
-
-_Found = Iterator[tuple[str, dict[str, object]]]
 
 
 def _gpu(situation: Situation) -> _Found:
@@ -151,16 +148,14 @@ def _ncu(situation: Situation) -> _Found:
     """Whether there is an ncu, it knows the GPU, and the driver is new enough for it."""
     ncu, machine = situation.ncu, situation.machine
     if not isinstance(ncu, Ncu):
-        failure = ncu.failure
-        cause = failure.cause + (f": {ncu.evidence}" if ncu.evidence else "")
-        yield "ncu_none", {"cause": cause, "you": failure.you}
+        cause = ncu.failure.cause + (f": {ncu.evidence}" if ncu.evidence else "")
+        yield "ncu_none", {"cause": cause, "you": ncu.failure.you}
         return
-    facts: dict[str, object] = {"ncu": _name(ncu), "path": ncu.path, "how": ncu.how}
-    yield "ncu", facts
+    yield "ncu", {}
     chips = [(gpu.name, chip_of(gpu.capability)) for gpu in machine.gpus]
     unknown = [(gpu, chip) for gpu, chip in chips if chip and chip.lower() not in situation.chips]
     if situation.chips and unknown:
-        yield "ncu_gpu_unknown", facts | {"gpu": unknown[0][0], "chip": unknown[0][1]}
+        yield "ncu_gpu_unknown", {"gpu": unknown[0][0], "chip": unknown[0][1]}
         return
     if machine.gpus and situation.chips:
         yield "ncu_gpu", {}
@@ -169,8 +164,8 @@ def _ncu(situation: Situation) -> _Found:
     if built is not None and served is not None:
         name = "ncu_too_new" if built > served else "ncu_driver"
         name = "ncu_too_old" if built[0] < served[0] else name
-        both = {"built": "{}.{}".format(*built), "served": "{}.{}".format(*served)}
-        yield name, facts | both | {"major": served[0]}
+        major, minor = served
+        yield name, {"built": "{}.{}".format(*built), "served": f"{major}.{minor}", "major": major}
 
 
 def _permission(situation: Situation) -> _Found:
@@ -199,23 +194,20 @@ def _temporary(situation: Situation) -> _Found:
     locks = (folder / "nsight-compute-lock", newer.parent, newer, *newer.glob("lock.*"))
     taken = [lock for lock in locks if lock.exists() and not os.access(lock, os.W_OK)]
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        yield "tmpdir_closed", {"folder": folder}
+        yield "tmpdir_closed", {}
     elif taken:
         yield "tmpdir_locked", {"lock": taken[0]}
     else:
         free = shutil.disk_usage(folder).free
-        name = "tmpdir_full" if free < _ROOM_BYTES else "tmpdir"
-        yield name, {"folder": folder, "free": f"{free / 1e9:.0f}"}
+        yield "tmpdir_full" if free < _ROOM_BYTES else "tmpdir", {"free": f"{free / 1e9:.0f}"}
 
 
 def _reader(situation: Situation) -> _Found:
     reader, ncu = situation.reader, situation.ncu
     have, name = _pair(reader), "reader_none" if reader is None else "reader_alone"
-    facts: dict[str, object] = {"reader": reader}
     if reader is not None and isinstance(ncu, Ncu):
         name = "reader_old" if have and have < ncu.version[:2] else "reader"
-        facts["ncu"] = _name(ncu)
-    yield name, facts
+    yield name, {}
 
 
 def _environment(situation: Situation) -> _Found:
@@ -226,10 +218,6 @@ def _environment(situation: Situation) -> _Found:
     if missing := situation.missing:
         packages = " ".join(TABLE["extras"][extra] for extra in missing)
         yield "extras", {"extras": ", ".join(missing), "packages": packages}
-
-
-def _name(ncu: Ncu) -> str:
-    return f"ncu {ncu.version.text}"
 
 
 def _pair(text: str | None) -> tuple[int, int] | None:
