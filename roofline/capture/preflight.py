@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -145,15 +145,7 @@ def fit(
 ) -> tuple[CaptureRequest, list[str]]:
     """``request`` with all metrics that ncu knows on ``machine``, and notes on what was changed."""
     chips = chips_of(machine, request.devices)
-    listed = known_to(ncu, chips, ask)
-    metrics = metrics_of(
-        request.level,
-        chips,
-        request.metrics,
-        listed,
-        patched=request.patched,
-        version=ncu.version,
-    )
+    fitted = with_metrics(request, chips, ncu, known_to(ncu, chips, ask))
     notes = []
     if len(chips) > 1:
         notes.append(f"several kinds of GPU ({', '.join(chips)}): what all of them count; --device")
@@ -162,9 +154,18 @@ def fit(
     if not request.patched:
         notes.append("operations by precision are not collected: ncu cannot for ranges and graphs")
     if machine.mig and request.clock_control != "none":
-        request = replace(request, clock_control="none")
+        fitted = replace(fitted, clock_control="none")
         notes.append("MIG: clocks cannot be locked, --clock-control none is used")
-    return replace(request, metrics=metrics), notes
+    return fitted, notes
+
+
+def with_metrics(
+    request: CaptureRequest, chips: Sequence[str], ncu: Ncu, listed: Collection[str] | None = None
+) -> CaptureRequest:
+    """``request`` with all metrics of its level that ``chips`` have and ncu has ``listed``."""
+    level, extra, patched = request.level, request.metrics, request.patched
+    metrics = metrics_of(level, chips, extra, listed, patched=patched, version=ncu.version)
+    return replace(request, metrics=metrics)
 
 
 def chips_of(machine: Machine, devices: str | None) -> tuple[str, ...]:

@@ -152,6 +152,11 @@ class ProfileOptions:
     program: tuple[str, ...] = opt.argument("[--] PROGRAM [ARGS]...", **PROGRAM)
 
     @property
+    def looks(self) -> bool:
+        """Whether the program is looked at first, once that was checked."""
+        return self.look != "none"
+
+    @property
     def answer(self) -> Output:
         """Where the answer goes: ``--output`` is the report here."""
         return replace(self.output, output=None)
@@ -162,12 +167,12 @@ def command(options: ProfileOptions) -> int:
     """Run PROGRAM under ncu for the chosen kernels, and name what limits each."""
     from roofline.cli import profile_run
 
-    looked = _check(options)
-    return profile_run.profile(options, _request(options), looked=looked)
+    options = _checked(options)
+    return profile_run.profile(options, _request(options))
 
 
-def _check(options: ProfileOptions) -> bool:
-    """Refuse at once what does not go together; whether the program is looked at first."""
+def _checked(options: ProfileOptions) -> ProfileOptions:
+    """The options, without a look where nobody may; what does not go together is refused."""
     if not options.program[0]:
         raise UsageError("the program's name is empty", hint="roofline profile python bench.py")
     given = _given()
@@ -197,7 +202,7 @@ def _check(options: ProfileOptions) -> bool:
         raise UsageError("--time needs several runs", why=why, hint="--time-file FILE")
     # The source goes into the report, explained or not.
     check(replace(options.showing, source=False), options.answer)
-    return looked
+    return options if looked else replace(options, look="none")
 
 
 def _given() -> set[str]:

@@ -22,17 +22,17 @@ from roofline import wall_time
 from roofline.capture.command import command as ncu_command
 from roofline.capture.command import wants_collectives_in_vain
 from roofline.capture.failures import NcuFailedError, RecognisedError, failed
-from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, metrics_of, table
+from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, table
 from roofline.capture.machine import look, model_names
 from roofline.capture.preflight import (
     advice_on_launcher,
-    ask,
     check_command,
     check_program,
     find_ncu,
     fit,
     is_chosen,
     outside_job,
+    with_metrics,
 )
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.capture.run import (
@@ -129,18 +129,16 @@ def exit_code(runs: Iterable[Run]) -> int:
 # --- the whole way ------------------------------------------------------------------------------
 
 
-def profile(options: ProfileOptions, base: CaptureRequest, *, looked: bool) -> int:
-    """Plan the runs of ncu, or run it and answer; ``looked`` at first. The exit code."""
-    selection = None if looked else _selection(options, base)
+def profile(options: ProfileOptions, base: CaptureRequest) -> int:
+    """Plan the runs of ncu, or run it and answer; the exit code."""
+    selection = None if options.looks else _selection(options, base)
     times = None if options.time_file is None else wall_time.read_times(options.time_file)
     runs = runs_of(base, selection, options.output.output)
     if not options.list_kernels:
-        _check_files(runs, force=options.output.force, looked=looked)
+        _check_files(runs, options)
     advice, absent = _check_program(options, selection, base.devices)
     if options.dry_run:
-        seen = None if selection is None else selection.selected.device
-        lines = plan(runs, options, looked=looked, absent=absent, advice=advice, seen=seen)
-        click.echo(shown(lines))
+        click.echo(shown("\n".join(_plan(runs, options, selection, advice, absent))))
         return 0
     base, setting = _look_up(base, options)
     runs = runs_of(base, selection, options.output.output)
@@ -152,10 +150,10 @@ def profile(options: ProfileOptions, base: CaptureRequest, *, looked: bool) -> i
         return 0
     if options.time:
         times = _timed(options.program, options.timeout)
-    if looked:
+    if options.looks:
         options, selection = _look(options, base, setting, runs[0].report)
         runs = runs_of(base, selection, options.output.output)
-        _check_files(runs, force=options.output.force, looked=True)
+        _check_files(runs, options)
         _check_commands(runs, setting)
     runs = _capture_all(runs, setting, force=options.output.force)
     if any(run.captured for run in runs):
@@ -296,28 +294,23 @@ def _look_up(
         if "--dry-run" in options.program:
             evidence += "; --dry-run went to PROGRAM: roofline's options stand before it"
         raise failed("no_driver", evidence=evidence) from error
-    request, notes = fit(request, ncu, machine, ask)
+    request, notes = fit(request, ncu, machine)
     for note in notes:
         say(note)
-    silent = options.quiet or not sys.stderr.isatty()
+    # The command line of this process, for somebody else's shell.
+    (first, *words), loud = sys.argv, sys.stderr.isatty() and not options.quiet
+    module = Path(first).name == "__main__.py"
+    ours = [sys.executable, "-m", "roofline"] if module else [str(Path(first).absolute())]
     return request, CaptureSetup(
         ncu=ncu,
         machine=machine,
         stall_s=options.stall_timeout,
         limit_s=options.timeout,
-        tell=(lambda _text: None) if silent else say,
+        tell=say if loud else lambda _: None,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
-        command=_typed(),
+        command=shell([*ours, *words]),
         linger_s={"launches": 0.0, "minute": 60.0}.get(options.until, math.inf),
     )
-
-
-def _typed() -> str:
-    """The command line of this process, for somebody else's shell."""
-    first, *words = sys.argv
-    module = Path(first).name == "__main__.py"
-    ours = [sys.executable, "-m", "roofline"] if module else [str(Path(first).absolute())]
-    return shell([*ours, *words])
 
 
 def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
@@ -333,14 +326,14 @@ def _tell_choice(request: CaptureRequest, setting: CaptureSetup) -> None:
         setting.tell(f"{left_out}; --collectives takes them")
 
 
-def _check_files(runs: Sequence[Run], *, force: bool, looked: bool) -> None:
+def _check_files(runs: Sequence[Run], options: ProfileOptions) -> None:
     """Raise ``UsageError`` where a report or what is seen would replace somebody's file."""
     from roofline.timeline.trace import program_of
 
     for run in runs:
-        check_output(run.report, force=force)
+        check_output(run.report, force=options.output.force)
     place = _look_of(runs[0].report)
-    if looked and place.exists() and program_of(place) is None:
+    if options.looks and place.exists() and program_of(place) is None:
         raise UsageError(f"{place} is not of roofline", hint="another name: -o REPORT")
 
 
@@ -419,7 +412,7 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
 def _check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
     """Have ncu read its command lines before anything runs."""
     for run in runs:
-        check_command(run.request, setting.ncu, ask)
+        check_command(run.request, setting.ncu)
 
 
 def _timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
@@ -479,77 +472,71 @@ def _nothing_to_profile(
 
 def _select_command(showing: Showing) -> str:
     """``roofline select`` for the same timeline."""
-    return shell(["roofline", "select", str(showing.timeline), *_step(showing)])
+    return shell(["roofline", "select", *_timeline_of(showing)])
 
 
-def _step(showing: Showing) -> list[str]:
-    return [] if showing.step is None else ["--step", showing.step]
+def _timeline_of(showing: Showing) -> list[str]:
+    step = [] if showing.step is None else ["--step", showing.step]
+    return [str(showing.timeline), *step]
 
 
 # --- the plan of --dry-run --------------------------------------------------------------------
 
 
-def plan(
+def _plan(
     runs: Sequence[Run],
     options: ProfileOptions,
-    *,
-    looked: bool,
-    absent: str | None,
+    selection: Selection | None,
     advice: str | None,
-    seen: Device | None,
-) -> str:
+    absent: str | None,
+) -> Iterator[str]:
     """The command lines of ncu and their cost by chip; ncu only tells its version and options.
 
-    ``absent`` says why the program cannot be run here, ``advice`` what to run in its place, as ncu
-    would hang; ``seen`` is the GPU of a timeline.
+    ``advice`` says what to run in place of the program, as ncu would hang, ``absent`` why it cannot
+    be run here.
     """
-    lines = [] if absent is None else [f"# {absent}; a real run needs it"]
-    if looked:
-        lines.append("# a real run first looks which kernels take the time, and profiles those;")
-        lines.append("# the command is that of --look none")
-    request = runs[0].request
+    if absent is not None:
+        yield f"# {absent}; a real run needs it"
+    if options.looks:
+        yield "# a real run first looks which kernels take the time, and profiles those;"
+        yield "# the command is that of --look none"
     try:
         ncu = find_ncu(options.ncu)
     except NcuFailedError as error:
         ncu = _NEWEST
-        lines.append(f"# {error.failure.cause}; the command is for a recent ncu")
-    chips = (
-        (_known_chip(options.chip),)
-        if options.chip
-        else _chips_of(Device(name=name) for name in model_names())
-    )
-    if not chips and seen is not None and (chips := _chips_of([seen])):
-        gpu = names.printable(seen.name or seen.compute_capability or "")
-        lines.append(
-            f"# no GPU is known here; the command is for {chips[0]}, of the timeline: {gpu}"
-        )
-    elif not chips:
-        lines.append(f"# no GPU is known here; the command is for {_ELSE}, --chip NAME for another")
-        lines.append("# (a real run asks the driver and ncu what there is)")
-    metrics = metrics_of(
-        request.level,
-        chips or (_ELSE,),
-        request.metrics,
-        patched=request.patched,
-        version=ncu.version,
-    )
-    older = [c for c in chips if c not in table()]
-    if older:
-        lines.append(
-            f"# {older[0]} is too old for the pass table: a real run asks ncu what it counts"
-        )
+        yield f"# {error.failure.cause}; the command is for a recent ncu"
+    chips, notes = _chips_planned(options, selection)
+    yield from notes
     if advice is not None:
-        lines.append(f"# {advice}")
+        yield f"# {advice}"
     for number, run in enumerate(runs, 1):
         if run.about is not None:
-            lines.append(f"# run {number} of {len(runs)}: {run.about}")
-        if advice is not None:
-            continue
-        words = ncu_command(
-            replace(run.request, metrics=metrics), ncu, report=run.report, log=log_path(run.report)
-        )
-        lines.append(shell(words))
-    return "\n".join([*lines, "", *render.costs(request, chips or _SHOWN)])
+            yield f"# run {number} of {len(runs)}: {run.about}"
+        if advice is None:
+            request = with_metrics(run.request, chips or (_ELSE,), ncu)
+            log = log_path(run.report)
+            yield shell(ncu_command(request, ncu, report=run.report, log=log))
+    yield from ("", *render.costs(runs[0].request, chips or _SHOWN))
+
+
+def _chips_planned(
+    options: ProfileOptions, selection: Selection | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """The chips that a plan is for, and what is to be said of them."""
+    here = (Device(name=name) for name in model_names())
+    chips = (_known_chip(options.chip),) if options.chip else _chips_of(here)
+    seen = None if selection is None else selection.selected.device
+    notes, nowhere = [], "# no GPU is known here; the command is for"
+    if not chips and seen is not None and (chips := _chips_of([seen])):
+        gpu = names.printable(seen.name or seen.compute_capability or "")
+        notes = [f"{nowhere} {chips[0]}, of the timeline: {gpu}"]
+    elif not chips:
+        notes = [f"{nowhere} {_ELSE}, --chip NAME for another"]
+        notes += ["# (a real run asks the driver and ncu what there is)"]
+    if older := [chip for chip in chips if chip not in table()]:
+        why = "is too old for the pass table: a real run asks ncu what it counts"
+        notes.append(f"# {older[0]} {why}")
+    return chips, notes
 
 
 def _known_chip(name: str) -> str:
@@ -623,11 +610,8 @@ def _answer(
         what = f"{', '.join(map(str, reports))} cannot be read any more"
         raise InputError(what, hint="the same command again")
     answer(analysis, Choice(), showing, output, selection)
-    words = ["roofline", "analyze", *map(str, reports)]
-    if showing.timeline is None:
-        words += ["--explain", "1"]
-    else:
-        words += ["--timeline", str(showing.timeline), *_step(showing)]
+    more = ["--timeline", *_timeline_of(showing)] if showing.timeline else ["--explain", "1"]
+    words = ["roofline", "analyze", *map(str, reports), *more]
     beside = () if times is None else (render.beside(times, analysis),)
     for line in ("", *beside, *_afterwards(runs, ncu, analysis), f"Next: {shell(words)}"):
         # A format for programs stays alone on stdout.
