@@ -25,7 +25,9 @@ from roofline.compare.model import (
     WorkStatus,
     note,
 )
-from roofline.model import QUANTITIES, Details, Note
+from roofline.model import QUANTITIES, Bound, Cause, Details, Note
+from roofline.playbook import entry_of, play
+from roofline.playbook.condition import names
 from roofline.units import UNITS
 from roofline.wall_time import Outcome, outcome_of
 
@@ -150,12 +152,18 @@ def busy_ratio(before: Side, after: Side, unit: str | None) -> float | None:
     """How much ``unit`` had to do, after / before; ``None`` where not measured alike."""
     if unit is None or not before.measured.duration_s or not after.measured.duration_s:
         return None
-    one, other = before.utilization.get(unit), after.utilization.get(unit)
-    if one is None or other is None or (unit in before.computed) != (unit in after.computed):
+    if not measured_alike(before, after, unit):
         return None
+    one, other = before.utilization[unit], after.utilization[unit]
     clock = clock_ratios(before, after).get(_clock_of(unit) or "", 1.0)
     busy = one * before.measured.duration_s  # the least that a double holds times that is 0
     return other * after.measured.duration_s / busy * clock if busy else None
+
+
+def measured_alike(before: Side, after: Side, unit: str) -> bool:
+    """Whether both sides counted how busy ``unit`` was, or both computed it."""
+    both = before.utilization.keys() & after.utilization.keys()
+    return unit in both and (unit in before.computed) == (unit in after.computed)
 
 
 def work_change(
@@ -296,10 +304,29 @@ def precision_moved(before: Side, after: Side) -> tuple[str, str] | None:
 def precisions_gone(before: Side, after: Side) -> tuple[str, ...]:
     """The precisions of BEFORE of whose operations AFTER has a tenth or less, the largest first."""
     one, other = before.measured.operations, after.measured.operations
-    if not other:
+    if not other or after.measured.unmeasured:
         return ()
     gone = [key for key, count in one.items() if count > 0 and other.get(key, 0) <= 0.1 * count]
     return tuple(sorted(gone, key=lambda key: -one[key]))
+
+
+def cause_gone(cause: Cause, had: Side, side: Side) -> bool | None:
+    """Whether ``side`` lacks a cause that ``had`` has; ``None`` where it was not measured there."""
+    if cause.code in {one.code for one in side.verdict.causes}:
+        return False
+    read = names(play(entry_of(cause)).when) & had.verdict.evidence.keys()
+    if cause.code.startswith("stall_"):
+        known = bool(side.measured.stalls)
+    else:
+        # A share of nothing is not known either, but then its counts are.
+        known = read <= side.verdict.evidence.keys() or _counted(had) <= _counted(side)
+    return True if known and side.verdict.bound is not Bound.UNKNOWN else None
+
+
+def _counted(side: Side) -> set[str]:
+    m = side.measured
+    figures = ("occupancy_percent", "waves", "dram_bytes", "l2_bytes", "l1_bytes", "stalls")
+    return {*m.counts, *m.ratios, *side.utilization, *(f for f in figures if getattr(m, f))}
 
 
 # --- instructions --------------------------------------------------------------------------------

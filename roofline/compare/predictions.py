@@ -8,7 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from roofline.compare.change import SAME, SHORT_NOISE, busy_ratio, precision_moved, precisions_gone
+from roofline.compare.change import (
+    SAME,
+    SHORT_NOISE,
+    busy_ratio,
+    cause_gone,
+    precision_moved,
+    precisions_gone,
+)
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
 from roofline.kernel_names import few
@@ -472,8 +479,9 @@ def _named_held(pair: KernelPair, code: str) -> Held:
         return other > one + _POINTS, note("amount_changed", **facts)
     entry = play(entry_of(cause))
     if not entry.count:
-        gone = code not in (one.code for one in pair.after.verdict.causes)
-        return gone, note("cause_gone" if gone else "cause_stays", cause=code)
+        gone = cause_gone(cause, pair.before, pair.after)
+        said = {True: "cause_gone", False: "cause_stays", None: "cause_not_measured"}
+        return gone, note(said[gone], cause=code)
     old, new = _counts(pair, cause)
     if old is None or new is None:
         return None, note("count_not_measured", counted=entry.counted)

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from roofline.compare.change import busy_ratio, precisions_gone, same
+from roofline.compare.change import busy_ratio, cause_gone, measured_alike, precisions_gone, same
 from roofline.compare.model import (
     Comparison,
     GateResult,
@@ -209,7 +209,7 @@ def _launch(before: Side, after: Side) -> str:
     if one is not None and other is not None and abs(other - one) > _POINTS:
         said = f", occupancy {percent(one)} to {percent(other)}"
     old, new = before.measured.waves, after.measured.waves
-    if min(old or 1.0, new or 1.0) < 1 and not same(old or 1.0, new or 1.0):
+    if old and new and min(old, new) < 1 and not same(old, new):
         said += f", waves {plain(old)} to {plain(new)}"
     return said
 
@@ -226,21 +226,29 @@ def _clocks(pair: KernelPair) -> str:
 
 
 def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
-    """What limits now and what is left; ``told`` where the old limiter has been spoken of."""
+    """What limits now and what is left; ``told`` where the old limiter has been spoken of.
+
+    What was not measured on both sides is of one of them, and no change.
+    """
     old, new = before.verdict, after.verdict
     gone = ""
+    if old.bound is Bound.UNKNOWN or new.bound is Bound.UNKNOWN:
+        return "; ".join(_of_one_side(before, after))
     if old.limiter and old.limiter != new.limiter and not told:
-        now = after.utilization.get(old.limiter)
-        to = "" if now is None else f" to {percent(now)}"
-        unit = names.the_unit(old.limiter)
-        gone = f"no longer limited by {unit} ({percent(old.limiter_percent)}{to})"
+        unit, use = names.the_unit(old.limiter), percent(old.limiter_percent)
+        gone = f"limited by {unit} before ({use}), which was not measured after"
+        if measured_alike(before, after, old.limiter):
+            to = percent(after.utilization[old.limiter])
+            gone = f"no longer limited by {unit} ({use} to {to})"
     elif old.bound is Bound.LATENCY and new.limiter:
         gone = "no longer latency-bound"
     if new.limiter is None:
         text = _latency_now(before, after)
     else:
-        how = "still" if old.limiter == new.limiter else "now"
+        known = measured_alike(before, after, new.limiter)
+        how = "still" if old.limiter == new.limiter else "now" if known else "after it"
         text = f"{how} limited by {names.the_unit(new.limiter)} at {percent(new.limiter_percent)}"
+        text += "" if known else ", which was not measured before"
         if new.co_limiter:
             near = percent(after.utilization.get(new.co_limiter))
             text += f" (co-limited: {names.unit(new.co_limiter)} {near})"
@@ -250,12 +258,23 @@ def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
 
 
 def _latency_now(before: Side, after: Side) -> str:
-    old, new = before.verdict, after.verdict
-    if new.bound is not Bound.LATENCY:
-        return "what limits it now is not known" if old.limiter else ""
     reason = (said.cause(after.result) or "").rstrip(".")
-    when = "still" if old.bound is Bound.LATENCY else "now"
+    when = "still" if before.verdict.bound is Bound.LATENCY else "now"
     return f"{when} latency-bound" + (f" ({reason})" if reason else "")
+
+
+def _of_one_side(before: Side, after: Side) -> Iterator[str]:
+    """What limited the side of which that is known."""
+    sides = (("before", before), ("after", after))
+    for (when, side), (then, other) in (sides, sides[::-1]):
+        verdict = side.verdict
+        if verdict.bound is not Bound.UNKNOWN:
+            unit, use = names.the_unit(verdict.limiter), percent(verdict.limiter_percent)
+            yield (
+                f"limited by {unit} at {use} {when}" if verdict.limiter else f"latency-bound {when}"
+            )
+            how = "is not known" if other.utilization else "was not measured"
+            yield f"what limited it {then} {how}"
 
 
 # --- lines --------------------------------------------------------------------------------------
@@ -417,9 +436,12 @@ def details(pair: KernelPair) -> Iterator[str]:
 
 def _causes_new(pair: KernelPair) -> list[str]:
     """The causes that only AFTER has, where it changed and its sentence does not tell them."""
-    told, old = sentence(pair), {cause.code for cause in pair.before.verdict.causes}
-    result = pair.after.result
-    new = [said.cause_text(result, c) for c in result.verdict.causes if c.code not in old]
+    told, result = sentence(pair), pair.after.result
+    new = [
+        said.cause_text(result, cause)
+        for cause in result.verdict.causes
+        if cause_gone(cause, pair.after, pair.before)
+    ]
     return [text for text in new if pair.changed and text.rstrip(".") not in told]
 
 

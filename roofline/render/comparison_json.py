@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
-from roofline.compare.change import changes_of
+from roofline.compare.change import cause_gone, changes_of
 from roofline.compare.model import Comparison, KernelPair, Side, Unpaired
 from roofline.model import Note
 from roofline.render.comparison import sentence
@@ -75,14 +75,15 @@ def plain(value: Any) -> Any:
         return data | {"gain": value.gain}
     if isinstance(value, KernelPair):
         changes = plain(changes_of(value.before, value.after))
-        before, after = (
-            [c.code for c in side.result.verdict.causes] for side in (value.before, value.after)
-        )
+        sides = value.before, value.after
         more = {"per": value.per, "cause": value.cause.code, "sentence": sentence(value)}
         more["doubt"] = plain(value.doubt)
         gone = {
-            "causes_gone": [code for code in before if code not in after],
-            "causes_new": [code for code in after if code not in before],
+            key: [c.code for c in had.verdict.causes if cause_gone(c, had, other)]
+            for key, had, other in (
+                ("causes_gone", *sides),
+                ("causes_new", *sides[::-1]),
+            )
         }
         return data | more | gone | {"changes": changes}
     return data

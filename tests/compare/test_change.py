@@ -485,6 +485,39 @@ def test_no_cause_is_named_without_the_limiter_on_both_sides() -> None:
     assert "no cause is named" in sentence(pair)
 
 
+def test_a_side_without_counters_has_no_change_of_limiter() -> None:
+    measured, few = launch(us=1000), launch(us=800, use={}, dram_bytes=None, operations={})
+
+    assert sentence(one(measured, few)) == (
+        "1.25x faster: no cause is named, as its limiter was not measured on both sides; "
+        "limited by DRAM at 90 % before; what limited it after was not measured."
+    )
+    assert "limited by DRAM at 90 % after; what limited it before was not measured." in sentence(
+        one(few, measured)
+    )
+
+
+def test_a_limiter_that_one_side_did_not_count_neither_came_nor_went() -> None:
+    # Every unit of AFTER but DRAM is known: L2 limits it at 85 %, what DRAM did nobody knows.
+    pair = one(
+        launch(us=1000, use={**IDLE, "dram": 90, "l2": 40, "issue": 20}),
+        launch(us=800, use={**IDLE, "l2": 85, "issue": 25}, dram_bytes=None),
+    )
+
+    assert pair.after.verdict.limiter == "l2"
+    assert (
+        "limited by DRAM before (90 %), which was not measured after; now limited by L2 at 85 %"
+    ) in sentence(pair)
+
+
+def test_waves_of_one_side_are_no_change_of_waves() -> None:
+    # 25 % of 1000 us and 50 % of 500 us are the same work at twice the rate.
+    before, after = ({**IDLE, "l2": use, "dram": 10, "issue": 9} for use in (25, 50))
+    pair = one(launch(us=1000, use=before, waves=None), launch(us=500, use=after, waves=0.5))
+
+    assert "at a higher rate (L2 25 % to 50 % busy)" in sentence(pair)
+
+
 def test_a_computed_utilisation_is_not_set_against_a_measured_one() -> None:
     # 0.9 GB in 1 ms at 1 TB/s is 90 % by bytes; the counter of AFTER says 95 %.
     pair = one(

@@ -329,6 +329,17 @@ def test_a_claimed_cause_of_the_knowledge_base(
     assert said in reason
 
 
+def test_a_cause_is_not_gone_where_nothing_was_measured() -> None:
+    use = {**IDLE, "l1": 75, "l2": 20, "issue": 20, "dram": 20}
+    before = launch(us=1000, use=use, grid=(40, 1, 1), waves=0.4)
+    after = launch(us=600, use={}, grid=(40, 1, 1), operations={}, dram_bytes=None)
+
+    assert judged(before, after, because="grid_too_small") == (
+        "not_testable",
+        "grid too small before; what proves it was not measured after",
+    )
+
+
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:
     judgement, reason = judged(*pairs.other_grid(), because="bytes")
 

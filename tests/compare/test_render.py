@@ -86,7 +86,13 @@ def test_a_number_in_json_is_the_one_measured() -> None:
 def test_json_has_the_causes_of_both_sides_and_which_went() -> None:
     local = {"local_sectors": 1e8, "global_sectors": 1e7}
     before = launch(use={"l1": 90, "dram": 20}, counts=local, waves=1.2, sm_active_percent=50.0)
-    after = launch(us=300, use={"l1": 62, "dram": 60}, waves=1.2, sm_active_percent=50.0)
+    after = launch(
+        us=300,
+        use={"l1": 62, "dram": 60},
+        counts=local | {"local_sectors": 0.0},
+        waves=1.2,
+        sm_active_percent=50.0,
+    )
 
     (pair,) = json.loads(comparison_json.render(compared(before, after)))["pairs"]
 
