@@ -169,6 +169,8 @@ class UnitUse:
     ``unit`` is a key of the JSON's ``utilization`` ("dram", "l1", "issue", ...), ``percent`` is
     of peak over elapsed time, ``metric`` says what it was read from or ``computed`` from,
     ``part`` which part of the unit it is, a key of ``units.PARTS``, where that is known.
+    ``full_at`` is the percentage that the counter shows of a full unit, ``near`` is how near to
+    it the unit was: all that says which unit limits first goes by that.
     """
 
     unit: str
@@ -177,6 +179,12 @@ class UnitUse:
     metric: str
     computed: bool = False
     part: str | None = None
+    full_at: float = 100.0
+
+    @property
+    def near(self) -> float:
+        """Percent of what the unit reaches."""
+        return self.percent if self.full_at == 100.0 else 100.0 * self.percent / self.full_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,8 +422,8 @@ class Verdict:
 
     ``limiter`` is a unit key for bandwidth and compute, else ``None``; ``nearest`` is the
     busiest unit whatever the bound, ``co_limiter`` the second unit where it is as near.
-    ``floor_s`` is the duration at the nearest ceiling, that of ``floor_limiter``; ``next_floor_s``
-    with less work for the nearest unit, until the next one limits that is not relieved with it.
+    ``floor_s`` is the duration at the nearest ceiling, ``next_floor_s`` that with less work for
+    the nearest unit, until the next one limits that is not relieved with it.
     ``causes`` are those that the evidence proves and that matter, what gives most first; ``cause``
     is the first one's code.
     ``waste_floor_s`` is what is left without the work that can go (``None`` where none is named),
@@ -445,7 +453,6 @@ class Verdict:
     confidence: Confidence = Confidence.LOW
     doubts: tuple[Note, ...] = ()
     floor_s: float | None = None
-    floor_limiter: str | None = None
     next_limiter: str | None = None
     next_floor_s: float | None = None
     waste_floor_s: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from math import inf
 from operator import itemgetter
@@ -123,7 +123,7 @@ def members(*, links: bool) -> tuple[str, ...]:
 
 
 def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
-    """The busiest unit first; one that stands for several, or has a part as busy, gives way."""
+    """The unit nearest to full first; what stands for several, or has a part as busy, gives way."""
     uses = tuple(uses)
     percents = {use.unit: use.percent for use in uses}
 
@@ -131,10 +131,10 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
         yields = unit.generic or any(
             abs(percents.get(part, inf) - use.percent) <= TIE for part in unit.parts
         )
-        return -(use.percent - (TIE if yields else 0.0)), yields, use.unit
+        return -(use.near - (TIE if yields else 0.0)), yields, use.unit
 
     keys = (
-        of_whole(use, unit) if (unit := _WHOLES.get(use.unit)) else (-use.percent, False, use.unit)
+        of_whole(use, unit) if (unit := _WHOLES.get(use.unit)) else (-use.near, False, use.unit)
         for use in uses
     )
     return tuple(use for _, use in sorted(zip(keys, uses, strict=True), key=itemgetter(0)))
@@ -143,19 +143,6 @@ def ranked(uses: Iterable[UnitUse]) -> tuple[UnitUse, ...]:
 def queue_of_fp64(use: UnitUse) -> bool:
     """Whether it is the way of FP64 operands to the pipe, on GPUs with two FP64 units an SM."""
     return _named(use, SAME["few_fp64"])
-
-
-def of_full(uses: Iterable[UnitUse], *, few_fp64: bool) -> tuple[UnitUse, ...]:
-    """Ranked uses in % of what the units reach, ranked by that; ``few_fp64`` is of the GPU."""
-    uses = tuple(uses)
-    found = ((place, _of(FULL, use, few_fp64)) for place, use in enumerate(uses))
-    most = {place: rows[0] for place, rows in found if rows}
-    if not most:
-        return uses
-    return ranked(
-        replace(use, percent=100 * use.percent / most[place]) if place in most else use
-        for place, use in enumerate(uses)
-    )
 
 
 def beside(top: UnitUse, uses: Iterable[UnitUse], *, few_fp64: bool) -> list[UnitUse]:

@@ -130,11 +130,11 @@ class Row:
 
     @property
     def busiest(self) -> list[UnitUse]:
-        """The nearest unit, then the others from the busiest on, those that stand for many last."""
+        """The nearest unit, then the others as near as they are, those that stand for many last."""
         nearest = self.result.verdict.nearest
         return sorted(
             self.result.measurement.units,
-            key=lambda use: (use.unit != nearest, use.unit in GENERIC, -use.percent),
+            key=lambda use: (use.unit != nearest, use.unit in GENERIC, -use.near),
         )
 
 

@@ -12,6 +12,8 @@ from roofline.model import Family, Metrics, UnitUse, thawed
 from roofline.units import (
     AGGREGATES,
     ELAPSED,
+    FEW_FP64,
+    FULL,
     GENERIC,
     HALVED,
     MEMORY_THROUGHPUT,
@@ -58,7 +60,7 @@ def unit_uses(
     share: float = 1.0,
     capability: str | None = None,
 ) -> tuple[UnitUse, ...]:
-    """The busiest member of every unit that the report measures, busiest unit first.
+    """The busiest member of every unit that the report measures, the unit nearest to full first.
 
     Members come from both ``breakdown:`` metrics; where a side has none, they are looked for in
     all spellings and roll-ups. The throughputs of L1 and L2 count what the breakdowns leave out.
@@ -87,6 +89,8 @@ def unit_uses(
     _listed(metrics, planned(metrics, _LINKS, there), share, busiest)
     for unit in THROUGHPUTS:
         _hidden(metrics, unit, busiest, active, share, capability)
+    if "fp64" in busiest and capability in FEW_FP64:
+        busiest["fp64"] = replace(busiest["fp64"], full_at=FULL["few_fp64"])
     return ranked(busiest.values())
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofline.model import Bound, Measurement, Result
+from roofline.model import Bound, Measurement, Result, UnitUse
 from roofline.units import GENERIC, UNITS
 
 
@@ -25,35 +25,25 @@ class OwnCeiling:
     bound: Bound
 
 
-def own_ceiling(
-    m: Measurement, unit: str, percent: float, bound: Bound, full: float | None = None
-) -> OwnCeiling:
-    """The ceiling of one unit of a kernel, at ``full`` percent of what the unit reaches."""
-    reached, of_full = m.operations_per_s, percent if full is None else full
-    rate = 100.0 * reached / of_full if reached and of_full > 0 else None
-    finite = rate is not None and math.isfinite(rate)
-    return OwnCeiling(unit=unit, percent=percent, rate=rate if finite else None, bound=bound)
+def own_ceiling(m: Measurement, use: UnitUse, bound: Bound) -> OwnCeiling:
+    """The ceiling of one unit of a kernel, never below what was reached."""
+    reached, near = m.operations_per_s, min(use.near, 100.0)
+    rate = 100.0 * reached / near if reached and near > 0 else None
+    rate = rate if rate is not None and math.isfinite(rate) else None
+    return OwnCeiling(unit=use.unit, percent=use.percent, rate=rate, bound=bound)
 
 
 def own_ceilings(result: Result) -> tuple[OwnCeiling, ...]:
     """The ceiling that the verdict names, and the next one where both limit.
 
-    That of the busiest unit where the kernel waits; none where nothing is known of any unit.
+    That of the nearest unit where the kernel waits; none where nothing is known of any unit.
     """
-    return tuple(own_ceiling(result.measurement, *one) for one in _nearest(result))
-
-
-def _nearest(result: Result) -> Iterator[tuple[str, float, Bound, float | None]]:
-    v, took_s = result.verdict, result.measurement.duration_s
-    if v.nearest is None or v.limiter_percent is None:
-        return
-    # The verdict may know better than the counter: it takes what it computed where that is more.
-    known = v.floor_s and took_s and v.floor_limiter == v.nearest
-    full = 100 * v.floor_s / took_s if known and v.floor_s and took_s else None
-    yield v.nearest, v.limiter_percent, v.bound, full
-    for use in result.measurement.units if v.co_limiter else ():
-        if use.unit == v.co_limiter:
-            yield use.unit, use.percent, Bound(use.family.value), None
+    v, uses = result.verdict, {use.unit: use for use in result.measurement.units}
+    return tuple(
+        own_ceiling(result.measurement, use, v.bound if first else Bound(use.family.value))
+        for first, unit in ((True, v.nearest), (False, v.co_limiter))
+        if v.limiter_percent is not None and (use := uses.get(unit or ""))
+    )
 
 
 def level_intensity(m: Measurement, level: str) -> float | None:
@@ -73,7 +63,7 @@ def unit_columns(results: Sequence[Result], most: int) -> tuple[str, ...]:
         for use in result.measurement.units:
             if use.percent > peaks.get(use.unit, -1.0) and use.percent < math.inf:
                 peaks[use.unit] = use.percent
-    named = {unit for result in results for unit, *_ in _nearest(result)}
+    named = {own.unit for result in results for own in own_ceilings(result)}
     order = {key: place for place, key in enumerate(UNITS)}
 
     def place(unit: str) -> tuple[int, str]:

@@ -25,7 +25,7 @@ def gain(mark: Mark, share: float) -> tuple[str, str]:
         return (said.bounds(mark.result) or "no ceiling known",) * 2
     if not judged.floor_s or took_s / judged.floor_s > PROMISED:
         return (f"no useful bound: every unit is below {100 / PROMISED:.0f} %",) * 2
-    full = said.full(judged.floor_limiter or judged.nearest)
+    full = said.full(judged.nearest)
     if said.is_full(mark.result):
         return f"no headroom: {full}", "no headroom"
     saved = numbers.share(share * (1 - judged.floor_s / took_s))

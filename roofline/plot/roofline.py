@@ -258,7 +258,7 @@ def _draw_levels(canvas: Canvas, chart: Chart, spot: Spot) -> None:
             continue
         x = chart.scale.x(intensity)
         use = next((use for use in m.units if use.unit == level), None)
-        own = own_ceiling(m, level, use.percent, spot.bound) if use else None
+        own = own_ceiling(m, use, spot.bound) if use else None
         if own and own.rate is not None:
             y = chart.scale.y(own.rate)
             canvas.line([x, x], [spot.y, y], spot.bound, linewidth=0.8, alpha=0.7, zorder=3)

@@ -88,7 +88,7 @@ def below(mark: Mark) -> list[str]:
     floor_s, took_s = judged.floor_s, m.duration_s
     if not floor_s or not took_s:
         return [""]
-    limited = said.full(judged.floor_limiter or judged.nearest or "")
+    limited = said.full(judged.nearest or "")
     if said.is_full(mark.result):
         return [f"no headroom: {limited}", "no headroom"]
     factor = f"up to {numbers.times(took_s / floor_s)}"

@@ -268,7 +268,7 @@ def _executed(found: Details) -> str:
 def _rule(v: Verdict, m: Measurement) -> str:
     """How the thresholds lead from the percentages to the word."""
     nearest = _nearest(v, m)
-    busiest = "The busiest unit decides"
+    busiest = "The unit that is nearest to full decides"
     if nearest is None:
         return f"{busiest}. No unit's utilisation was measured, so nothing is claimed."
     busiest += f": {_at(nearest)}"
@@ -308,16 +308,19 @@ def _others(nearest: UnitUse, m: Measurement) -> list[UnitUse]:
 def _alike(nearest: UnitUse, m: Measurement) -> Iterator[str]:
     """Units busier than all that can be a second limiter, and why they are none."""
     others = _others(nearest, m)
-    most = others[0].percent if others else 0.0
+    most = others[0].near if others else 0.0
     for use in m.units:
-        if use.unit != nearest.unit and use not in others and use.percent > most:
+        if use.unit != nearest.unit and use not in others and use.near > most:
             of = names.the_unit(nearest.unit)
             yield f"{_at(use)} is no second unit: it counts the same work as {of}"
 
 
 def _at(use: UnitUse) -> str:
     part = "" if use.part is None else f" ({PARTS[use.part]})"
-    return f"{names.unit(use.unit)}{part} at {numbers.percent(use.percent, places=1)}"
+    at = f"{names.unit(use.unit)}{part} at {numbers.percent(use.percent, places=1)}"
+    if use.full_at == 100.0:
+        return at
+    return f"{at}, {numbers.percent(use.near)} of the {use.full_at:g} % at which it is full"
 
 
 def _other(group: Group) -> str:

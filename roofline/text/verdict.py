@@ -178,7 +178,7 @@ def _ceilings(result: Result) -> str:
     v, took_s = result.verdict, result.measurement.duration_s
     if v.held_back:
         return f"not known: first {play(entry_of(v.causes[0])).hint}"
-    nearest = unit(v.floor_limiter or v.nearest) or "its limit"
+    nearest = unit(v.nearest) or "its limit"
     if v.floor_s is None:
         if v.gain is None or v.gain_by not in ("headroom", "work"):
             return ""
@@ -195,7 +195,7 @@ def _ceilings(result: Result) -> str:
             return "" if v.gain else f"no useful bound: {every} below {least} %"
         so = "if nothing else held it back" if v.two_roofs else "if latency were hidden"
         return f"{so}: {_up_to(result, v.floor_s)}, then {nearest}"
-    limit = full(v.floor_limiter or v.nearest or "its limit")
+    limit = full(v.nearest or "its limit")
     factor = _up_to(result, v.floor_s)
     text = f"no headroom: {limit}" if is_full(result) else f"headroom: {factor} until {limit}"
     # What a known waste leaves is the better answer to less work.

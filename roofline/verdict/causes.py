@@ -48,7 +48,7 @@ def causes_of(
             kept, left = (_floor_without(some, uses, evidence)[0] for some in (rest, wastes))
             if small := kept < MATTERS * left:
                 wastes = rest
-        unneeded = play.promise in _WAITING and uses[0].percent >= _FULL
+        unneeded = play.promise in _WAITING and uses[0].near >= _FULL
         if not (small or unneeded or (play.promise == "waste" and cause.gain is None)):
             found.append(cause)
     first = [cause for cause in found if cause.promise == "first"]
@@ -59,7 +59,7 @@ def causes_of(
     # Warps of a tensor kernel that sleep or wait for products have just these roles.
     roles = uses[0].unit in _TENSOR and bound is not Bound.LATENCY
     stalled = m.stalls and m.stalls[0].share >= _STALL_SHARE
-    if stalled and uses[0].percent < _FULL and not roles:
+    if stalled and uses[0].near < _FULL and not roles:
         found.append(Cause(code=f"stall_{m.stalls[0].reason}", promise="wait"))
     return tuple(found)
 
@@ -105,8 +105,8 @@ def gain_of(
 ) -> tuple[float | None, str | None]:
     """How many times faster a kernel gets at most, and by what.
 
-    ``uses`` are the percentages of the busiest unit and of the one that limits next. Nothing
-    predicts what hides latency of which the cause is not known, or far from any ceiling.
+    ``uses`` are in percent of what they reach: the nearest unit and the one that limits next.
+    Nothing predicts what hides latency of which the cause is not known, or far from any ceiling.
     """
     percent, following = uses
     if waste is not None:
@@ -130,7 +130,7 @@ def _floor_without(
     """The largest over units of U x (1 - w), as a share of the time, and that unit."""
     left = []
     for use in uses:
-        part = min(use.percent, 100.0) / 100
+        part = min(use.near, 100.0) / 100
         unit = "fp64" if evidence.get("few_fp64") and queue_of_fp64(use) else use.unit
         for removed in (entry.removes[unit] for entry in entries if unit in entry.removes):
             part *= 1 - min(1.0, max(0.0, amount(removed, evidence) or 0.0))

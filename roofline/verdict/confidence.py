@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from roofline.model import Bound, Cause, Confidence, Kind, Measurement, Note, UnitUse
+from roofline.model import Bound, Cause, Confidence, Kind, Measurement, Note, UnitUse, exceeds
 from roofline.units import SM_THROUGHPUT
 from roofline.verdict.bounds import AT_DATASHEET, lacking
 
@@ -43,7 +43,7 @@ def doubts_of(
     """
     top, codes = uses[0], {note.code for note in m.notes}
     latent, (next_unit, balance) = bound is Bound.LATENCY, following
-    margin = float("inf") if next_unit is None else top.percent - next_unit.percent
+    margin = float("inf") if next_unit is None else top.near - next_unit.near
     near = {"percent": top.percent, "threshold": threshold, "points": _NEAR}
     sides = sorted(family.value for family in lacking(uses, idle_units))
     known = {use.unit for use in uses if not use.computed} | idle_units
@@ -54,6 +54,7 @@ def doubts_of(
     drains = idle is not None and idle < _DRAIN_CYCLES and active < _ACTIVE
     short = m.duration_s is not None and m.duration_s / m.count < _SHORT_S
     why = _of_cause(top.percent, threshold, evidence, causes) if latent else ""
+    under_sure = not latent and threshold + _NEAR < top.percent and top.near < _SURE
     above = any(use.percent > _OUT_OF_RANGE for use in uses)
     stated = m.kind is Kind.FIGURES  # nothing else of it could have been counted
     rows: tuple[tuple[Confidence, str, bool, dict[str, Any]], ...] = (
@@ -68,11 +69,11 @@ def doubts_of(
         (_L, "counters_unreadable", "counters_nan" in codes, {}),
         (_L, "shared_gpu", "shared_gpu" in codes, {}),
         (_L, "part_unknown", "part_unknown" in codes, {}),
-        (_M, "under_sure", not latent and threshold + _NEAR < top.percent < _SURE, {"sure": _SURE}),
+        (_M, "under_sure", under_sure, {"sure": _SURE}),
         (
             _M,
             "other_unit_near",
-            not latent and margin <= balance,
+            not (latent or exceeds(margin, balance)),
             {"other": None if next_unit is None else next_unit.unit, "points": margin},
         ),
         (_M, why, bool(why), {}),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from roofline.kernel_names import library
-from roofline.model import Family, Measurement, Rule, UnitUse
+from roofline.model import Family, Measurement, Rule, UnitUse, exceeds
 from roofline.units import FEW_FP64
 
 _WARP = 32
@@ -25,10 +25,9 @@ def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str
         {name: count / m.count for name, count in m.counts.items()} if m.count > 1 else m.counts
     )
     known = {**counts, **m.ratios, **{f"stall_{s.reason}": s.share for s in m.stalls}}
-    busiest = max((use.percent for use in uses), default=0.0)
     made_by = library(m.demangled or m.name)
     found: dict[str, float | None] = {
-        **_units(uses, busiest, rule),
+        **_units(uses, rule),
         **_launch(m, known),
         "duration_s": _each(m.duration_s, m),
         "dram_bytes": _each(m.dram_bytes, m),
@@ -44,11 +43,15 @@ def evidence_of(m: Measurement, uses: Sequence[UnitUse], rule: Rule) -> dict[str
     return known
 
 
-def _units(uses: Sequence[UnitUse], busiest: float, rule: Rule) -> dict[str, float | None]:
+def _units(uses: Sequence[UnitUse], rule: Rule) -> dict[str, float | None]:
+    busiest = max((use.percent for use in uses), default=0.0)
+    nearest = max((use.near for use in uses), default=0.0)
     found: dict[str, float | None] = {"busiest": busiest, "latency": float(busiest < rule.latency)}
     for use in uses:
         found[use.unit] = use.percent
-        if use.percent >= busiest - rule.balance:
+        if use.full_at != 100.0:
+            found[f"{use.unit}_full"] = use.full_at
+        if not exceeds(nearest - use.near, rule.balance):
             found[f"near_{use.unit}"] = 1.0
             if use.family is Family.COMPUTE:
                 found["near_compute"] = 1.0

@@ -19,9 +19,10 @@ from roofline.model import (
     Rule,
     UnitUse,
     Verdict,
+    exceeds,
 )
 from roofline.playbook import entry_of
-from roofline.units import FEW_FP64, ROUNDING, UNITS, beside, of_full, ranked, relieved_with
+from roofline.units import FEW_FP64, ROUNDING, UNITS, beside, relieved_with
 from roofline.verdict.action import action_of, callers_entry
 from roofline.verdict.bounds import all_uses, computed, disagreement, idle_below, lacking, roofs_of
 from roofline.verdict.causes import causes_of, gain_of, waste_floor
@@ -39,7 +40,7 @@ def judge(
 ) -> Verdict:
     """Name the ceiling that a kernel runs closest to, if it is close to any.
 
-    The busiest unit limits where it is busy for at least ``rule.latency`` percent of the
+    The unit nearest to full limits where it is busy for at least ``rule.latency`` percent of the
     elapsed time; below that the kernel waits, and the verdict is latency with its cause. A second
     unit within ``rule.balance`` points makes it co-limited. Without enough to judge by:
     unknown. ``uses`` is what ``all_uses`` says of the two, where that is known already.
@@ -75,22 +76,20 @@ def judge(
     latent = busiest < threshold
     bound = Bound.LATENCY if latent else Bound(top.family.value)
     evidence = evidence_of(measurement, uses, rule)
-    full = of_full(uses, few_fp64=few)
-    evidence |= {"latency": float(latent), "threshold": threshold, "most": 100 / full[0].percent}
+    evidence |= {"latency": float(latent), "threshold": threshold, "most": 100 / top.near}
     rates = _datasheet(peaks)
     if "tensor_fp64" in rates and rates.get("fp64"):
         evidence["fp64_tensor_ratio"] = rates["tensor_fp64"] / rates["fp64"]
-    causes = causes_of(measurement, bound, full, evidence)
+    causes = causes_of(measurement, bound, uses, evidence)
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0
-    waste = waste_floor(causes, full, evidence)
+    waste = waste_floor(causes, uses, evidence)
     others = beside(top, uses, few_fp64=few)
     second = next(iter(others), None)
-    left = of_full((use for use in others if not relieved_with(top, use)), few_fp64=few)
-    following = next(iter(ranked(left)), None)
-    nearest_two = full[0].percent, None if following is None else following.percent
+    following = next((use for use in others if not relieved_with(top, use)), None)
+    nearest_two = top.near, None if following is None else following.near
     gain, gain_by = gain_of(causes, waste, bound, nearest_two)
-    near = second if second and abs(top.percent - second.percent) <= rule.balance else None
+    near = second if second and not exceeds(top.near - second.near, rule.balance) else None
     first = any(one.promise == "first" for one in causes)
     inside = gain_by in ("waste", "work") or first
     action, action_reason = action_of(measurement, bound, top.unit, top.percent, inside=inside)
@@ -106,8 +105,7 @@ def judge(
         confidence=confidence,
         doubts=doubts,
         # Other code runs once that is mended.
-        floor_s=None if first else _floor_s(measurement, full[0]),
-        floor_limiter=full[0].unit,
+        floor_s=None if first else _floor_s(measurement, top),
         next_limiter=None if following is None else following.unit,
         next_floor_s=None if first or following is None else _floor_s(measurement, following),
         waste_floor_s=None if waste is None else _part_of(measurement, waste[0]),
@@ -164,7 +162,7 @@ def _why_unknown(measurement: Measurement, top: UnitUse | None) -> Note:
 
 def _floor_s(measurement: Measurement, use: UnitUse) -> float | None:
     """The duration if a unit were busy all the time; a bound never above what was measured."""
-    return _part_of(measurement, min(use.percent, 100.0) / 100.0)
+    return _part_of(measurement, min(use.near, 100.0) / 100.0)
 
 
 def _part_of(measurement: Measurement, share: float) -> float | None:

@@ -136,7 +136,7 @@ def test_units_alone_say_why_there_is_no_roofline():
 @pytest.mark.parametrize("views", [("units",), ("gain",)])
 def test_a_kernel_at_its_ceiling_is_promised_nothing(views):
     made = kernel("full")
-    full = replace(made.verdict, floor_s=made.measurement.duration_s, floor_limiter="dram")
+    full = replace(made.verdict, floor_s=made.measurement.duration_s)
     lines = " ".join(texts(draw(analysis(replace(made, verdict=full)), Options(views=views))))
 
     assert "no headroom: DRAM is full" in lines
@@ -185,7 +185,9 @@ def test_figures_below_both_roofs_are_not_said_to_wait() -> None:
 def test_the_ceiling_of_a_full_unit_is_where_the_kernel_is() -> None:
     # Two FP64 units an SM are full at 86 % of their counter's peak.
     few = replace(TOY_DEVICE, compute_capability="7.5")
-    measured = measurement(units=with_rest(unit("fp64", 86.1), unit("dram", 10.0)), device=few)
+    measured = measurement(
+        units=with_rest(replace(unit("fp64", 86.1), full_at=86.0), unit("dram", 10.0)), device=few
+    )
     full = result(measured, judge(measured, result(measured).peaks))
 
     (own,) = own_ceilings(full)

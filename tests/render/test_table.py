@@ -123,7 +123,7 @@ def test_what_is_best_left_alone_saves_nothing():
 
 def test_a_full_unit_whose_work_can_be_lowered_is_told_how():
     full = {"limiter": "lsu", "nearest": "lsu", "advice": "unit.lsu", "limiter_percent": 98.0}
-    floors = {"floor_s": 3.92e-3, "floor_limiter": "lsu", "next_floor_s": 2e-3, "gain": 1 / 0.98}
+    floors = {"floor_s": 3.92e-3, "next_floor_s": 2e-3, "gain": 1 / 0.98}
     full |= floors | {"gain_by": "headroom", "next_limiter": "dram"}
     left = verdict(action=Action.LEAVE, action_reason="near_ceiling", **full)
     text = table.render(analysis(result(measurement(duration_s=4e-3), left)), width=140)

@@ -151,13 +151,18 @@ def test_fp64_where_there_is_almost_none_has_no_headroom_that_it_cannot_reach(
     assert told in said.bounds(judged(device, {"sm__pipe_fp64_cycles_active": fp64}))
 
 
-def test_another_unit_has_headroom_until_fp64_is_full() -> None:
+def test_what_limits_is_nearest_to_full_in_all_that_is_said_of_it() -> None:
     # 77.4 of 86 % are 90 %: full before the ALU pipe, which is busier.
     found = judged(T4, {"sm__pipe_fp64_cycles_active": 77.4, "sm__pipe_alu_cycles_active": 80.0})
     verdict = found.verdict
 
-    assert (verdict.limiter, verdict.floor_limiter) == ("alu", "fp64")
-    assert verdict.floor_s == verdict.next_floor_s == pytest.approx(0.9e-3)
+    assert (verdict.limiter, verdict.nearest, verdict.co_limiter) == ("fp64", "fp64", "alu")
+    assert (verdict.limiter_percent, verdict.next_limiter) == (77.4, "alu")
+    assert verdict.floor_s == pytest.approx(0.9e-3)
+    assert verdict.next_floor_s == pytest.approx(0.8e-3)
+    assert {"near_fp64", "near_alu"} <= verdict.evidence.keys()
+    (points,) = (d.facts["points"] for d in verdict.doubts if d.code == "other_unit_near")
+    assert points == pytest.approx(10.0)
     assert verdict.waste_floor_s == pytest.approx(0.8e-3)
     assert verdict.evidence["most"] == pytest.approx(1 / 0.9)
     assert said.bounds(found).endswith(
