@@ -108,9 +108,6 @@ STANDARD = (
 LIMITS = {CaptureLevel(level): limits for level, limits in TABLE["limits"].items()}
 CHIP_OF_CAPABILITY: Mapping[str, str] = TABLE["capability"]
 _SOFTWARE = ("inst_executed", "sm__maximum_warps_per_active_cycle_pct")
-# Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
-SASS_PASSES = (1, 2)
-SAMPLING_PASSES = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,9 +231,10 @@ def cost(
     if chip not in table():
         return None, None
     passes = table()[chip].passes[level]
-    sampling = 0 if level is CaptureLevel.QUICK else SAMPLING_PASSES
-    low, high = (passes + sass + sampling for sass in (SASS_PASSES if patched else (0, 0)))
-    return passes, (low, high)
+    # Patched counters cost "one or two passes", warp-state sampling one: observed, not computed.
+    low, high = (1, 2) if patched else (0, 0)
+    sampling = level is not CaptureLevel.QUICK
+    return passes, (passes + low + sampling, passes + high + sampling)
 
 
 def is_listed(metric: str) -> bool:

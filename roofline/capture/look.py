@@ -217,9 +217,9 @@ class Nsys:
     options: frozenset[str]
 
 
-def find_nsys(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Nsys | None:
+def find_nsys(environment: Mapping[str, str] = os.environ) -> Nsys | None:
     """The first nsys that is new enough: of ROOFLINE_NSYS, on PATH, or installed."""
-    for name, _ in candidates("nsys", None, environment, root):
+    for name, _ in candidates("nsys", None, environment):
         path = shutil.which(name, path=environment.get("PATH"))
         said = None if path is None else run_quietly([path, "profile", "--help"])
         options = frozenset(_LISTED.findall(said.stdout if said else ""))

@@ -19,21 +19,12 @@ from typing import Any
 import click
 
 from roofline import wall_time
+from roofline.capture import preflight
 from roofline.capture.command import command as ncu_command
 from roofline.capture.command import wants_collectives_in_vain
 from roofline.capture.failures import NcuFailedError, RecognisedError, failed
 from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, table
 from roofline.capture.machine import look, model_names
-from roofline.capture.preflight import (
-    advice_on_launcher,
-    check_command,
-    check_program,
-    find_ncu,
-    fit,
-    is_chosen,
-    outside_job,
-    with_metrics,
-)
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.capture.run import (
     TAKEN,
@@ -142,7 +133,8 @@ def profile(options: ProfileOptions, base: CaptureRequest) -> int:
         return 0
     base, setting = _look_up(base, options)
     runs = runs_of(base, selection, options.output.output)
-    _check_commands(runs, setting)
+    for run in runs:  # ncu reads its command lines before anything runs
+        preflight.check_command(run.request, setting.ncu)
     if selection is None:
         _tell_choice(base, setting)
     if options.list_kernels:
@@ -154,7 +146,8 @@ def profile(options: ProfileOptions, base: CaptureRequest) -> int:
         options, selection = _look(options, base, setting, runs[0].report)
         runs = runs_of(base, selection, options.output.output)
         _check_files(runs, options)
-        _check_commands(runs, setting)
+        for run in runs:
+            preflight.check_command(run.request, setting.ncu)
     runs = _capture_all(runs, setting, force=options.output.force)
     if any(run.captured for run in runs):
         _answer(runs, setting.ncu, selection, times, options)
@@ -164,10 +157,9 @@ def profile(options: ProfileOptions, base: CaptureRequest) -> int:
 # --- before the program starts ----------------------------------------------------------------
 
 
-def read(timeline: Path, *, step: str | None, **asked: Any) -> Selection:
-    """The kernels of the timeline that are worth profiling; ``None`` is the usual value."""
-    criteria = Criteria(**{name: value for name, value in asked.items() if value is not None})
-    return select(load_timeline(timeline, step=step), criteria)
+def criteria_of(**asked: Any) -> Criteria:
+    """What makes kernels worth profiling; ``None`` is the usual value."""
+    return Criteria(**{name: value for name, value in asked.items() if value is not None})
 
 
 def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | None:
@@ -189,11 +181,11 @@ def _selection(options: ProfileOptions, base: CaptureRequest) -> Selection | Non
             why="it is a folder, and --timeline takes the file of one rank",
             hint=f"{_select_command(showing)}, which names the file that matters most",
         )
-    asked = {name: getattr(options, name) for name in OF_TIMELINE}
-    selection = read(showing.timeline, step=showing.step, **asked)
+    timeline = load_timeline(showing.timeline, step=showing.step)
+    asked = criteria_of(**{name: getattr(options, name) for name in OF_TIMELINE})
+    selection = select(timeline, asked)
     if (device := _driven(options.rank, selection, base.devices)) != selection.device:
-        asked["device"] = device
-        selection = read(showing.timeline, step=showing.step, **asked)
+        selection = select(timeline, replace(asked, device=device))
     _leave_other_ranks(options, len(selection.requests))
     loud = sys.stderr.isatty() and not options.quiet
     for line in text.warning(selection) or (islice(text.head(selection), 2) if loud else ()):
@@ -229,9 +221,9 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
             hint=f"{_select_command(options.showing)}, and one parallel job for each command; or a "
             "smaller --top",
         )
-    chosen = is_chosen(options.rank, os.environ) if runs else True
+    chosen = preflight.is_chosen(options.rank, os.environ) if runs else True
     if chosen is None and not options.dry_run:
-        raise outside_job(options.rank, options.program, _words_of(options))
+        raise preflight.outside_job(options.rank, options.program, _words_of(options))
     if chosen is not False:
         return
     if options.dry_run:  # of one rank alone
@@ -257,16 +249,16 @@ def _check_program(
     several = selection is not None and len(selection.devices) > 1
     advice = None
     if options.rank is None:
-        advice = advice_on_launcher(options.program, ours, rank or 0, assumed)
+        advice = preflight.advice_on_launcher(options.program, ours, rank or 0, assumed)
     elif options.dry_run:
-        advice = advice_on_launcher(options.program, ours, options.rank)
+        advice = preflight.advice_on_launcher(options.program, ours, options.rank)
     if advice is not None:
         if options.rank is rank is None and (devices is not None or several):
             which = devices or ("" if selection is None else selection.device)
             what = f"which rank drives device {which} is not known"
             raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
         say(advice)
-    return advice, check_program(options.program, os.environ, elsewhere=options.dry_run)
+    return advice, preflight.check_program(options.program, os.environ, elsewhere=options.dry_run)
 
 
 def _words_of(options: ProfileOptions) -> list[str]:
@@ -286,7 +278,7 @@ def _look_up(
     """Find ncu, look at the machine, fit the request to it; nothing is profiled."""
     machine = look()
     try:
-        ncu = find_ncu(options.ncu)
+        ncu = preflight.find_ncu(options.ncu)
     except NcuFailedError as error:
         if machine.gpus or machine.driver or error.failure.code != "ncu_missing":
             raise
@@ -294,7 +286,7 @@ def _look_up(
         if "--dry-run" in options.program:
             evidence += "; --dry-run went to PROGRAM: roofline's options stand before it"
         raise failed("no_driver", evidence=evidence) from error
-    request, notes = fit(request, ncu, machine)
+    request, notes = preflight.fit(request, ncu, machine)
     for note in notes:
         say(note)
     # The command line of this process, for somebody else's shell.
@@ -364,9 +356,7 @@ def _look(
             raise click.exceptions.Exit(128 + int(getattr(signal, stop.signal))) from stop
         with whole_file(place, force=True) as made:
             made.write_bytes(packed(seen.timeline, **{SEEN: {"program": digest, "by": seen.by}}))
-    selection = read(
-        place,
-        step=options.showing.step,
+    asked = criteria_of(
         top=options.top or 10,
         min_share=options.min_share or 0.0,
         warmup_steps=options.warmup_steps,
@@ -374,6 +364,7 @@ def _look(
         letters=options.exact_regex,
         cover=0.9 if options.cover is None else options.cover,
     )
+    selection = select(load_timeline(place, step=options.showing.step), asked)
     if not selection.requests:
         raise _nothing_chosen(selection)
     covers = covered(coverage(selection, selection.chosen), selection)
@@ -407,12 +398,6 @@ def runs_of(base: CaptureRequest, selection: Selection | None, output: Path | No
         Run(request=request_for(base, one, seen), report=report, wanted=one)
         for one, report in zip(wanted, names, strict=True)
     ]
-
-
-def _check_commands(runs: Sequence[Run], setting: CaptureSetup) -> None:
-    """Have ncu read its command lines before anything runs."""
-    for run in runs:
-        check_command(run.request, setting.ncu)
 
 
 def _timed(program: Sequence[str], limit_s: float | None) -> ProgramTimes:
@@ -501,7 +486,7 @@ def _plan(
         yield "# a real run first looks which kernels take the time, and profiles those;"
         yield "# the command is that of --look none"
     try:
-        ncu = find_ncu(options.ncu)
+        ncu = preflight.find_ncu(options.ncu)
     except NcuFailedError as error:
         ncu = _NEWEST
         yield f"# {error.failure.cause}; the command is for a recent ncu"
@@ -513,7 +498,7 @@ def _plan(
         if run.about is not None:
             yield f"# run {number} of {len(runs)}: {run.about}"
         if advice is None:
-            request = with_metrics(run.request, chips or (_ELSE,), ncu)
+            request = preflight.with_metrics(run.request, chips or (_ELSE,), ncu)
             log = log_path(run.report)
             yield shell(ncu_command(request, ncu, report=run.report, log=log))
     yield from ("", *render.costs(runs[0].request, chips or _SHOWN))
@@ -564,12 +549,7 @@ def _chips_of(gpus: Iterable[Device]) -> tuple[str, ...]:
 
 
 def _capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> list[Run]:
-    """One capture after the other, until one is stopped or fails for a reason all would share.
-
-    Raises:
-        RooflineError: the only one failed.
-
-    """
+    """One capture after the other, until one is stopped or fails for a reason all would share."""
     ended: list[Run] = []
     for number, run in enumerate(runs, 1):
         title = f"run {number} of {len(runs)} ({run.kernels})"

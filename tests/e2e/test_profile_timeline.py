@@ -13,8 +13,9 @@ import pytest
 
 from roofline.capture.request import CaptureRequest
 from roofline.capture.run import Captured, free_names, numbered
-from roofline.cli.profile_run import Run, exit_code, read, request_for
+from roofline.cli.profile_run import Run, criteria_of, exit_code, request_for
 from roofline.errors import CaptureError, ProgramError
+from roofline.timeline import load_timeline, select
 from roofline.timeline.model import Basis, Criteria, KernelShare, ProfileRequest
 from sample_reports.writer import write
 from tests.e2e.fake import PROFILED, Fake, launch
@@ -539,9 +540,9 @@ def test_help_names_the_usual_values_of_a_selection() -> None:
 
 
 def test_what_is_not_given_is_usual(fake: Fake) -> None:
-    path = timeline(fake)
-    usual = read(path, step=None, top=None, min_share=None, warmup_steps=None)
+    seen = load_timeline(timeline(fake))
+    usual = select(seen, criteria_of(top=None, min_share=None, warmup_steps=None))
 
     assert [k.base_name for one in usual.requests for k in one.kernels] == ["gemm", "relu"]
-    assert len(read(path, step=None, top=1).requests) == 1
-    assert not read(path, step=None, min_share=0.99).requests
+    assert len(select(seen, criteria_of(top=1)).requests) == 1
+    assert not select(seen, criteria_of(min_share=0.99)).requests
