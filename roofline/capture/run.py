@@ -254,7 +254,6 @@ def parse(text: str) -> tuple[tuple[tuple[str, int], ...], str | None]:
 TAKEN = "launches"  # why a run was ended that had all that was asked for
 
 
-@dataclass(slots=True)
 class Watch:
     """Follows a log: tells of kernels as they are done, and of a run that must be ended.
 
@@ -263,19 +262,17 @@ class Watch:
     ``TAKEN`` (``linger_s`` have passed since ``count`` kernels were done).
     """
 
-    log: Path
-    setup: CaptureSetup
-    count: int | None = None
-    clock: Callable[[], float] = time.monotonic
-    text: str = field(default="", init=False)
-    done: tuple[tuple[str, int], ...] = field(default=(), init=False)
-    current: str | None = field(default=None, init=False)
-    started: float = field(init=False)
-    alive: float = field(init=False)
-    taken: float | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        self.started = self.alive = self.clock()
+    def __init__(
+        self,
+        log: Path,
+        setup: CaptureSetup,
+        count: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.log, self.setup, self.count, self.clock = log, setup, count, clock
+        self.started = self.alive = clock()
+        self.taken: float | None = None
+        self.text, (self.done, self.current) = "", parse("")
 
     def __call__(self) -> str | None:
         """Read what is new; a reason to end the run, or ``None``."""

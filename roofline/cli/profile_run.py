@@ -246,14 +246,13 @@ def _check_program(
         if rank is not None and selection.rank is None:
             ours = _without("--device", ours)  # the process of one rank may number GPUs anew
             assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
-    several = selection is not None and len(selection.devices) > 1
-    advice = None
-    if options.rank is None:
+    several, advice = selection is not None and len(selection.devices) > 1, None
+    if options.rank is not None:
+        rank, assumed = options.rank, ""
+    if options.rank is None or options.dry_run:
         advice = preflight.advice_on_launcher(options.program, ours, rank or 0, assumed)
-    elif options.dry_run:
-        advice = preflight.advice_on_launcher(options.program, ours, options.rank)
     if advice is not None:
-        if options.rank is rank is None and (devices is not None or several):
+        if rank is None and (devices is not None or several):
             which = devices or ("" if selection is None else selection.device)
             what = f"which rank drives device {which} is not known"
             raise UsageError(what, hint="--rank N, with the rank whose process runs on it")
@@ -557,21 +556,18 @@ def _capture_all(runs: Sequence[Run], setting: CaptureSetup, *, force: bool) -> 
         say(where + render.ending(run.request, setting.linger_s, counted=run.wanted is not None))
         try:
             captured = capture(run.request, setting, run.report, force=force)
+            ended.append(replace(run, captured=captured))
         except RooflineError as error:
             ended.append(replace(run, failure=error))
-            code = ended[-1].failure_code
-            if code in _NOT_MET and run.wanted and run.wanted.basis is Basis.ESTIMATED:
+            estimated = run.wanted is not None and run.wanted.basis is Basis.ESTIMATED
+            if ended[-1].failure_code in _NOT_MET and estimated:
                 skipped = run.request.launch_skip
                 say(f"{skipped} launches were skipped; a smaller --warmup-steps skips fewer")
             if len(runs) == 1:
                 raise
             say(f"{title}: {error}")
-            if code not in _OF_ITS_KERNELS:
-                break
-        else:
-            ended.append(replace(run, captured=captured))
-            if ended[-1].exit_code:
-                break
+        if ended[-1].exit_code and ended[-1].failure_code not in _OF_ITS_KERNELS:
+            break
     return [*ended, *runs[len(ended) :]]
 
 
