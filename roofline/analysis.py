@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from roofline.arguments import of_type, several, unless_none, whole, word
+from roofline.arguments import checked, several, whole
 from roofline.counters.measure import measure
 from roofline.errors import InputError
 from roofline.figures import FIGURES, Point, measured
@@ -49,6 +49,7 @@ class Judge:
         return Result(measurement=measurement, peaks=peaks, verdict=verdict)
 
 
+@checked
 @uncollected()
 def analyze(
     *paths: str | Path,
@@ -83,10 +84,7 @@ def analyze(
         ArgumentError: an argument is of another type, out of range, or not a known word.
 
     """
-    of_type(Rule, "rule=roofline.Rule(latency=60)", **unless_none(rule=rule))
     stated = several(points)
-    for point in stated:
-        of_type(Point, "roofline.Point(NAME, gpu=..., seconds=..., flops=...)", points=point)
     registry = load(None if specs is None else Path(specs))
     measured_peaks = [
         load_achieved(Path(one)) if isinstance(one, str | Path) else one
@@ -154,9 +152,10 @@ def _in_place(result: Result, source: Source, before: Sequence[Result]) -> Resul
     return replace(result, measurement=measurement, peaks=peaks)
 
 
+@checked
 def details_of(
     analysis: Analysis,
-    positions: Sequence[int],
+    positions: int | Sequence[int],
     reader: Reader = "protobuf",
     *,
     source: bool = False,
@@ -176,7 +175,6 @@ def details_of(
     """
     from roofline.counters.instructions import details  # few ask for it
 
-    word(get_args(Reader), reader=reader)
     positions = several(positions)
     whole(1, **{"the number of positions": len(positions)})
     for position in positions:

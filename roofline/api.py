@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from roofline.arguments import number, of_type, several, share, unless_none, whole, word
+from roofline.arguments import checked, number, of_type, several, share, unless_none, whole, word
 from roofline.display import Displayed, Shown
 from roofline.errors import InputError, UsageError
 from roofline.files import inputs_kept, keep_inputs
@@ -25,21 +25,24 @@ if TYPE_CHECKING:
     from roofline.timeline.model import By, Keep, Move, Selection
 
 _FACTOR = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\.\d{1,30})x|0")
+Named = tuple[str, str | float]  # a kernel (or part of a step) and what becomes of it
+_Parsed = TypeVar("_Parsed")
 _LOOKED_AT = 3  # pairs whose samples are read by instruction
 
 
 # --- plot -------------------------------------------------------------------------------------
 
 
+@checked
 @inputs_kept()
 def plot(
     shown: Displayed | str | Path,
     path: str | Path | None = None,
     *,
     view: str | Sequence[str] = (),
-    kernels: str | Sequence[str] = (),
+    kernels: str | re.Pattern[str] | Sequence[str | re.Pattern[str]] = (),
     kernel_names: str | Sequence[str] = (),
-    devices: str | Sequence[str] = (),
+    devices: str | int | Sequence[str | int] = (),
     min_share: float | None = None,
     top: int | None = None,
     sort: str = "time",
@@ -91,7 +94,6 @@ def plot(
     if isinstance(shown, Analysis):
         keep_inputs(Path(source.file) for source in shown.sources)
     elif not isinstance(shown, Displayed):
-        of_type((str, Path), "an analysis, a kernel, a comparison, or a path", shown=shown)
         keep_inputs([Path(shown)])
     if path is not None:
         check_path(Path(path), force=force)
@@ -139,13 +141,14 @@ def chosen(analysis: Analysis, choice: Choice) -> Chosen:
 # --- compare ----------------------------------------------------------------------------------
 
 
+@checked
 def compare(
     before: Analysis | str | Path,
     after: Analysis | str | Path,
     *,
     maps: str | Mapping[str, str] | Iterable[str | tuple[str, str]] = (),
-    expect: str | Sequence[str | Expectation] = (),
-    because: str | Sequence[str | Expectation] = (),
+    expect: str | Mapping[str, str | float] | Iterable[str | Named | Expectation] = (),
+    because: str | Mapping[str, str] | Iterable[str | Named | Expectation] = (),
     noise: float | None = None,
     timeline: str | Path | None = None,
     allow: str | Sequence[str] = (),
@@ -160,8 +163,8 @@ def compare(
         after: the same, after the change.
         maps: old names (or regular expressions) of kernels with their new ones: a dictionary,
             pairs, or "OLD=NEW".
-        expect: predictions, "gemm=1.4x" or "gemm=same".
-        because: causes that they name, "dram" or "gemm=occupancy".
+        expect: predictions, "gemm=1.4x" or "gemm=same", or {"gemm": 1.4}.
+        because: causes that they name, "dram" or "gemm=occupancy", or {"gemm": "occupancy"}.
         noise: a fraction, 0 to 1: changes of a time up to it are noise, up to 3 % with 0.03;
             without it the spread of the launches says.
         timeline: a timeline of ``before``, for what each change gives a step.
@@ -173,35 +176,38 @@ def compare(
     Raises:
         ArgumentError: an argument is of another type, out of range, or not a known word.
         InputError: a file cannot be read.
+        NoKernelError: neither side has a kernel that is expected to change.
         UsageError: the captures do not compare, or a text is not understood.
 
     """
     from roofline.compare import gates, judge
     from roofline.compare.comparable import REFUSALS
-    from roofline.compare.predictions import parse_claim, parse_expect
+    from roofline.compare.predictions import Expectation, parse_claim, parse_expect
 
     share(**unless_none(noise=noise))
     for one in several(allow):
         word((*REFUSALS, "all"), allow=one)
     renamed = [parse_map(one) if isinstance(one, str) else tuple(one) for one in several(maps)]
-    for pair in renamed:
-        whole(2, 2, **{"the number of names in one of maps": len(pair)})
-        for name in pair:
-            of_type(str, 'maps={"OLD": "NEW"}', maps=name)
-    expected = [parse_expect(one) if isinstance(one, str) else one for one in several(expect)]
-    for text in (one.text for one in expected if one.what == "step"):
-        hint = f"roofline compare BEFORE AFTER --expect {text} --time-before FILE --time-after FILE"
-        raise UsageError(f"expect {text!r} is of the program's time, not of a kernel", hint=hint)
-    claimed = (parse_claim(one) if isinstance(one, str) else one for one in several(because))
+    expected = _parsed(Expectation, parse_expect, 1.4, expect=expect)
+    expected += _parsed(Expectation, parse_claim, "bytes", because=because)
+    for one in expected:
+        if one.what == "step":
+            command = f"roofline compare BEFORE AFTER --expect {one.text}"
+            what = f"expect {one.text!r} is of the program's time, not of a kernel"
+            raise UsageError(what, hint=f"{command} --time-before FILE --time-after FILE")
     asked = [gates.parse_gate(gate) for gate in several(fail_on)]
     first, second = (_side(side, specs, rule) for side in (before, after))
+    for one in expected:  # of texts: a value may be of an earlier capture
+        sides = () if one in (*several(expect), *several(because)) else (first, second)
+        if one.pattern and sides and not any(matching(side, one.pattern) for side in sides):
+            raise no_kernel(first, one.pattern)
     comparison = judge.compare(
         first,
         second,
         maps=renamed,
         allow=several(allow),
         noise=noise,
-        expectations=(*expected, *claimed),
+        expectations=expected,
         shares=None if timeline is None else _shares_of(first, Path(timeline)),
     )
     pairs = [_with_instructions(pair, first, second) for pair in comparison.pairs[:_LOOKED_AT]]
@@ -224,7 +230,6 @@ def _side(side: Analysis | str | Path, specs: str | Path | None, rule: Rule | No
 
     if isinstance(side, Analysis):
         return side
-    of_type((str, Path), "a path, or what roofline.analyze gives", side=side)
     path = Path(side)
     if is_timeline(path):
         why, hint = f"{path.name} is a timeline", f"roofline compare {path.name} AFTER"
@@ -280,9 +285,26 @@ def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> K
     return pair if said is None else replace(pair, notes=(*pair.notes, said))
 
 
+def _parsed(
+    kind: type[_Parsed], parse: Callable[[str], _Parsed], example: str | float, **given: Any
+) -> list[_Parsed]:
+    """Predictions or moves of texts, pairs or a dictionary: {"gemm": 1.4} is "gemm=1.4x"."""
+    found: list[_Parsed] = []
+    ((name, values),) = given.items()
+    for one in several(values):
+        if isinstance(one, tuple) and len(one) == 2:
+            what, value = one
+            factor = "" if isinstance(value, str) or not value else "x"
+            one = f"{what}={value}{factor}"
+        found.append(parse(one) if isinstance(one, str) else one)
+        of_type(kind, f"{name}={ {'gemm': example} }", **{name: found[-1]})
+    return found
+
+
 # --- select -----------------------------------------------------------------------------------
 
 
+@checked
 def select(
     *timelines: str | Path,
     step: str | None = None,
@@ -294,7 +316,7 @@ def select(
     top: int = 5,
     min_share: float = 0.01,
     by: By = "config",
-    moves: str | Sequence[str | Move] = (),
+    moves: str | Mapping[str, str | float] | Iterable[str | Named | Move] = (),
     communication: str | None = None,
     idle_causes: str | Path | None = None,
     warmup_steps: int = 2,
@@ -319,7 +341,8 @@ def select(
         top: select at most so many kernels.
         min_share: of the wall time, 0 to 1.
         by: what is told apart: "config" (name, grid and block), "name", "op", "module" or "nvtx".
-        moves: what if kernels were faster or gaps closed, as ``--if``: "gemm=1.2x", "gaps=0".
+        moves: what if kernels were faster or gaps closed, as ``--if``: "gemm=1.2x" or
+            {"gemm": 1.2}, "gaps=0".
         communication: a regular expression for more kernels that wait for other GPUs.
         idle_causes: a TOML file with more classes of idle time.
         warmup_steps: to skip where the timeline does not show which launch it saw.
@@ -338,7 +361,7 @@ def select(
     from roofline.timeline import load_timeline, select_ranks
     from roofline.timeline.idle import load_classes
     from roofline.timeline.load import names_apart, timeline_files
-    from roofline.timeline.model import Criteria
+    from roofline.timeline.model import Criteria, Move
     from roofline.timeline.what_if import what_if
 
     def read() -> Iterator[Timeline]:
@@ -364,9 +387,9 @@ def select(
         own_names=own_names,
         step_at=step_at,
     )
-    for path in timelines:
-        of_type((str, Path), "each on its own: select(*timelines)", timeline=path)
-    moved = [parse_move(one) if isinstance(one, str) else one for one in several(moves)]
+    if start is not None and end is not None:
+        whole(start + 1, end=end)
+    moved = _parsed(Move, parse_move, 1.2, moves=moves)
     classes = None if idle_causes is None else load_classes(Path(idle_causes))
     files = timeline_files(map(Path, timelines))
     for name, given in (("--device", device not in (None, ())), ("--if", moves)):

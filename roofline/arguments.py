@@ -2,13 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import builtins
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature, unwrap
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from roofline.errors import ArgumentError
+
+_Called = TypeVar("_Called", bound=Callable[..., Any])
+_OTHER = "it is of another type"
+# What types are called in a hint; others by their own names.
+_NOUNS = {
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "Path": "a path",
+    "Pattern": "a compiled expression",
+    "Callable": "a function",
+    "Mapping": "a dictionary",
+    "Analysis": "what roofline.analyze gives",
+    "Displayed": "an analysis, a kernel, a comparison, a selection",
+    "Point": "roofline.Point(NAME, gpu=..., seconds=..., flops=...)",
+    "Rule": "roofline.Rule(latency=60)",
+}
+
+
+def checked(called: _Called) -> _Called:
+    """A function or class that refuses arguments of other types than it is annotated with.
+
+    Numbers are left to ``number`` and ``whole``, and types that are imported for annotations alone
+    to the function.
+    """
+    if isinstance(called, type):
+        called.__init__ = checked(called.__init__)  # type: ignore[misc]
+        return cast("_Called", called)
+    told = signature(called)
+
+    @wraps(called)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            given = told.bind(*args, **named)
+        except TypeError:
+            return called(*args, **named)  # Python says what is wrong
+        for name, kind in _kinds(called, told).items():
+            if name not in given.arguments:
+                continue
+            value = given.arguments[name]
+            if isinstance(value, Iterator) and _fits((), kind):
+                value = given.arguments[name] = tuple(value)
+            each = told.parameters[name].kind is Parameter.VAR_POSITIONAL
+            for one in value if each else (value,):
+                if not _fits(one, kind):
+                    hint = f"each on its own: {called.__name__}(*{name})" if each else _said(kind)
+                    if isinstance(one, str) and _fits(one.split(), kind):
+                        hint = f"{name}={one.split()}"
+                    why = "it is no word of these" if get_origin(kind) is Literal else _OTHER
+                    raise ArgumentError(f"{name} is {one!r:.100}", why=why, hint=hint)
+        return called(*given.args, **given.kwargs)
+
+    return cast("_Called", call)
+
+
+@cache
+def _kinds(function: Callable[..., Any], told: Signature) -> dict[str, Any]:
+    """The types of its parameters; anything for a name that its module does not have."""
+    said = {name: p.annotation for name, p in told.parameters.items()}
+    texts = {name: text for name, text in said.items() if isinstance(text, str)}
+    known = unwrap(function).__globals__
+    names = {name for text in texts.values() for name in compile(text, "", "eval").co_names}
+    absent = {name: Any for name in names if name not in known and not hasattr(builtins, name)}
+    return get_type_hints(SimpleNamespace(__annotations__=texts), known, absent)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of an annotated type; of several, any collection will do."""
+    of, parts = get_origin(kind) or kind, get_args(kind)
+    if kind in (Any, int, float):
+        return True
+    if of in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if of is Literal or kind is bool:
+        return isinstance(value, Hashable) and value in (parts or (False, True))
+    if not parts or not issubclass(of, Iterable):
+        return isinstance(value, of)
+    if of is Mapping:
+        pairs = value.items() if isinstance(value, Mapping) else [(value, value)]
+        return all(_fits(*both) for pair in pairs for both in zip(pair, parts, strict=True))
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return False
+    values = tuple(value)
+    if of is not tuple or ... in parts:
+        return all(_fits(one, parts[0]) for one in values)
+    return len(values) == len(parts) and all(map(_fits, values, parts))
+
+
+def _said(kind: Any) -> str:
+    """What fits an annotated type, in words."""
+    nouns: dict[str, None] = {}
+    for one in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        of, parts = get_origin(one) or one, get_args(one)
+        if of is Literal:
+            nouns |= dict.fromkeys(map(repr, parts))
+        elif (name := getattr(of, "__name__", "Any")) in _NOUNS or not parts:
+            nouns |= {_NOUNS.get(name, name): None} if name not in ("Any", "NoneType") else {}
+        else:
+            each = _said(parts[0])
+            told = any(noun in each for noun in nouns)
+            nouns["several" if told else f"several, each {each}"] = None
+    *others, last = nouns or ("another",)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def several(given: Any) -> tuple[Any, ...]:
@@ -63,4 +171,4 @@ def of_type(kind: type | tuple[type, ...], hint: str, **given: object) -> None:
     """Values of a type."""
     for name, value in given.items():
         if not isinstance(value, kind):
-            raise ArgumentError(f"{name} is {value!r}", why="it is of another type", hint=hint)
+            raise ArgumentError(f"{name} is {value!r}", why=_OTHER, hint=hint)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import inf, prod
 from pathlib import Path
 
-from roofline.arguments import number, of_type, unless_none
-from roofline.errors import InputError, UsageError
+from roofline.arguments import checked, number, unless_none
+from roofline.errors import ArgumentError, InputError, UsageError
 from roofline.files import read_text
 from roofline.model import PRECISIONS, TENSOR_PRECISIONS, Device, Kind, Measurement
 from roofline.specs import Registry
@@ -36,6 +36,7 @@ _SPELLED |= {f"float{bits}": f"fp{bits}" for bits in (64, 32, 16, 8)}
 _SPELLED |= {"bfloat16": "bf16", "__nv_bfloat16": "bf16", "__half": "fp16"}
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Point:
     """A kernel or a phase of which somebody knows what it did and how long that took.
@@ -60,7 +61,8 @@ class Point:
     matmul: bool = False
 
     def __post_init__(self) -> None:
-        of_type(str, "a name", name=self.name, gpu=self.gpu, dtype=self.dtype)
+        if not self.gpu.strip():
+            raise ArgumentError("gpu is empty", hint='gpu="h100", as roofline specs list names it')
         number(0, above=True, hint="seconds=3.1e-3", seconds=self.seconds)
         number(0, hint="flops=2.1e12, bytes=3e9", **unless_none(flops=self.flops, bytes=self.bytes))
         if not self.flops and not self.bytes:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from roofline.arguments import whole
+from roofline.arguments import checked, whole
 from roofline.display import short
 from roofline.errors import UsageError
 from roofline.specs.measure import WARM_UP, open_torch, timed
@@ -37,6 +37,7 @@ class GpuTimes:
         return short(self, gpu=self.gpu, calls=len(s.values), median_s=s.median, p99_s=s.p99)
 
 
+@checked
 def bench(
     function: Callable[[], object],
     *,

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofline.arguments import several, word
+from roofline.arguments import checked, several, word
 from roofline.compare.model import Comparison
 from roofline.display import Displayed, short
+from roofline.errors import UsageError
 from roofline.files import write_text
 from roofline.model import Analysis, Group, Result
 from roofline.timeline.model import Selection
@@ -46,9 +47,15 @@ class Page:
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
 
+    @checked
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write it to a file, whole or not at all; ``force`` overwrites one that exists."""
-        write_text(Path(path), self.html, force=force)
+        """Write it to an .html, whole or not at all; ``force`` overwrites one that exists."""
+        file = Path(path)
+        if file.suffix.lower() not in (".html", ".htm"):
+            what, why = f"cannot write {file}", "a page is a file that ends in .html"
+            hint = f"{file.with_suffix('.html')}; .plot() gives a picture"
+            raise UsageError(what, why=why, hint=hint)
+        write_text(file, self.html, force=force)
 
 
 def kernel(analysis: Analysis, wanted: str) -> Group:
@@ -58,6 +65,7 @@ def kernel(analysis: Analysis, wanted: str) -> Group:
     raise no_kernel(analysis, wanted)
 
 
+@checked
 def plot(value: Displayed | Chosen, view: str | Sequence[str] = (), **options: Any) -> Picture:
     """Draw a value: see ``Displayed.plot``."""
     from roofline.plot import picture
@@ -65,6 +73,7 @@ def plot(value: Displayed | Chosen, view: str | Sequence[str] = (), **options: A
     return picture(_drawable(value), _options(view, options))
 
 
+@checked
 def page(value: Displayed | Chosen, view: str | Sequence[str] = (), **options: Any) -> Page:
     """A page about a value: see ``Displayed.page``; a timeline's is its picture over a table."""
     from roofline.plot import page as explored

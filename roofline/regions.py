@@ -62,8 +62,16 @@ def region(name: str | Callable[..., Any]) -> Any:
     Args:
         name: what ``roofline profile --region`` calls it, or the function to decorate.
 
+    Raises:
+        ArgumentError: the name is empty, or neither a text nor a function.
+
     """
     if not callable(name):
+        if not isinstance(name, str) or not name:
+            from roofline.errors import ArgumentError
+
+            why, hint = "a region has a text for its name", 'roofline.region("fwd")'
+            raise ArgumentError(f"name is {name!r}", why=why, hint=hint)
         return Region(name)
     return Region(name.__qualname__.rpartition("<locals>.")[2])(name)
 

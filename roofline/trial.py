@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from roofline.analysis import analyze
-from roofline.arguments import number, several, unless_none, whole, word
+from roofline.arguments import checked, number, several, unless_none, whole, word
 from roofline.capture.command import chosen, region_range
 from roofline.capture.machine import look
 from roofline.capture.preflight import ask, check_command, check_program, find_ncu, fit
 from roofline.capture.request import DEFAULT_LAUNCH_COUNT, CaptureLevel, CaptureRequest
 from roofline.capture.run import CaptureSetup, capture
-from roofline.errors import ProgramError, RooflineError, UsageError
+from roofline.errors import ArgumentError, ProgramError, RooflineError, UsageError
 from roofline.model import Analysis
 from roofline.regions import Region
 
@@ -31,8 +31,9 @@ _OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_")
 _answers: dict[str, list[Analysis]] = {}
 
 
+@checked
 def profile(
-    target: Callable[[], object] | Sequence[str],
+    target: Callable[[], object] | Sequence[str | Path],
     kernels: str | Sequence[str] = (),
     *,
     region: str | None = None,
@@ -70,6 +71,8 @@ def profile(
 
     """
     word([*CaptureLevel], level=level)
+    if not callable(target) and not target:
+        raise ArgumentError("target is empty", hint='target=["python", "bench.py"]')
     whole(1, **unless_none(launch_count=launch_count))
     whole(0, launch_skip=launch_skip, warmup=warmup)
     number(0, above=True, hint="60 for a minute", **unless_none(timeout_s=timeout_s))
@@ -88,11 +91,8 @@ def profile(
             (folder / str(earlier)).write_bytes(pickle.dumps(answer))
         program, environment = _again(target, place, warmup, test, folder)
         nvtx, done = (region_range(_name(place)),), folder / _DONE
-    elif isinstance(target, str):
-        hint = f"the words of the command: {target.split()}"
-        raise UsageError("roofline.profile: the target is a text", hint=hint)
     else:
-        program = tuple(target)
+        program = tuple(map(str, target))
     request = CaptureRequest(
         program=program,
         level=CaptureLevel(level),

@@ -137,14 +137,28 @@ STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
         (lambda: roofline.compare(BEFORE, AFTER, noise="3%"), "noise is '3%'"),
         (lambda: roofline.compare(BEFORE, TINY, allow="gpus"), "allow is 'gpus'"),
         (lambda: roofline.compare(BEFORE, AFTER, allow=["zzz"]), "gpu, kind, rule, all"),
-        (lambda: roofline.compare(BEFORE, AFTER, maps=[("a", "b", "c")]), "names in one of maps"),
-        (lambda: roofline.compare([BEFORE], AFTER), "side is "),
-        (lambda: roofline.analyze(MIX, reader="xyz"), "protobuf, ncu-report"),
+        (
+            lambda: roofline.compare(BEFORE, AFTER, maps=[("a", "b", "c")]),
+            "a dictionary or several",
+        ),
+        (lambda: roofline.compare([BEFORE], AFTER), "before is "),
+        (lambda: roofline.compare(BEFORE, AFTER, maps=3), "maps is 3"),
+        (lambda: roofline.compare(BEFORE, AFTER, fail_on=3), "a text or several"),
+        (lambda: roofline.compare(BEFORE, AFTER, expect=1.4), "a text, a dictionary or several"),
+        (lambda: roofline.compare(BEFORE, AFTER, expect=[1.4]), "try: expect={'gemm': 1.4}"),
+        (lambda: roofline.analyze(MIX, reader="xyz"), "'protobuf' or 'ncu-report'"),
         (lambda: roofline.analyze(MIX, reader="ncu_report"), "reader is 'ncu_report'"),
         (lambda: list(roofline.read(MIX, reader="xyz")), "reader is 'xyz'"),
         (lambda: roofline.analyze([MIX]), r"analyze\(\*paths\)"),
         (lambda: roofline.analyze(MIX, rule=60), "rule is 60"),
         (lambda: roofline.analyze(points="h100"), "points is 'h100'"),
+        (lambda: roofline.analyze(MIX, specs=3), "specs is 3.*\n.*a text or a path"),
+        (lambda: roofline.analyze(MIX, on_error=3), "on_error is 3.*\n.*a function"),
+        (lambda: roofline.read(5), r"paths is 5.*\n.*read\(\*paths\)"),
+        (lambda: roofline.to_frame(roofline.analyze(MIX), launches="no"), "True or False"),
+        (lambda: roofline.bench(3), "function is 3"),
+        (lambda: roofline.region(5), "name is 5"),
+        (lambda: roofline.region(""), "name is ''"),
         (lambda: roofline.Rule(latency=101), "latency is 101"),
         (lambda: roofline.details_of(roofline.analyze(MIX), []), "number of positions is 0"),
         (lambda: roofline.details_of(roofline.analyze(MIX), [10]), "from 0 to 9"),
@@ -152,18 +166,37 @@ STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
         (lambda: roofline.select(STEP, keep="inside"), "keep is 'inside'"),
         (lambda: roofline.select(STEP, keep=(3, 2)), r"keep\[1\] is 2"),
         (lambda: roofline.select(STEP, top=-1), "top is -1"),
+        (lambda: roofline.select(STEP, step=5), "step is 5"),
+        (lambda: roofline.select(STEP, moves=5), "moves is 5"),
+        (lambda: roofline.select(STEP, start=5, end=3), "end is 3: .* at least 6"),
+        (lambda: roofline.select(STEP, device=1.5), "device is 1.5"),
         (lambda: roofline.select(STEP, step_at=5000), "step_at is 5000"),
         (lambda: roofline.select(STEP, step_at=0), "above 0"),
         (lambda: roofline.select(STEP, min_share=5), "min_share is 5"),
         (lambda: roofline.select([STEP]), r"select\(\*timelines\)"),
         (lambda: roofline.plot(MIX, top=-1), "top is -1"),
+        (lambda: roofline.plot(MIX, kernels=5), "a text, a compiled expression or several"),
+        (lambda: roofline.plot(MIX, kernels={"gemm": 2}), "kernels is {'gemm': 2}"),
+        (lambda: roofline.plot(3), "shown is 3"),
+        (lambda: roofline.analyze(MIX).plot(5), "view is 5"),
+        (lambda: roofline.analyze(MIX).plot(title=5), "title is 5"),
+        (lambda: roofline.analyze(MIX).plot(width_px="a"), "width_px is 'a'"),
+        (lambda: roofline.analyze(MIX).plot(datasheet="no"), "datasheet is 'no'"),
+        (lambda: roofline.analyze(MIX).plot().save(3), "path is 3"),
+        (lambda: roofline.analyze(MIX).page().save(3), "path is 3"),
         (lambda: roofline.plot(MIX, sort="beauty"), "sort is 'beauty'"),
         (lambda: roofline.plot(MIX, dpi=1), "dpi is 1"),
         (lambda: roofline.analyze(MIX).plot(width=300), "'width'.*\n.*width_px"),
+        (lambda: roofline.profile(None), "a function or several, each a text or a path"),
+        (lambda: roofline.profile([]), "target is empty"),
+        (lambda: roofline.profile("python a.py"), r"target=\['python', 'a.py'\]"),
+        (lambda: roofline.profile(["true"], kernels=5), "kernels is 5"),
         (lambda: roofline.profile(["true"], level="ful"), "level is 'ful'"),
         (lambda: roofline.profile(["true"], launch_count=0), "launch_count is 0"),
         (lambda: roofline.profile(["true"], timeout_s=0), "timeout_s is 0"),
         (lambda: roofline.Point("x", gpu="h100", seconds=float("nan")), "seconds=3.1e-3"),
+        (lambda: roofline.Point("x", gpu="", seconds=1, flops=1), "gpu is empty"),
+        (lambda: roofline.Point(3, gpu="h100", seconds=1, flops=1), "name is 3"),
         (lambda: roofline.Point("x", gpu="h100", seconds="3.1ms"), "seconds is '3.1ms'"),
     ],
 )
@@ -185,6 +218,32 @@ def test_one_is_taken_as_well_as_several():
     (name,) = {g.result.measurement.name for g in roofline.analyze(BEFORE)}
     found = [roofline.compare(BEFORE, AFTER, maps=m) for m in ([(name, "gemv")], {name: "gemv"})]
     assert found[0] == found[1] == roofline.compare(BEFORE, AFTER, maps=f"{name}=gemv")
+
+
+def test_predictions_and_moves_are_texts_pairs_or_a_dictionary():
+    said = roofline.compare(BEFORE, AFTER, expect="gemv=1.2x", because="gemv=bytes")
+    for expect in (
+        {"gemv": 1.2},
+        {"gemv": "1.2x"},
+        [("gemv", 1.2)],
+        (one for one in ["gemv=1.2x"]),
+    ):
+        assert roofline.compare(BEFORE, AFTER, expect=expect, because={"gemv": "bytes"}) == said
+    moves = roofline.select(STEP, moves=["gaps=0", "kernels=2x"]).what_if.moves
+    assert roofline.select(STEP, moves={"gaps": 0, "kernels": 2}).what_if.moves == moves
+
+
+def test_a_prediction_of_no_kernel_is_refused():
+    for option in ({"expect": "zzz=1.4x"}, {"because": {"zzz": "dram"}}):
+        with pytest.raises(roofline.NoKernelError, match=r"'zzz'\n.*gemv"):
+            roofline.compare(BEFORE, AFTER, **option)
+
+
+def test_python_says_what_is_wrong_with_a_call():
+    with pytest.raises(TypeError, match=r"compare\(\) missing 1 required positional argument"):
+        roofline.compare(BEFORE)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'stp'"):
+        roofline.select(STEP, stp="a")
 
 
 def test_a_path_may_be_a_text(tmp_path):

@@ -40,7 +40,7 @@ ARROWS = {
     "files": ("errors",),
     "process": (),
     "nvtx": (),
-    "regions": ("nvtx",),
+    "regions": ("errors", "nvtx"),
     "playbook": ("errors", "model", "units", "files"),
     "text": ("model", "units", "kernel_names", "playbook"),
     "reports": ("arguments", "foreign", "errors", "model", "files"),
@@ -122,6 +122,7 @@ ARROWS = {
         "wall_time",
     ),
     "plot": (
+        "arguments",
         "display",
         "errors",
         "model",
@@ -139,6 +140,7 @@ ARROWS = {
     "notebook": (
         "arguments",
         "display",
+        "errors",
         "files",
         "model",
         "text",

@@ -170,6 +170,10 @@ def test_a_page_is_alone_in_its_frame(mix, tmp_path):
     assert len(repr(page)) < 200
     page.save(tmp_path / "a.html")
     assert (tmp_path / "a.html").read_text("utf-8") == page.html
+    for name in ("a.png", "a"):
+        with pytest.raises(UsageError, match=r"ends in \.html\n.*a\.html; \.plot\(\)"):
+            page.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
 
 
 def test_comparisons_and_timelines_are_shown_too():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofline import __version__
+from roofline.arguments import checked
 from roofline.display import short
 from roofline.errors import UsageError
 from roofline.files import refuse_overwrite, whole_file
@@ -56,6 +57,7 @@ class Picture:
         """What a notebook shows: the picture itself."""
         return {"text/plain": repr(self), "image/svg+xml": compact(svg(self))}
 
+    @checked
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write it as ``roofline.plot.save`` does, by the ending of ``path``."""
         save(self, Path(path), force=force)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from roofline.arguments import checked, unless_none, whole
 from roofline.errors import ArgumentError
 from roofline.model import Analysis, Bound, Measurement, Rule
 from roofline.plot.ceilings import OwnCeiling, level_intensity, own_ceilings
@@ -39,6 +40,7 @@ class Place(StrEnum):
     NONE = "none"
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to draw; lengths in pixels.
@@ -64,6 +66,7 @@ class Options:
     key: bool = True
 
     def __post_init__(self) -> None:
+        whole(0, width_px=self.width_px, **unless_none(height_px=self.height_px))
         known = (("theme", THEMES, (self.theme,)), ("view", VIEWS, self.views))
         for what, all_, given in (*known, ("level", LEVELS, self.levels)):
             for name in set(given) - set(all_):

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from roofline.arguments import of_type
+from roofline.arguments import checked, of_type
 from roofline.errors import UsageError
 from roofline.model import FOLDS, PRECISIONS, QUANTITIES, Analysis, Fold, Group, Measurement, Result
 from roofline.text import verdict as said
@@ -251,6 +251,7 @@ _DTYPES: dict[Type, Any] = {
 }
 
 
+@checked
 def to_frame(
     view: Analysis | Chosen | Group | Result | Comparison | Selection,
     *,

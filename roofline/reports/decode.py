@@ -10,9 +10,9 @@ from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from re import Pattern
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
-from roofline.arguments import word
+from roofline.arguments import checked
 from roofline.errors import InputError
 from roofline.files import opened
 from roofline.model import Dim3, Kind, Launch, Note, RuleResult, is_address
@@ -35,6 +35,7 @@ _DEFAULT = "<default domain>"
 _KINDS = {Workload.RANGE: Kind.RANGE, Workload.GRAPH: Kind.GRAPH}
 
 
+@checked
 def read(
     *paths: str | Path,
     reader: Reader = "protobuf",
@@ -54,7 +55,6 @@ def read(
         ArgumentError: ``reader`` is not known, or a path is of another type.
 
     """
-    word(get_args(Reader), reader=reader)
     files = files_of(paths, on_error)
     tell = on_progress or (lambda done, total: None)
     for done, file in enumerate(files):

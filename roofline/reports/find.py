@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from roofline.arguments import of_type
 from roofline.errors import InputError, RooflineWarning
 from roofline.files import TEMPORARY, keep_inputs, unreadable
 from roofline.foreign import printable
@@ -38,7 +37,6 @@ def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> li
     """
     found: dict[Path, None] = {}
     for path in paths:
-        of_type((str, Path), "each on its own: analyze(*paths)", path=path)
         try:
             found |= dict.fromkeys(_expand(path, on_error))
         except InputError as error:

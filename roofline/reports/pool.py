@@ -15,11 +15,11 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from roofline.arguments import unless_none, whole, word
+from roofline.arguments import unless_none, whole
 from roofline.errors import InputError, about
 from roofline.files import uncollected
 from roofline.model import Launch
@@ -81,7 +81,6 @@ def read_all(
     read, bytes in all) as files are done.
     """
     whole(1, MOST_JOBS, **unless_none(jobs=jobs))
-    word(get_args(Reader), reader=reader)
     files = files_of(paths, on_error)
     sizes = [0] * len(files)
     for number, file in enumerate(files):

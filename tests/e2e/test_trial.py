@@ -76,7 +76,7 @@ def test_a_command_is_run_as_it_is(fake: Fake) -> None:
 
 
 def test_a_text_is_no_command() -> None:
-    with pytest.raises(UsageError, match=re.escape("the command: ['python', 'bench.py']")):
+    with pytest.raises(UsageError, match=re.escape("target=['python', 'bench.py']")):
         roofline.profile("python bench.py")
 
 
