@@ -9,7 +9,7 @@ from math import inf, prod, sqrt
 from typing import Literal
 
 from roofline.compare.change import same
-from roofline.compare.model import Comparison, Correctness, Side
+from roofline.compare.model import Comparison, Correctness, LeftOut, Side
 from roofline.model import Action, Result
 from roofline.units import unit_of_precision
 from roofline.wall_time import PairedRatio
@@ -90,7 +90,8 @@ class Stage:
     sides. ``waste`` is what AFTER can go without first. ``gain`` is the time of the pairs before
     over after, ``sure`` what is beyond noise and clocks of it, least and most; ``total`` and
     ``total_sure`` are those of all changes that led to it, ``follows`` the entry where its BEFORE
-    was the AFTER. ``warnings`` say in what the captures differ and must not.
+    was the AFTER. ``warnings`` say in what the captures differ and must not. ``left_out`` are the
+    kernels that are in none of these times, ``whole_s`` the times of all kernels of both sides.
     """
 
     entry: int = 0
@@ -123,6 +124,8 @@ class Stage:
     first_after: Bottleneck | None = None
     at_ceilings: AtCeilings | None = None
     warnings: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    whole_s: tuple[float, float] | None = None
     gain: float | None = None
     sure: tuple[float, float] | None = None
     total: float | None = None
@@ -231,12 +234,13 @@ def program_of(stages: Sequence[Stage]) -> tuple[float, float] | None:
 def fastest(stages: Sequence[Stage]) -> Stage | None:
     """The last change, or a faster one of the same start: before kernels got slower, or beside it.
 
-    ``None`` where that is the start.
+    ``None`` where that is the start. Captures that have other kernels, or do other work, have no
+    fastest one: then it is the last.
     """
     led = led_to(stages)
     way = counted(led)
     totals = [*(stage.rank for stage in way), 1.0]
-    if not totals[0]:
+    if not totals[0] or any(stage.left_out for stage in led):
         return way[0] if way else None
     at = totals.index(max(totals))
     slower = any("slower" in stage.counts for stage in way[:at])
@@ -246,7 +250,11 @@ def fastest(stages: Sequence[Stage]) -> Stage | None:
     beside = (
         stage
         for stage, one in ways
-        if stage not in led and one and one[0] is stage and _start(one) == _start(led)
+        if stage not in led
+        and one
+        and one[0] is stage
+        and _start(one) == _start(led)
+        and not any(each.left_out for each in one)
     )
     top = max(beside, key=lambda stage: stage.rank, default=None)
     if top and top.rank > totals[at] and not same(top.rank, totals[at]):
@@ -265,20 +273,13 @@ def followed(comparisons: Sequence[Comparison]) -> tuple[tuple[Result, bool], ..
     Where it has gone, the path begins again with the kernel that then takes most time: the second
     of a point says whether it is the kernel of the point before.
     """
-    side = _most(sides_of(comparisons[0])[0])
+    side = _most(comparisons[0].sides[0])
     found = [(side.result, False)]
     for comparison in comparisons:
         after = [p.after for p in comparison.pairs if _key(p.before) == _key(side)]
-        side = after[0] if after else _most(sides_of(comparison)[1])
+        side = after[0] if after else _most(comparison.sides[1])
         found.append((side.result, bool(after)))
     return tuple(found)
-
-
-def sides_of(comparison: Comparison) -> tuple[list[Side], list[Side]]:
-    """All kernels of BEFORE and of AFTER, paired or not."""
-    pairs = comparison.pairs
-    before = [*(p.before for p in pairs), *(u.side for u in comparison.gone)]
-    return before, [*(p.after for p in pairs), *(u.side for u in comparison.new)]
 
 
 def _key(side: Side) -> tuple[object, ...]:

@@ -274,6 +274,15 @@ class Unpaired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A kernel that is in no total of pairs: one side has it, or its times do not compare."""
+
+    why: Literal["gone", "new", "not_compared"]
+    kernel: str
+    total_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
     """A condition of --fail-on at one kernel, or at none.
 
@@ -371,6 +380,37 @@ class Comparison(Displayed):
     def judged(self) -> list[KernelPair]:
         """The pairs whose times compare."""
         return [p for p in self.pairs if p.doubt is None]
+
+    @property
+    def sides(self) -> tuple[list[Side], list[Side]]:
+        """All kernels of BEFORE and of AFTER, paired or not."""
+        before = [*(p.before for p in self.pairs), *(u.side for u in self.gone)]
+        return before, [*(p.after for p in self.pairs), *(u.side for u in self.new)]
+
+    @property
+    def whole_s(self) -> tuple[float, float]:
+        """The times of all kernels, of their own launches; what has none counts as nothing."""
+        before, after = (sum(side.total_s or 0.0 for side in sides) for sides in self.sides)
+        return before, after
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The kernels that no total of pairs has, by why and time.
+
+        By it the headline, the walk, the record and the picture say what their totals are of.
+        """
+        apart = [p.after for p in self.pairs if p.doubt is not None]
+        gone, new = ([u.side for u in sides] for sides in (self.gone, self.new))
+        whys: dict[Literal["gone", "new", "not_compared"], list[Side]] = {
+            "gone": gone,
+            "new": new,
+            "not_compared": apart,
+        }
+        return tuple(
+            LeftOut(why=why, kernel=side.measured.demangled, total_s=side.total_s)
+            for why, sides in whys.items()
+            for side in sorted(sides, key=lambda side: -(side.total_s or 0.0))
+        )
 
     @property
     def gain(self) -> tuple[float, float] | None:

@@ -28,12 +28,13 @@ def picture(comparison: Comparison, options: Options) -> Picture:
     """Draw the pairs that changed most, and count the others."""
     pairs = shown_of(comparison.pairs)
     named = [f"{_name(p)}: {words.outcome(p)}" for p in comparison.pairs]
-    title = named[0] if len(named) == 1 else told.totals(comparison)
+    whole = len(named) == 1 and not comparison.left_out
+    title = named[0] if whole else told.totals(comparison)
     scene = paired(comparison, replace(options, title=options.title or title))
     before, after = (", ".join(s.devices) for s in (comparison.before, comparison.after))
     with styled():
         canvas = Canvas(options.theme, float(options.width_px))
-        if options.title or len(named) != 1:  # a single pair is its own title
+        if options.title or not whole:  # a single pair is its own title
             canvas.title(scene.title)
         devices = after if before == after else f"before on {before}, after on {after}"
         canvas.block([devices], below=8)
@@ -53,7 +54,7 @@ def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> Iterator[str
     if rest:
         listed = ", ".join(f"{count} {what}" for what, count in rest.most_common())
         yield f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed})."
-    yield from told.unpaired(comparison)
+    yield from told.unpaired(comparison.left_out)
     yield "Times measured under ncu."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
@@ -13,6 +14,7 @@ from roofline.compare.model import (
     Comparison,
     GateResult,
     KernelPair,
+    LeftOut,
     Prediction,
     Side,
     TimeChange,
@@ -311,12 +313,17 @@ def totals(comparison: Comparison) -> str:
     if before and after:
         one, other = comparison.launches
         gain = gained(before / after, comparison.gain)
+        left_out = comparison.left_out
+        of = "of the pairs compared" if left_out else "in all"
         if one == other:
-            return f"{text}; {duration(before)} to {duration(after)} in all ({gain})"
-        whole = sum(p.after.total_s or 0.0 for p in comparison.judged)
-        text += f"; {duration(before / one)} to {duration(after / one)} per launch ({gain}); "
-        text += f"in sum {duration(before)} of {plural(one, 'launch')} to "
-        text += f"{duration(whole)} of {other:,} ({change(before / whole)})"
+            text += f"; {duration(before)} to {duration(after)} {of} ({gain})"
+        else:
+            took_s = sum(p.after.total_s or 0.0 for p in comparison.judged)
+            text += f"; {duration(before / one)} to {duration(after / one)} per launch ({gain}); "
+            text += f"in sum {duration(before)} of {plural(one, 'launch')} to "
+            text += f"{duration(took_s)} of {other:,} ({change(before / took_s)})"
+        if left_out:
+            text += f"; {whole(left_out, comparison.whole_s)}"
     return text
 
 
@@ -481,16 +488,31 @@ def side_effects(pair: KernelPair) -> Iterator[str]:
             yield f"{what}: {names.dims(shape)} to {names.dims(new_shape)}"
 
 
-def unpaired(comparison: Comparison) -> Iterator[str]:
+def unpaired(left_out: Sequence[LeftOut]) -> Iterator[str]:
     """The kernels that only one side has."""
-    for what, kernels in (("gone", comparison.gone), ("new", comparison.new)):
-        sides = sorted((k.side for k in kernels), key=lambda side: -(side.total_s or 0.0))
-        called = names.short_all((s.measured.demangled for s in sides), NAME)
-        shown = [f"{n} ({duration(s.total_s)})" for n, s in zip(called, sides, strict=True)]
-        if shown:
-            yield f"{what}: {names.few(shown, 10)}"
-    if comparison.gone and comparison.new:
+    lines = [*left_out_by(left_out, "gone"), *left_out_by(left_out, "new")]
+    yield from lines
+    if len(lines) > 1:
         yield "of these two lines --map OLD=NEW pairs what is one kernel under another name"
+
+
+def left_out_by(left_out: Sequence[LeftOut], why: str) -> Iterator[str]:
+    """A line of the kernels that are in no total for this reason: "gone: silu (234 µs)"."""
+    kernels = [kernel for kernel in left_out if kernel.why == why]
+    called = names.short_all((kernel.kernel for kernel in kernels), NAME)
+    shown = [f"{n} ({duration(k.total_s)})" for n, k in zip(called, kernels, strict=True)]
+    if shown:
+        yield f"{names.words(why)}: {names.few(shown, 10)}"
+
+
+def whole(left_out: Sequence[LeftOut], whole_s: tuple[float, float]) -> str:
+    """The times of all kernels beside those of the pairs: "all kernels, 1 new: 1 s to 2 s".
+
+    They have no ratio: fewer kernels are no gain unless they do the work of all.
+    """
+    counted = Counter(kernel.why for kernel in left_out)
+    which = ", ".join(f"{count} {names.words(why)}" for why, count in counted.items())
+    return f"all kernels, {which}: {' to '.join(map(duration, whole_s))}"
 
 
 def extras(comparison: Comparison) -> Iterator[str]:
@@ -548,7 +570,7 @@ def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[Re
     yield from map(Text, unchanged(shown))
     if len(comparison.pairs) > len(shown):
         yield Text(f"... and {len(comparison.pairs) - len(shown)} more: --top N shows N")
-    yield from map(Text, (*unpaired(comparison), *extras(comparison)))
+    yield from map(Text, (*unpaired(comparison.left_out), *extras(comparison)))
     for result in comparison.gates:
         style = "bold yellow" if result.failing else ""
         yield hanging("gate: ", Text(gate(result), style=style))

@@ -24,6 +24,7 @@ from roofline.compare.history import (
 )
 from roofline.compare.record import NOT_STATED
 from roofline.model import PROMISED
+from roofline.render.comparison import left_out_by, whole
 from roofline.render.documents import Number, about
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import bullets, escaped
@@ -53,7 +54,10 @@ class HistoryDocument:
     ]
     best: Annotated[
         int | None,
-        about("the entry of the last change, or of a faster one of its start; null: the start"),
+        about(
+            "the entry of the last change, or of a faster one of its start where no kernel is left "
+            "out; null: the start"
+        ),
     ]
     left: Annotated[
         Number, about("how many times faster than best at its ceilings, at the same work")
@@ -151,9 +155,14 @@ def head(stages: Sequence[Stage]) -> str:
     if waiting := sum(stage.status == "open" for stage in stages):
         text += f", {numbers.plural(waiting, 'prediction')} open"
     if done and done[-1].total:
-        text += f"; {gained(done[-1].total, done[-1].total_sure, ' in total')}"
+        led = led_to(stages)
+        apart = [kernel for stage in led for kernel in stage.left_out]
+        where = " in total" + (" of the pairs compared" if apart else "")
+        text += f"; {gained(done[-1].total, done[-1].total_sure, where)}"
         if per_launch(stages):
             text += ", times per launch"
+        elif apart and led[-1].whole_s and led[0].whole_s:
+            text += f"; all kernels {numbers.fall(led[-1].whole_s[0], led[0].whole_s[1])}"
     if (program := program_of(stages)) and all(program):
         text += f"; the program {change(program[0] / program[1])} ({numbers.fall(*program)})"
     return text
@@ -209,6 +218,10 @@ def _told(stage: Stage) -> Iterator[str]:
     if stage.launches and stage.launches[0] != stage.launches[1]:
         one, other = stage.launches
         yield f"{one:,} launches before, {other:,} after: times compare if each does the same work"
+    for why in ("gone", "new", "not_compared"):
+        yield from left_out_by(stage.left_out, why)
+    if stage.left_out and stage.whole_s:
+        yield whole(stage.left_out, stage.whole_s)
     for claim in stage.predictions:
         yield f"{claim}: open"
     seen = dict.fromkeys((q.claim, q.judgement, q.late) for q in stage.judged)

@@ -140,7 +140,7 @@ def _body(comparison: Comparison, *, limit: int | None) -> list[str]:
     if len(told) > len(shown):
         lines += ["", f"... and {len(told) - len(shown)} more"]
     lines += markdown.bullets(words.unchanged(comparison.pairs, named=True))
-    lines += markdown.bullets([*words.unpaired(comparison), *words.extras(comparison)])
+    lines += markdown.bullets([*words.unpaired(comparison.left_out), *words.extras(comparison)])
     folded = list(_folded(comparison, shown))
     if folded:
         lines += ["", "<details><summary>Details</summary>", "", *folded, "", "</details>"]

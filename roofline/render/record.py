@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from roofline import __version__
-from roofline.compare.history import Judged, Stage, at_ceilings, first_of, sides_of, waste_s
+from roofline.compare.history import Judged, Stage, at_ceilings, first_of, waste_s
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
@@ -83,7 +83,14 @@ def _limited(pair: KernelPair) -> str:
 def stage_of(comparison: Comparison, statement: Stage) -> Stage:
     """What was stated of a change, with what came of it."""
     pairs, program = comparison.pairs, comparison.program
-    before, after = sides_of(comparison)
+    before, after = comparison.sides
+    differ = (check.text for check in comparison.checks if check.level == "warning")
+    doubtful = [
+        f"{pair.after.measured.name}: {note_text(one)}"
+        for pair in pairs
+        for one in pair.notes
+        if one.code == "work_unknown"
+    ]
     most = max(after, key=waste_s)
     waste = " and ".join(said.wasted_kinds(most.result)) if waste_s(most) else None
     return replace(
@@ -99,7 +106,9 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         before_s=comparison.before_paired_s,
         after_s=comparison.after_paired_s,
         sure=comparison.gain,
-        warnings=tuple(note_text(c.text) for c in comparison.checks if c.level == "warning"),
+        left_out=comparison.left_out,
+        whole_s=comparison.whole_s,
+        warnings=(*map(note_text, differ), *doubtful[:KERNELS]),
         judged=tuple(_judged(comparison, statement.predictions)),
         predictions=(),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",
@@ -166,7 +175,7 @@ def _sections(comparison: Comparison, stage: Stage) -> dict[str, Iterable[str]]:
         ],
         "Side effects": [
             *(f"{p.after.measured.name}: {line}" for p in pairs for line in words.side_effects(p)),
-            *words.unpaired(comparison),
+            *words.unpaired(comparison.left_out),
             *([] if program is None else map(figure, program.figures)),
             f"looked at: {words.LOOKED_AT}",
         ],

@@ -24,7 +24,7 @@ from roofline.compare.history import (
     seal_of,
 )
 from roofline.compare.judge import compare
-from roofline.compare.model import Correctness
+from roofline.compare.model import Correctness, LeftOut
 from roofline.compare.record import read_record
 from roofline.errors import RooflineWarning
 from roofline.model import Peaks
@@ -417,6 +417,68 @@ def test_after_a_change_for_the_worse_the_fastest_one_is_where_to_go_on() -> Non
     assert json.loads(render.json(history([good, noise])))["best"] == 3
     assert json.loads(render.json(history([good, replace(bad, before=("x",))])))["best"] is None
     assert render.outlook(history([bad])) == "b is the fastest: go back to it."
+
+
+def test_totals_say_which_kernels_they_leave_out(tmp_path: Path) -> None:
+    # 100 and 200 us; silu goes, 400 us of extra come, norm takes half; then norm is as before.
+    captures = [
+        capture(*(launch(name, us=us, use={"dram": 80.0, "issue": 20.0}) for name, us in kernels))
+        for kernels in (
+            (("norm", 100), ("silu", 200)),
+            (("norm", 50), ("extra", 400)),
+            (("norm", 100), ("extra", 400)),
+        )
+    ]
+    first, second = compare(*captures[:2]), compare(*captures[1:])
+    stages = history(
+        stage_of(one, Stage(entry=i, digest=f"v{i}", after_digest=f"v{i + 1}"))
+        for i, one in enumerate((first, second), 1)
+    )
+
+    assert first.left_out == (
+        LeftOut(why="gone", kernel="void silu(float *)", total_s=pytest.approx(200e-6)),
+        LeftOut(why="new", kernel="void extra(float *)", total_s=pytest.approx(400e-6)),
+    )
+    assert totals(first) == (
+        "1 kernel paired: 1 faster; 100 µs to 50.0 µs of the pairs compared (2.00x faster); "
+        "all kernels, 1 gone, 1 new: 300 µs to 450 µs"
+    )
+    assert totals(second).endswith("450 µs to 500 µs in all (1.11x slower)")
+    # 2.00x, then 450 us to 500 us.
+    assert render.head(stages) == (
+        "2 changes; 1.80x faster in total of the pairs compared; all kernels 300 -> 500 µs"
+    )
+    # 1.00 by norm, but the captures have other kernels: no one is the fastest.
+    assert render.outlook(stages).startswith("Go on: ")
+    assert json.loads(render.json(stages))["best"] == 2
+    told = render.render(stages, width=100, color=False)
+    for line in ("gone: silu (200 µs)", "new: extra (400 µs)", "1 new: 300 µs to 450 µs"):
+        assert line in told
+
+    log = tmp_path / "log.md"
+    log.write_text(entry(first, Stage(recorded="2026-01-02T03:04:05+00:00")), "utf-8")
+    (read,) = read_record(log)
+    assert (read.left_out, read.whole_s) == (first.left_out, first.whole_s)
+
+
+def test_a_pair_of_another_size_is_left_out_of_a_total() -> None:
+    # Twice the operations and bytes, in twice the time; copy as before.
+    small, large = (
+        capture(
+            launch("norm", us=size * 100, dram_bytes=size * 1e8, operations={"fp32": size * 1e8}),
+            launch("copy", us=50),
+        )
+        for size in (1, 2)
+    )
+    found = compare(small, large)
+
+    (left,) = found.left_out
+    assert (left.why, left.kernel) == ("not_compared", "void norm(float *)")
+    assert totals(found).endswith(
+        "50.0 µs to 50.0 µs of the pairs compared (1.00x); "
+        "all kernels, 1 not compared: 150 µs to 250 µs"
+    )
+    assert "not compared: norm (200 µs)" in render.markdown(history([stage_of(found, Stage())]))
 
 
 def test_clocks_and_noise_are_no_gain_in_total_either() -> None:

@@ -89,6 +89,16 @@ def test_kernels_of_one_side_are_named():
     assert "gone: a_first_kernel (1.00 ms)" in texts(draw(made))
 
 
+def test_the_title_of_one_pair_says_what_it_leaves_out():
+    before, after = pair()
+    drawn = draw(compare(analysis(before), analysis(after, kernel("extra", duration_s=5e-3))))
+
+    # 4 ms become 1 ms, and 5 ms of another kernel.
+    said = " ".join(texts(drawn))
+    assert "4.00 ms to 1.00 ms of the pairs compared (4.00x faster)" in said
+    assert "all kernels, 1 new: 4.00 ms to 6.00 ms" in said
+
+
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
 def test_it_can_be_saved_and_is_the_same_again(tmp_path, ending):
     made = comparison(pair(), (kernel("u", Bound.UNKNOWN, units=()), kernel("u")))
