@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -138,12 +138,6 @@ class Ncu:
 @cache
 def listed(text: str) -> Mapping[str, str]:
     """The options of ``ncu --help``, and what it says about each."""
-
-    def rows() -> Iterator[tuple[str, str]]:
-        # "  -k [ --kernel-name ] arg   ..."; what is further in are words about an option.
-        marks = [*re.finditer(r"^ {1,4}(?:-\w\W+)?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)]
-        ends = [*(mark.start() for mark in marks[1:]), len(text)]
-        for mark, end in zip(marks, ends, strict=False):  # none, and no ends
-            yield mark[1], text[mark.end() : end]
-
-    return dict(rows())
+    # "  -k [ --kernel-name ] arg   ..."; what is further in are words about an option.
+    _, *parts = re.split(r"^ {1,4}(?:-\w\W+)?(--[a-z][a-z0-9-]*)", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))

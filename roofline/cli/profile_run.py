@@ -246,7 +246,8 @@ def _check_program(
         if rank is not None and selection.rank is None:
             ours = _without("--device", ours)  # the process of one rank may number GPUs anew
             assumed = f"rank {rank} is assumed to drive device {device} of the timeline; "
-    several, advice = selection is not None and len(selection.devices) > 1, None
+    several = selection is not None and len(selection.devices) > 1
+    advice = None
     if options.rank is not None:
         rank, assumed = options.rank, ""
     if options.rank is None or options.dry_run:
@@ -289,7 +290,7 @@ def _look_up(
     for note in notes:
         say(note)
     # The command line of this process, for somebody else's shell.
-    (first, *words), loud = sys.argv, sys.stderr.isatty() and not options.quiet
+    first, *words = sys.argv
     module = Path(first).name == "__main__.py"
     ours = [sys.executable, "-m", "roofline"] if module else [str(Path(first).absolute())]
     return request, CaptureSetup(
@@ -297,7 +298,7 @@ def _look_up(
         machine=machine,
         stall_s=options.stall_timeout,
         limit_s=options.timeout,
-        tell=say if loud else lambda _: None,
+        tell=say if sys.stderr.isatty() and not options.quiet else lambda _: None,
         stdout_to_stderr=options.answer.format != "table" or options.list_kernels,
         command=shell([*ours, *words]),
         linger_s={"launches": 0.0, "minute": 60.0}.get(options.until, math.inf),
