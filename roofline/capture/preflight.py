@@ -244,20 +244,6 @@ def is_chosen(wanted: int, environment: Mapping[str, str]) -> bool | None:
     return None
 
 
-def outside_job(wanted: int, program: Sequence[str], ours: Sequence[str]) -> UsageError:
-    """The error for a rank where there is no job.
-
-    ncu around a whole job would take every rank in turn and hang in the first collective, so
-    roofline goes inside the launcher.
-    """
-    return UsageError(
-        f"--rank {wanted}: this process is not a rank of a parallel job",
-        why=f"none of {', '.join(TABLE['ranks'])} is set",
-        hint=f"put roofline inside the launcher: {command_in_launcher(wanted, program, ours)}; "
-        "or --dry-run, which needs none",
-    )
-
-
 def advice_on_launcher(
     program: Sequence[str], ours: Sequence[str], rank: int = 0, assumed: str = ""
 ) -> str | None:

@@ -24,7 +24,7 @@ from roofline.capture.command import command as ncu_command
 from roofline.capture.command import wants_collectives_in_vain
 from roofline.capture.failures import NcuFailedError, RecognisedError, failed
 from roofline.capture.levels import CHIP_OF_CAPABILITY, chip_of, table
-from roofline.capture.machine import look, model_names
+from roofline.capture.machine import TABLE, look, model_names
 from roofline.capture.request import CaptureRequest, Ncu, Version
 from roofline.capture.run import (
     TAKEN,
@@ -223,7 +223,13 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
         )
     chosen = preflight.is_chosen(options.rank, os.environ) if runs else True
     if chosen is None and not options.dry_run:
-        raise preflight.outside_job(options.rank, options.program, _words_of(options))
+        # ncu around a whole job would take each rank in turn and hang in the first collective.
+        inside = preflight.command_in_launcher(options.rank, options.program, _words_of(options))
+        raise UsageError(
+            f"--rank {options.rank}: this process is not a rank of a parallel job",
+            why=f"none of {', '.join(TABLE['ranks'])} is set",
+            hint=f"put roofline inside the launcher: {inside}; or --dry-run, which needs none",
+        )
     if chosen is not False:
         return
     if options.dry_run:  # of one rank alone
