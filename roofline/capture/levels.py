@@ -118,10 +118,6 @@ class Chip:
     absent: frozenset[str]
     left_out: dict[CaptureLevel, frozenset[str]]
 
-    def has(self, level: CaptureLevel, metric: str) -> bool:
-        """Whether the chip counts ``metric``, within the limit of ``level``."""
-        return base_name(metric) not in self.absent and metric not in self.left_out[level]
-
 
 @cache
 def table() -> Mapping[str, Chip]:
@@ -210,13 +206,14 @@ def metrics_of(
     wanted += software(level, patched=patched)
 
     def asked(name: str) -> bool:
+        if any(base_name(name) in c.absent or name in c.left_out[level] for c in known):
+            return False
         if version is not None and version < _SINCE and name.startswith(_THEORY):
             return False
         told = name == YOUNG or (listed is not None and is_listed(name))
         return not told or base_name(name) in (listed or ())
 
-    names = [n for n in wanted if asked(n) and all(chip.has(level, n) for chip in known)]
-    return tuple(dict.fromkeys((*names, *extra)))
+    return tuple(dict.fromkeys((*filter(asked, wanted), *extra)))
 
 
 def cost(

@@ -403,10 +403,9 @@ def _hand_back(*paths: Path | None) -> None:
     """Give files to the user behind sudo."""
     user, group = (os.environ.get(name, "") for name in ("SUDO_UID", "SUDO_GID"))
     if os.geteuid() == 0 and user.isdigit() and group.isdigit():
-        for path in paths:
+        for path in filter(None, paths):
             with contextlib.suppress(OSError):  # it is not there
-                if path is not None:
-                    os.chown(path, int(user), int(group))
+                os.chown(path, int(user), int(group))
 
 
 def keep_log(done: Completed, text: str, log: Path) -> Path | None:
