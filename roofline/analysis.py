@@ -18,9 +18,20 @@ from roofline.errors import InputError
 from roofline.figures import FIGURES, Point, measured
 from roofline.files import uncollected
 from roofline.fold import fold, key_of, quantities_of, shares
-from roofline.model import Analysis, Details, Group, Launch, Measurement, Note, Result, Rule, Source
+from roofline.model import (
+    Analysis,
+    Details,
+    Group,
+    Launch,
+    Measurement,
+    Note,
+    Result,
+    Rule,
+    Source,
+    Unread,
+)
 from roofline.playbook import plays
-from roofline.reports import LaunchRead, OnError, OnProgress, Reader, Refused, read_all
+from roofline.reports import OnError, OnProgress, Reader, Refused, read_all
 from roofline.reports.decode import launches
 from roofline.reports.find import label_of, report_or_raise
 from roofline.specs import Registry, load
@@ -100,9 +111,9 @@ def analyze(
         kind=Result,
         reader=reader,
         jobs=jobs,
-        on_error=on_error,
         on_progress=on_progress,
     )
+    unread: list[Unread] = []
     sources: dict[Path, Source] = {}
     labels: Counter[str] = Counter()
     with closing(events):
@@ -113,8 +124,9 @@ def analyze(
                 if source is not None:  # the first launches could be read
                     note = Note(code="partial", facts={"launches": source.launches})
                     sources[event.path] = replace(source, notes=(*source.notes, note))
+                unread.append(_unread(event, source or _source(event.path, labels)))
                 continue
-            source = source or _source(event, labels)
+            source = source or _source(event.path, labels, event.origin)
             sources[event.path] = replace(source, launches=source.launches + 1)
             results.append(_in_place(event.value, source, results))
     results += [judge(measured(point, judge.registry, i)) for i, point in enumerate(stated)]
@@ -128,6 +140,7 @@ def analyze(
         groups=group(results, judge, merge=merge),
         rule=judge.rule,
         merged=merge,
+        unread=tuple(unread),
     )
 
 
@@ -189,15 +202,20 @@ def details_of(
     return details(launch, source=source)
 
 
-def _source(event: LaunchRead[Result], labels: Counter[str]) -> Source:
-    """The file of its first launch; a number tells files of one name apart."""
-    label = label_of(event.path)
+def _source(path: Path, labels: Counter[str], by: str | None = None) -> Source:
+    """A file before its first launch; a number tells files of one name apart."""
+    label = label_of(path) or str(path)
     labels[label] += 1
     if labels[label] > 1:
         label += f" ({labels[label]})"
-    by = event.origin
     notes = () if by is None else (Note(code="computed", facts={"by": by}),)
-    return Source(path=label, launches=0, notes=notes, file=str(event.path))
+    return Source(path=label, launches=0, notes=notes, file=str(path))
+
+
+def _unread(event: Refused, source: Source) -> Unread:
+    """What is said of it wherever the answer goes: without the folder, which may be personal."""
+    why = (event.error.why or event.error.what).replace(source.file, source.path)
+    return Unread(path=source.path, launches=source.launches, why=why)
 
 
 def group(results: Sequence[Result], judge: Judge, *, merge: bool = False) -> tuple[Group, ...]:

@@ -541,12 +541,21 @@ class Source:
     file: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A file that could not be read, or of which only the first ``launches`` could; ``why``."""
+
+    path: str
+    launches: int
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Analysis(Displayed):
     """Everything that was found in one set of reports; ``results`` are in file order.
 
     ``rule`` is what the verdicts were made by. Where files are ``merged``, a kernel is summed over
-    all of them, and shares are of the time of a device in all.
+    all of them, and shares are of the time of a device in all. ``unread`` is what it lacks.
     """
 
     sources: tuple[Source, ...]
@@ -554,6 +563,7 @@ class Analysis(Displayed):
     groups: tuple[Group, ...]
     rule: Rule = field(default_factory=Rule)
     merged: bool = False
+    unread: tuple[Unread, ...] = ()
 
     @property
     def stated(self) -> bool:

@@ -45,6 +45,24 @@ def test_sources_are_last_parts_of_paths_and_told_apart(tmp_path):
     assert [source.path for source in analysis.sources] == ["range.ncu-rep", "range.ncu-rep (2)"]
 
 
+def test_what_is_not_read_is_a_value_without_its_folder(tmp_path):
+    """Also of a path that leads to no report."""
+    strange.write(tmp_path, "two launches")
+    strange.write(tmp_path, "empty")
+    errors = []
+
+    found = roofline.analyze(tmp_path / "none*.ncu-rep", tmp_path, on_error=errors.append)
+
+    assert len(errors) == len(found.unread) == 2
+    assert [(file.path, file.launches) for file in found.unread] == [
+        ("none*.ncu-rep", 0),
+        ("broken.ncu-rep", 0),
+    ]
+    assert found.unread[0].why == "no report matches none*.ncu-rep"
+    assert str(tmp_path) not in repr(found.unread)
+    assert roofline.analyze(tmp_path / "two_launches.ncu-rep").unread == ()
+
+
 def test_two_captures_of_a_kernel_are_two_unless_they_are_merged(tmp_path):
     for name in ("before", "after"):
         strange.write(tmp_path, "two launches").rename(tmp_path / f"{name}.ncu-rep")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from roofline.api import chosen
 from roofline.cli import completion
 from roofline.cli import options as opt
@@ -57,31 +59,24 @@ class AnalyzeOptions:
 def command(options: AnalyzeOptions) -> int:
     """Rank the kernels of saved reports, and name what limits each."""
     check(options.showing, options.output)
-    analysis, failures = analyze_reports(options.reports, options.judging, merge=options.merge)
-    if analysis is not None:
-        answer(
-            analysis,
-            options.choosing,
-            options.showing,
-            options.output,
-            reader=options.judging.reader,
-        )
-    return InputError.exit_code if failures else 0
+    analysis = analyze_reports(options.reports, options.judging, merge=options.merge)
+    answer(
+        analysis,
+        options.choosing,
+        options.showing,
+        options.output,
+        reader=options.judging.reader,
+    )
+    return InputError.exit_code if analysis.unread else 0
 
 
-def analyze_reports(
-    reports: Iterable[Path], judging: Judging, *, merge: bool = False
-) -> tuple[Analysis | None, int]:
-    """Analyse what can be read, name on stderr what cannot, and count the latter.
-
-    The analysis is ``None`` where nothing could be read.
-    """
+def analyze_reports(reports: Iterable[Path], judging: Judging, *, merge: bool = False) -> Analysis:
+    """Analyse what can be read and name on stderr what cannot; that ends it where it is all."""
     # Not at the top, as help needs neither readers nor registry.
     from roofline.analysis import analyze
 
     achieved = ceilings(judging.peaks)
     failures: list[InputError] = []
-    analysis: Analysis | None = None
     try:
         with uncollected(), progress("reports", percent=True) as tell:
             analysis = analyze(
@@ -97,10 +92,13 @@ def analyze_reports(
             )
             gc.freeze()  # it is kept until the command ends
     except InputError as error:  # nothing could be read; the failures say why, if there are any
-        failures = failures or [error]
-    for failure in failures:
-        say_failure(str(failure))
-    return analysis, len(failures)
+        if not failures:
+            raise
+        raise click.exceptions.Exit(error.exit_code) from error
+    finally:
+        for failure in failures:
+            say_failure(str(failure))
+    return analysis
 
 
 def ceilings(peaks: Path | None) -> tuple[Ceilings, ...]:

@@ -135,11 +135,11 @@ def command(options: CompareOptions) -> int:
         why = f"taken for timelines: {', '.join(path.name for path in timelines)}"
         raise UsageError("the sides do not compare", why=why, hint="two timelines, or reports")
     sides = [analyze_side(path, options.judging) for path in options.reports]
-    before: Analysis | None = sides[0][0]
-    files = [[source.file for source in side.sources] for side, _ in sides]
+    before: Analysis | None = sides[0]
+    files = [[source.file for source in side.sources] for side in sides]
     if len(files) == 2 and files[0] == files[1] and all(files[0]):
         say("warning: BEFORE and AFTER are the same file")
-    after, place = sides[-1][0], None
+    after, place = sides[-1], None
     if options.baseline is not None:
         place = baseline_path(options.baseline, after)
         first = options.update_baseline and not place.exists()
@@ -149,14 +149,13 @@ def command(options: CompareOptions) -> int:
     comparison = _compare(before, after, options)
     _answer(comparison, after, options, stated)
     report_gates(comparison.gates, comparison.correctness)
-    unreadable = any(missed for _, missed in sides)
-    if place is not None and options.update_baseline and unreadable:
+    if place is not None and options.update_baseline and after.unread:
         # The kernels of what cannot be read would never be judged again.
         say(f"no baseline written to {place}: a file of AFTER cannot be read")
     elif place is not None and options.update_baseline:
         save_baseline(place, after)
         say(f"{'new' if before is None else 'updated'} baseline {place}")
-    return InputError.exit_code if unreadable else 0
+    return InputError.exit_code if any(side.unread for side in sides) else 0
 
 
 def with_open_entry(
@@ -246,9 +245,8 @@ def _compare_in_a_row(options: CompareOptions) -> int:
         hint = f"pair by pair: roofline compare {first} {second} --record {options.record}"
     _refuse(options, "two captures", why=why, hint=hint, honoured=_OF_ANY)
     sides = [analyze_side(path, options.judging) for path in options.reports]
-    analyses = [analysis for analysis, _ in sides]
     compared = []
-    for number, pair in enumerate(pairwise(analyses)):
+    for number, pair in enumerate(pairwise(sides)):
         try:
             compared.append(options.comparing.compare(*pair))
         except UsageError as error:
@@ -262,7 +260,7 @@ def _compare_in_a_row(options: CompareOptions) -> int:
         names = [path.name for path in options.reports]
         drawn = walk.picture(list(zip(names, followed(compared), strict=True)), Options())
         save(drawn, options.plot, force=options.output.force)
-    return InputError.exit_code if any(missed for _, missed in sides) else 0
+    return InputError.exit_code if any(side.unread for side in sides) else 0
 
 
 def _refuse(
@@ -329,14 +327,11 @@ def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:
         )
 
 
-def analyze_side(path: Path, judging: Judging) -> tuple[Analysis, int]:
-    """One side (report, folder, glob pattern, baseline) and how many files were unreadable."""
+def analyze_side(path: Path, judging: Judging) -> Analysis:
+    """One side: a report, a folder, a glob pattern or a baseline."""
     if path.suffix == ".json":
-        return load_baseline(path), 0
-    analysis, failures = analyze_reports((path,), judging, merge=True)
-    if analysis is None:  # what failed has been told
-        raise click.exceptions.Exit(InputError.exit_code)
-    return analysis, failures
+        return load_baseline(path)
+    return analyze_reports((path,), judging, merge=True)
 
 
 def _compare(before: Analysis | None, after: Analysis, options: CompareOptions) -> Comparison:

@@ -44,21 +44,20 @@ def command(options: PlotOptions) -> int:
 
     target, force = options.target.path, options.target.force
     check_path(target, force=force, option="-o")
-    analysis, failures = analyze_reports(options.reports, options.judging, merge=options.merge)
-    if analysis is not None:
-        part = chosen(analysis, options.choosing)
-        drawing = Options(
-            theme=options.theme or "light",
-            title=options.title,
-            width_px=options.size[0],
-            height_px=options.size[1],
-            launches=options.choosing.launches,
-            views=options.views,
-            levels=options.levels,
-            datasheet=not options.no_datasheet,
-        )
-        both, dpi = options.theme is None, options.dpi
-        details = most_details(part, options.instructions, options.judging.reader)
-        write(part, target, drawing, dpi=dpi, force=force, both_themes=both, details=details)
-        say(f"Wrote {one_line(str(target))}", prefix="")
-    return InputError.exit_code if failures else 0
+    analysis = analyze_reports(options.reports, options.judging, merge=options.merge)
+    part = chosen(analysis, options.choosing)
+    drawing = Options(
+        theme=options.theme or "light",
+        title=options.title,
+        width_px=options.size[0],
+        height_px=options.size[1],
+        launches=options.choosing.launches,
+        views=options.views,
+        levels=options.levels,
+        datasheet=not options.no_datasheet,
+    )
+    both, dpi = options.theme is None, options.dpi
+    details = most_details(part, options.instructions, options.judging.reader)
+    write(part, target, drawing, dpi=dpi, force=force, both_themes=both, details=details)
+    say(f"Wrote {one_line(str(target))}", prefix="")
+    return InputError.exit_code if analysis.unread else 0

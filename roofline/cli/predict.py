@@ -37,7 +37,7 @@ def command(options: PredictOptions) -> int:
     if not options.expect and not options.because:
         raise UsageError("nothing is predicted", hint="--expect gemm=1.3x..1.5x")
     check_record(options.record)
-    before, failures = analyze_side(options.report, options.judging)
+    before = analyze_side(options.report, options.judging)
     digest = digest_of(before)
     if digest is None:
         raise UsageError("a prediction is about a capture", hint="an .ncu-rep file as BEFORE")
@@ -66,4 +66,4 @@ def command(options: PredictOptions) -> int:
     number = add_record(options.record, lambda n: open_entry(before, statement, n))
     then = shlex.join(["compare", str(options.report), "AFTER", "--record", str(options.record)])
     say(f"entry {number} of {options.record}: open; after the change: roofline {then}")
-    return InputError.exit_code if failures else 0
+    return InputError.exit_code if before.unread else 0

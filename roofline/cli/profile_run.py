@@ -588,10 +588,7 @@ def _answer(
     """The answer of ``analyze``, then where the reports are, how it was measured and what next."""
     reports = [run.captured.report for run in runs if run.captured]
     showing, output = options.showing, options.answer
-    analysis, _ = analyze_reports(reports, options.judging)
-    if analysis is None:  # they were read a moment ago
-        what = f"{', '.join(map(str, reports))} cannot be read any more"
-        raise InputError(what, hint="the same command again")
+    analysis = analyze_reports(reports, options.judging)
     answer(analysis, Choice(), showing, output, selection)
     more = ["--timeline", *_timeline_of(showing)] if showing.timeline else ["--explain", "1"]
     words = ["roofline", "analyze", *map(str, reports), *more]

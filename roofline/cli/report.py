@@ -77,7 +77,7 @@ def command(options: ReportOptions) -> int:
     """Write a pull-request comment with plots."""
     _check(options)
     sides = [analyze_side(path, options.judging) for path in options.reports]
-    before, after = sides[0][0], sides[-1][0]
+    before, after = sides[0], sides[-1]
     if options.baseline is not None:
         before = load_baseline(
             baseline_path(options.baseline, after), shlex.quote(str(options.reports[0]))
@@ -90,7 +90,7 @@ def command(options: ReportOptions) -> int:
         _write(without_personal(after), comparison, options, folder, stated)
     for name in options.names:
         click.echo(shown(str(options.target.path / name)))
-    return InputError.exit_code if any(unreadable for _, unreadable in sides) else 0
+    return InputError.exit_code if any(side.unread for side in sides) else 0
 
 
 def _check(options: ReportOptions) -> None:

@@ -136,7 +136,6 @@ def check_command(options: CheckOptions) -> int:
             work=measure,
             kind=Measurement,
             jobs=options.reading.jobs,
-            on_error=failures.append,
             on_progress=tell,
         ):
             if isinstance(event, Refused):

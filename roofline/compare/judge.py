@@ -258,6 +258,7 @@ def _info(analysis: Analysis) -> CaptureInfo:
         ncu_versions=_distinct(m.ncu_version for m in measured),
         settings={key: ", ".join(values) for key, values in told.items() if values},
         total_s=sum(durations) if durations else None,
+        unread=analysis.unread,
     )
 
 

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from roofline.display import Displayed, short
-from roofline.model import Family, Measurement, Note, Result, Verdict
+from roofline.model import Family, Measurement, Note, Result, Unread, Verdict
 from roofline.wall_time import Outcome, PairedRatio
 
 # By what the change of a kernel's time was judged.
@@ -338,7 +338,8 @@ class ProgramChange:
 class CaptureInfo:
     """One side as a whole: its files (last parts), devices, tool and totals.
 
-    ``settings`` is what the files say ncu was told ("clock_control", "replay_mode").
+    ``settings`` is what the files say ncu was told ("clock_control", "replay_mode"), ``unread`` are
+    files whose kernels it lacks.
     """
 
     sources: tuple[str, ...]
@@ -348,6 +349,7 @@ class CaptureInfo:
     ncu_versions: tuple[str, ...]
     settings: Mapping[str, str]
     total_s: float | None
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

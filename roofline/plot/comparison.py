@@ -54,7 +54,7 @@ def _footer(comparison: Comparison, shown: Sequence[KernelPair]) -> Iterator[str
     if rest:
         listed = ", ".join(f"{count} {what}" for what, count in rest.most_common())
         yield f"Not drawn: {numbers.plural(sum(rest.values()), 'pair')} ({listed})."
-    yield from told.unpaired(comparison.left_out)
+    yield from (*told.unread(comparison), *told.unpaired(comparison.left_out))
     yield "Times measured under ncu."
 
 

@@ -79,7 +79,7 @@ def page(
         from roofline.render import comparison as told
 
         scene = paired(shown, replace(wanted, title=wanted.title or told.title(shown)))
-        notes = [told.totals(shown), *told.unpaired(shown.left_out), _SHARES]
+        notes = [told.totals(shown), *told.unread(shown), *told.unpaired(shown.left_out), _SHARES]
         pairs, found = {id(pair.after.result): pair for pair in shown.pairs}, {}
         changed = {k: (told.sentence(p), *told.details(p)) for k, p in pairs.items()}
     place = {id(mark): number for number, p in enumerate(scene.panels) for mark in p.marks}

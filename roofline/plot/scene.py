@@ -185,7 +185,7 @@ def compose(view: Analysis | Chosen, options: Options) -> Scene:
     part = chosen(view)
     scope = overview.scope(part)
     notes = [overview.under_profiler(part), *([f"{scope}."] if scope else ())]
-    notes += overview.source_notes(part)
+    notes += (*overview.unread(part.analysis.unread), *overview.source_notes(part))
     rows = part.rows(launches=options.launches)
     scene = scene_of(rows, options, part.analysis.rule, tuple(notes))
     scene = replace(scene, places=len(by_place(part)))

@@ -36,8 +36,13 @@ def _data(text: str) -> str:
 
 
 def junit(comparison: Comparison) -> str:
-    """A test case for every gate at every kernel, and one for the correctness check."""
+    """A test case for every gate at every kernel, the check, and each file that was not read."""
     cases = []
+    for side, info in (("BEFORE", comparison.before), ("AFTER", comparison.after)):
+        for file in info.unread:
+            case = ET.Element("testcase", classname=f"roofline.{side}", name=printable(file.path))
+            ET.SubElement(case, "error", {"type": "cannot be read", "message": printable(file.why)})
+            cases.append(case)
     for result in comparison.gates:
         group = f"roofline.gate.{printable(result.gate)}"
         case = ET.Element(
@@ -57,11 +62,11 @@ def junit(comparison: Comparison) -> str:
             ET.SubElement(case, "failure", message=f"exit code {done.code}")
         cases.append(case)
     totals = {"tests": len(cases)}
-    for key, what in (("failures", "failure"), ("skipped", "skipped")):
+    for key, what in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         totals[key] = sum(case.find(what) is not None for case in cases)
     counts = {key: str(total) for key, total in totals.items()}
     root = ET.Element("testsuites", {"name": "roofline", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": "roofline compare", "errors": "0", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": "roofline compare", **counts})
     suite.extend(cases)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

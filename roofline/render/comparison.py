@@ -21,6 +21,7 @@ from roofline.compare.model import (
 )
 from roofline.compare.predictions import UNCHANGED
 from roofline.model import PROMISED, QUANTITIES, Bound, Family
+from roofline.render import overview
 from roofline.text import console, names, numbers
 from roofline.text import verdict as said
 from roofline.text.comparison import change, figure, from_to, gained, work
@@ -327,6 +328,12 @@ def totals(comparison: Comparison) -> str:
     return text
 
 
+def unread(comparison: Comparison) -> Iterator[str]:
+    """The files whose kernels are in neither table nor gates."""
+    for side, info in (("BEFORE: ", comparison.before), ("AFTER: ", comparison.after)):
+        yield from overview.unread(info.unread, side)
+
+
 def foot(comparison: Comparison) -> str:
     """What the figures are, and what counts as no change where some did not."""
     repeated = any(s.launches > 1 for p in comparison.pairs for s in (p.before, p.after))
@@ -552,6 +559,8 @@ def render(
 def _parts(comparison: Comparison, width: int, limit: int | None) -> Iterator[RenderableType]:
     yield Text(title(comparison), style="bold")
     yield Text(totals(comparison))
+    for line in unread(comparison):
+        yield hanging("error: ", Text(line, style="bold yellow"))
     for item in comparison.checks:
         if item.code != "not_recorded":
             text = Text(note_text(item.text), style=_SEVERITIES[item.level])

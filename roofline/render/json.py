@@ -22,6 +22,7 @@ from roofline.model import (
     PeakSet,
     Result,
     Source,
+    Unread,
     Verdict,
 )
 from roofline.outlook import outlook
@@ -70,6 +71,7 @@ _DOCUMENTS = Documents(
 )
 _document = _DOCUMENTS.type
 _document("SourceDocument", Source)
+_document("UnreadDocument", Unread)
 _CAUSE: Any = _document("CauseDocument", Cause, count=Text, text=str)
 _PEAKS = _document(
     "PeaksDocument", **dict.fromkeys(_RATES, ByKind), operations_per_s=dict[str, ByKind]
@@ -164,6 +166,7 @@ def chunks(
             {"path": last_part(s.path), "launches": s.launches, "notes": note_documents(s.notes)}
             for s in analysis.sources
         ],
+        "unread": analysis.unread,
         "answer": note_documents(outlook(part)),
         **({} if joined is None else {"timeline": joined_document(joined)}),
         "launches": map(_launch, analysis.results, part.shares),

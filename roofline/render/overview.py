@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from roofline.model import Result
+from roofline.model import Result, Unread
 from roofline.outlook import outlook
 from roofline.text import names, numbers
 from roofline.text.notes import note_text
@@ -43,6 +43,16 @@ def head(part: Chosen) -> Iterator[str]:
         yield shown
     if alone is None:
         yield from (device(one, counted=True) for one in devices(part.analysis.results))
+    yield from unread(part.analysis.unread)
+
+
+def unread(files: Sequence[Unread], side: str = "") -> Iterator[str]:
+    """What the answer lacks: a line for each of the first files, ``side`` before it."""
+    for file in files[:_LISTED]:
+        what = "cannot read all of" if file.launches else "cannot read"
+        yield names.printable(f"{side}{what} {file.path}: {file.why}")
+    if (more := len(files) - _LISTED) > 0:
+        yield f"{side}cannot read {plural(more, 'more file')}"
 
 
 def next_command(part: Chosen) -> Iterator[str]:

@@ -117,10 +117,11 @@ def _head(comparison: Comparison) -> Iterator[str]:
     """What was compared, the totals, and what did not match."""
     yield f"{escaped(words.title(comparison))}  "
     yield f"**{escaped(words.totals(comparison))}**"
-    warnings = [c for c in comparison.checks if c.level != "info"]
-    if warnings:
+    doubts = [f"error: {line}" for line in words.unread(comparison)]
+    doubts += [f"{c.level}: {note_text(c.text)}" for c in comparison.checks if c.level != "info"]
+    if doubts:
         yield ""
-        yield from (f"> {escaped(f'{c.level}: {note_text(c.text)}')}  " for c in warnings)
+        yield from (f"> {escaped(text)}  " for text in doubts)
     failed = [g for g in comparison.gates if g.failing]
     if comparison.gates:
         count = len(comparison.gates)

@@ -108,7 +108,7 @@ def stage_of(comparison: Comparison, statement: Stage) -> Stage:
         sure=comparison.gain,
         left_out=comparison.left_out,
         whole_s=comparison.whole_s,
-        warnings=(*map(note_text, differ), *doubtful[:KERNELS]),
+        warnings=(*words.unread(comparison), *map(note_text, differ), *doubtful[:KERNELS]),
         judged=tuple(_judged(comparison, statement.predictions)),
         predictions=(),
         evidence=f"{pairs[0].after.measured.name}: {words.sentence(pairs[0])}",

@@ -55,7 +55,7 @@ def read(
         ArgumentError: ``reader`` is not known, or a path is of another type.
 
     """
-    files = files_of(paths, on_error)
+    files = files_of(paths, lambda _, error: report_or_raise(error, on_error))
     tell = on_progress or (lambda done, total: None)
     for done, file in enumerate(files):
         tell(done, len(files))

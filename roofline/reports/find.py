@@ -20,6 +20,7 @@ SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 _COMPRESSED = re.compile(r"(.+\.ncu-repz?)\.(gz|zst|xz|bz2|zip)", re.IGNORECASE)
 
 OnError = Callable[[InputError], None]
+OnRefused = Callable[[Path, InputError], None]
 OnProgress = Callable[[int, int], None]
 
 
@@ -30,24 +31,28 @@ def report_or_raise(error: InputError, on_error: OnError | None) -> None:
     on_error(error)
 
 
-def files_of(paths: Iterable[str | Path], on_error: OnError | None = None) -> list[Path]:
+def _raise(_: Path, error: InputError) -> None:
+    raise error
+
+
+def files_of(paths: Iterable[str | Path], on_refused: OnRefused = _raise) -> list[Path]:
     """Each report that files, folders and glob patterns name, once; sorted within each of these.
 
-    ``on_error`` is told of paths that lead to no report; without it the first one raises.
+    ``on_refused`` is told of paths that lead to no report; without it the first one raises.
     """
     found: dict[Path, None] = {}
     for path in paths:
         try:
-            found |= dict.fromkeys(_expand(path, on_error))
+            found |= dict.fromkeys(_expand(path, on_refused))
         except InputError as error:
-            report_or_raise(error, on_error)
+            on_refused(Path(path), error)
         except OSError as error:
-            report_or_raise(unreadable(Path(error.filename or path), error), on_error)
+            on_refused(Path(path), unreadable(Path(error.filename or path), error))
     keep_inputs(found)
     return list(found)
 
 
-def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
+def _expand(path: str | Path, on_refused: OnRefused) -> list[Path]:
     if not str(path):
         raise InputError("a report's name is empty", hint=". for the folder that one is in")
     given = Path(path)
@@ -55,7 +60,7 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
         refused: list[OSError] = []
         found = sorted(_within(given, refused.append))
         for error in refused:
-            report_or_raise(unreadable(Path(error.filename), error), on_error)
+            on_refused(Path(error.filename), unreadable(Path(error.filename), error))
         if not found and not refused:
             hint = f"a folder of .ncu-rep files; of timelines: roofline select {quote(str(given))}"
             raise InputError(f"no reports in {given}", why="no .ncu-rep file in it", hint=hint)
@@ -74,7 +79,7 @@ def _expand(path: str | Path, on_error: OnError | None) -> list[Path]:
         raise InputError(f"{given} is no pattern", why=str(error), hint=hint) from error
     if not matches:
         raise InputError(f"no report matches {given}", hint="ls to see which files there are")
-    return files_of(matches, on_error)
+    return files_of(matches, on_refused)
 
 
 def _within(given: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:

@@ -24,7 +24,7 @@ from roofline.errors import InputError, about
 from roofline.files import uncollected
 from roofline.model import Launch
 from roofline.reports.decode import OnByte, Reader, launches
-from roofline.reports.find import OnError, OnProgress, files_of, label_of
+from roofline.reports.find import OnProgress, files_of, label_of
 
 if TYPE_CHECKING:  # imported where there is much to read: it takes as long as reading some files
     from concurrent.futures import ProcessPoolExecutor
@@ -69,19 +69,19 @@ def read_all(
     kind: type[T],
     reader: Reader = "protobuf",
     jobs: int | None = None,
-    on_error: OnError | None = None,
     on_progress: OnProgress | None = None,
 ) -> Generator[Event[T], None, None]:
     """Do ``work`` with each launch of the reports, in file order.
 
-    What cannot be read is told in its place. Where there is much to read, up to ``jobs`` processes
-    do so at once, 1 to 1024 (without it as many as there are CPUs, at most eight). For them
-    ``work`` can be pickled, and makes a ``kind``, which msgspec can write. ``on_error`` is told of
-    paths that lead to no report (without it the first one raises), and ``on_progress`` of (bytes
-    read, bytes in all) as files are done.
+    What cannot be read is told in its place, paths that lead to no report first. Where there is
+    much to read, up to ``jobs`` processes do so at once, 1 to 1024 (without it as many as there are
+    CPUs, at most eight). For them ``work`` can be pickled, and makes a ``kind``, which msgspec can
+    write. ``on_progress`` is told of (bytes read, bytes in all) as files are done.
     """
     whole(1, MOST_JOBS, **unless_none(jobs=jobs))
-    files = files_of(paths, on_error)
+    refused: list[Refused] = []
+    files = files_of(paths, lambda path, error: refused.append(Refused(path=path, error=error)))
+    yield from refused
     sizes = [0] * len(files)
     for number, file in enumerate(files):
         with suppress(OSError):  # what it is shows when it is read

@@ -442,14 +442,84 @@ def test_an_unreadable_side_is_named() -> None:
     assert result.stdout == ""
 
 
-def test_an_unreadable_file_among_others_ends_in_3(tmp_path: Path) -> None:
-    report(tmp_path / "good.ncu-rep")
-    (tmp_path / "bad.ncu-rep").write_bytes(b"NVR\0")
+@pytest.fixture
+def in_part(tmp_path: Path) -> Path:
+    """A capture of which one file is whole and one ends early; one is a link to nothing."""
+    folder = tmp_path / "private" / "capture"
+    folder.mkdir(parents=True)
+    shutil.copy(AFTER, folder / "a.ncu-rep")
+    (folder / "cut.ncu-rep").write_bytes(Path(BEFORE).read_bytes()[:3000])
+    (folder / "gone.ncu-rep").symlink_to("nothing")
+    return folder
 
-    result = run("compare", report(tmp_path / "b.ncu-rep"), tmp_path, code=3)
 
-    assert "bad.ncu-rep" in result.stderr
-    assert "paired" in result.stdout
+NOT_READ = (
+    "cannot read cut.ncu-rep: it ends inside the block that begins at byte 1562",
+    "cannot read gone.ncu-rep: No such file or directory",
+)
+
+
+def test_what_is_not_read_is_said_wherever_the_comparison_goes(
+    in_part: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an archived answer of gates that passed would hide that kernels were not judged."""
+    summary, junit, folder = (tmp_path / name for name in ("sum.md", "j.xml", "pr"))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    sides = ("compare", BEFORE, in_part)
+
+    table = run(*sides, "--junit", junit, "--fail-on", "gone", code=3)
+    data = json.loads(run(*sides, "--json", code=3).stdout)
+    markdown = run(*sides, "--format", "markdown", code=3).stdout
+    run("compare", BEFORE, in_part, AFTER, "--json", "-o", tmp_path / "walk.json", code=3)
+    run("report", *sides[1:], "-o", folder, "--no-picture", code=3)
+
+    comment, page, walk = (
+        (tmp_path / name).read_text() for name in ("pr/comment.md", "pr/page.html", "walk.json")
+    )
+    for line in NOT_READ:
+        assert line in table.stderr.replace(f"{in_part}/", "")
+        assert f"error: AFTER: {line}" in table.stdout
+        assert f"AFTER: {line}" in page
+        assert f"AFTER: {line}" in walk
+        assert f"BEFORE: {line}" in walk
+        for text in (markdown, summary.read_text(), comment):
+            assert f"> error: AFTER: {line}  ".replace("-", "\\-") in text.replace("-", "\\-")
+    assert data["before"]["unread"] == []
+    assert [(file["path"], file["launches"]) for file in data["after"]["unread"]] == [
+        ("cut.ncu-rep", 0),
+        ("gone.ncu-rep", 0),
+    ]
+    suite = ET.parse(junit).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "0", "2")
+    errors = {case.get("name"): case.find("error") for case in suite[:2]}
+    assert [f"cannot read {name}: {e.get('message')}" for name, e in errors.items()] == [*NOT_READ]
+    for text in (markdown, comment, page, walk, junit.read_text(), json.dumps(data)):
+        assert "private" not in text
+
+
+def test_what_is_not_read_is_said_wherever_the_analysis_goes(in_part: Path, tmp_path: Path) -> None:
+    table, markdown, data = (
+        run("analyze", in_part, "--format", form, code=3).stdout
+        for form in ("table", "markdown", "json")
+    )
+    svg, page = (tmp_path / name for name in ("p.svg", "p.html"))
+    run("plot", in_part, "-o", svg, code=3)
+    run("plot", in_part, "-o", page, code=3)
+    run("report", in_part, "-o", tmp_path / "pr", "--no-picture", code=3)
+
+    comment = (tmp_path / "pr" / "comment.md").read_text()
+    for text in (table, markdown, comment, page.read_text()):
+        assert all(line in text for line in NOT_READ)
+    picture = ET.parse(svg).getroot()
+    assert all(line in "".join(picture.itertext()) for line in NOT_READ)
+    assert [f"cannot read {f['path']}: {f['why']}" for f in json.loads(data)["unread"]] == [
+        *NOT_READ
+    ]
+
+
+def test_a_whole_capture_lacks_nothing() -> None:
+    assert "cannot read" not in run("compare", BEFORE, AFTER).stdout
+    assert json.loads(run("analyze", AFTER, "--json").stdout)["unread"] == []
 
 
 def test_what_a_change_brought_with_it_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -168,6 +169,9 @@ def test_a_damaged_result_inside_a_whole_block(tmp_path: Path):
     assert done.exit_code == 3
     assert "first" in done.stdout
     assert f"roofline: cannot read all of {path}: bytes of result 2 are damaged" in done.stderr
+    assert "\ncannot read all of a.ncu-rep: bytes of result 2 are damaged\n" in done.stdout
+    (unread,) = json.loads(run("analyze", path, "--json").stdout)["unread"]
+    assert unread == {"path": path.name, "launches": 1, "why": "bytes of result 2 are damaged"}
 
     done = run("redact", path, "-o", tmp_path / "b.ncu-rep")
     assert done.exit_code == 3
