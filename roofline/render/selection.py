@@ -76,14 +76,14 @@ def markdown(selection: Selection) -> str:
         lines += ["", *table(titles(selection), parts)]
     if chosen := selection.chosen:
         columns = [c for part in _columns(selection) for c in part]
-        heads = ("-#", "kernel", *("-" * c.right + c.title for c in columns))
+        heads = ("-#", _ranked(selection), *("-" * c.right + c.title for c in columns))
         called = names.short_all((k.name for k in chosen), NAME)
         rows = (
             (str(rank), code(name), *(escaped(c.cell(k)) for c in columns))
             for rank, (k, name) in enumerate(zip(chosen, called, strict=True), 1)
         )
         lines += ["", f"**{_heading(selection)}**", "", *table(heads, rows)]
-    if others := _others(device):
+    if others := _others(selection):
         lines += ["", escaped(others)]
     for title, found in _sections(selection):
         if listed := bullets(found):
@@ -115,7 +115,7 @@ def _parts(selection: Selection, width: int) -> Iterator[RenderableType]:
 
 
 def _kernels(selection: Selection, width: int) -> Iterator[RenderableType]:
-    others = _others(selection.selected)
+    others = _others(selection)
     if selection.chosen or others:
         yield Text()
     if selection.chosen:
@@ -129,7 +129,13 @@ def _kernels(selection: Selection, width: int) -> Iterator[RenderableType]:
 
 def _heading(selection: Selection) -> str:
     each = "a step" if selection.steps == "ranges" else "in all"
-    return f"Kernels, {each}{'' if _worth_profiling(selection) else ', for later'}"
+    later = "" if _worth_profiling(selection) else ", for later"
+    return f"{_ranked(selection).capitalize()}s, {each}{later}"
+
+
+def _ranked(selection: Selection) -> str:
+    """What the rows are, in one word."""
+    return str(_WORDS["ranked"].get(selection.asked.source, "kernel"))
 
 
 def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
@@ -138,7 +144,7 @@ def _sections(selection: Selection) -> Iterator[tuple[str, Iterable[str]]]:
     yield "Hypotheses, and what would confirm them", hypotheses(device)
     yield "Ranks", () if selection.job is None else job.lines(selection.job)
     yield "Useful operations, by the shapes of operators", useful(device)
-    yield "Skipped (ncu cannot help)", _apart(device)
+    yield "Skipped (ncu cannot help)", _apart(selection)
 
 
 def _table(selection: Selection, width: int) -> Iterator[Text]:
@@ -149,7 +155,7 @@ def _table(selection: Selection, width: int) -> Iterator[Text]:
     wide = width >= BROAD
     fixed = sum(c.letters(chosen) + gap for c in (rank, *(what if wide else ()), *figures))
     called = names.short_all((k.name for k in chosen), max(width - fixed, 12))
-    kernel: Cells[KernelShare] = Cells("kernel", lambda k: called[chosen.index(k)])
+    kernel: Cells[KernelShare] = Cells(_ranked(selection), lambda k: called[chosen.index(k)])
 
     def below(share: KernelShare) -> str:
         cells = (c.cell(share) for c in what)
@@ -373,9 +379,12 @@ def titles(selection: Selection) -> tuple[str, ...]:
     device = selection.selected
     if selection.steps != "ranges":
         return ("where the time goes", "-time", *WHERE[2:])
-    if device.judged is None or device.counted < 2:
+    step, number = device.judged, len(device.steps)
+    if step is None or number < 2:
         return WHERE
-    return (f"where step {device.judged.number} of {len(device.steps)} goes", *WHERE[1:])
+    name = names.middle(names.printable(step.name or ""), _NAMED)
+    which = f"({name})" if name else f"of {number}"
+    return (f"where step {step.number} {which} goes", *WHERE[1:])
 
 
 def _amount(part_s: float, use: Use) -> tuple[str, str]:
@@ -462,8 +471,9 @@ def _meanwhile(gap: IdleGap) -> str:
     return f", in {' > '.join(named)}" if named else ""
 
 
-def _apart(device: TimelineDevice) -> Iterator[str]:
+def _apart(selection: Selection) -> Iterator[str]:
     """What ncu cannot help with, summed by reason, and the reason."""
+    device = selection.selected
     use, several = device.use, device.counted > 1
     of = f"the time of all {device.counted} steps" if several else "the wall time"
     # Two copies at once leave the time to copies, though to neither of them alone.
@@ -472,7 +482,7 @@ def _apart(device: TimelineDevice) -> Iterator[str]:
         exposed_s = {"copy": use.exposed_copy_s, "communication": use.exposed_communication_s}
     for reason, why in _WORDS["apart"].items():
         if found := [k for k in device.apart if k.apart == reason]:
-            noun = "kind" if reason == Apart.COPY else "kernel"
+            noun = "kind" if reason == Apart.COPY else _ranked(selection)
             number = numbers.exact(sum(k.instances for k in found))
             share = sum(k.exposed_share or 0 for k in found)
             share = exposed_s[reason] / use.wall_s if use and reason in exposed_s else share
@@ -498,15 +508,16 @@ def useful(device: TimelineDevice) -> Iterator[str]:
             yield f"{work.kind}: {speed}{peak} ({work.precision}); {covered}"
 
 
-def _others(device: TimelineDevice) -> str:
+def _others(selection: Selection) -> str:
     """The kernels that could be chosen and were not."""
+    device, noun = selection.selected, _ranked(selection)
     if not (others := [k for k in device.kernels if not k.chosen]):
         return ""
     total, wall = sum(k.kernel_share or 0 for k in others), device.use is not None
     most = max((k.exposed_share if wall else k.kernel_share) or 0 for k in others)
     share = numbers.share(most).removeprefix("<")
     more = f"exposed for more than {share} of the wall time" if wall else f"more than {share} of it"
-    noun = "more kernel" if device.chosen else "kernel"
+    noun = f"more {noun}" if device.chosen else noun
     return f"{plural(len(others), noun)}: {numbers.share(total)} of kernel time, none {more}"
 
 

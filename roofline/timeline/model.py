@@ -278,9 +278,13 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepUse(Use):
-    """One step: its place in order of time from 1, when it began, why it is left out if it is."""
+    """One step: its place in order of time from 1, when it began, why it is left out if it is.
+
+    ``name`` is that of its range, unless that may be private.
+    """
 
     number: int
+    name: str | None = None
     start_s: float
     left_out: LeftOut | None = None
     launches: int = 0

@@ -167,6 +167,8 @@ def _groups(timeline: Timeline, criteria: Criteria) -> Groups:
         added = compiled(criteria.communication, flags=re.IGNORECASE, option="--communication")
     kind: Kinds = np.array([kind_of(i, added) for i in timeline.identities], dtype=np.int8)
     if (by := criteria.source) is not None:
+        if not timeline.totals and not any(getattr(s, by) for s in timeline.sources):
+            raise refusal(f"no_{by}", file=timeline.file)
         return Groups.by_source(timeline.sources, kind, by, own=criteria.own_names)
     return Groups.make(timeline.identities, kind, by_name=criteria.by == "name")
 

@@ -22,8 +22,6 @@ from roofline.timeline.events import (
 from roofline.timeline.model import From, Useful
 from roofline.timeline.operations import TYPES, Operation
 
-NOT_KNOWN = "(not known)"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:

@@ -27,14 +27,16 @@ _USUAL = 1.5  # times the usual distance of two steps: what is farther apart has
 class Window:
     """A stretch of a device's time: a step, or what was asked for. Times in ns.
 
-    ``number`` counts steps from 1 in order of time; ``left_out`` says why it is not used. The
-    range's own end is ``range_end``; ``outside`` is the time after it and the work that it launched
-    until the next step, ``pause`` what of that belongs to neither.
+    ``number`` counts steps from 1 in order of time, ``name`` is that of its range, which may be
+    private; ``left_out`` says why it is not used. The range's own end is ``range_end``; ``outside``
+    is the time after it and the work that it launched until the next step, ``pause`` what of that
+    belongs to neither.
     """
 
     number: int
     start: int
     end: int
+    name: str = ""
     nvtx: str | None = None
     left_out: LeftOut | None = None
     range_end: int = 0
@@ -117,6 +119,7 @@ def step_windows(events: Events, ranges: Sequence[Range], compute: Integers) -> 
                 number=i + 1,
                 start=edges[i],
                 end=max(end, edges[i] + 1),
+                name=found.name,
                 nvtx=found.nvtx,
                 range_end=range_end,
                 outside=outside,

@@ -147,7 +147,7 @@ def test_the_table_is_that_of_analyze(tmp_path: Path):
 def test_figures_of_one_step_and_of_all_say_so(tmp_path: Path):
     text = render(stepped(tmp_path))
     # Of step 2 and of steps 2 and 3.
-    assert "where step 2 of 4 goes" in text
+    assert "where step 2 (ProfilerStep#1) goes" in text
     assert "exposed for 5.0 % of the time of all 2 steps" in text
 
 

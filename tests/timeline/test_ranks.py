@@ -15,7 +15,7 @@ from roofline.render import selection_json
 from roofline.timeline import load_timeline, select, select_ranks
 from roofline.timeline.load import names_apart, timeline_files
 from roofline.timeline.model import Criteria, Job, Selection
-from tests.timeline.made import kernel, step, trace, write
+from tests.timeline.made import event, kernel, launched, step, trace, write
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -55,7 +55,8 @@ def test_devices_of_one_file_are_compared_by_their_starts(tmp_path: Path):
     # Device 1 comes 30 us and then 10 us after device 0, which then waits; once it is the reverse.
     early = [reduce(t, lasted) for t, lasted in ((0, 50), (100, 30), (220, 20))]
     late = [reduce(t, n, device=1) for t, n in ((30, 20), (110, 20), (200, 40))]
-    path = write(tmp_path, trace(kernel("a", 300, 5), *early, *late))
+    own = event("cpu_op", "aten::add", 290, 5), launched(1, "a", 300, 5, asked=292)
+    path = write(tmp_path, trace(*own, *early, *late))
     job = select(load_timeline(path)).job
     assert job is not None
     assert job.one_clock

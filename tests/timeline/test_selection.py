@@ -153,6 +153,20 @@ def test_first_and_last_step_are_left_out(tmp_path: Path):
     assert us(a.total_s) == 90
 
 
+def test_a_step_has_the_name_of_its_range(tmp_path: Path):
+    events = [
+        e for i in (4, 5, 6) for e in (step(i, 100 * i, 90), launched(i, "a", 100 * i + 5, 50))
+    ]
+    path = write(tmp_path, trace(*events))
+    named = [s.name for s in select(load_timeline(path)).selected.steps]
+    assert named == ["ProfilerStep#4", "ProfilerStep#5", "ProfilerStep#6"]
+    own = write(tmp_path, trace(*events).replace(b"ProfilerStep#", b"of alice "))
+    timeline = load_timeline(own, step="of alice")
+    assert [s.name for s in select(timeline).selected.steps] == [None] * 3
+    shown = select(timeline, Criteria(own_names=True)).selected
+    assert [s.name for s in shown.steps] == ["of alice 4", "of alice 5", "of alice 6"]
+
+
 @pytest.mark.parametrize(
     ("keep", "counted"), [("inner", 3), ("all", 5), ((2, 3), 2), ((5, 5), 1), ((1, 9), 5)]
 )

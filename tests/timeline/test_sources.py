@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from roofline.errors import InputError
 from roofline.render.selection import useful as lines_of_work
 from roofline.timeline import load_timeline, select
-from roofline.timeline.model import Criteria, KernelShare, TimelineDevice
+from roofline.timeline.model import Criteria, From, KernelShare, TimelineDevice
 from roofline.timeline.operations import FORMULAS, Operation, operation
 from tests.timeline import made
 from tests.timeline.made import event, kernel, launched, trace, write
@@ -119,6 +120,8 @@ def test_useful_operations_say_which_launches_they_cover(tmp_path: Path):
     # Two of three products have shapes: 2 ms of 2.5 ms; of the third they were not recorded.
     shapes = [[4096, 4096], [4096, 4096]]
     events = (
+        event("python_function", "nn.Module: Block_3", 0, 100),
+        event("user_annotation", "forward", 0, 100),
         op("aten::mm", 0, 20, shapes),
         op("aten::mm", 30, 20, shapes),
         op("aten::other", 60, 20),
@@ -167,6 +170,16 @@ def test_rows_by_operator_module_and_range(tmp_path: Path):
     assert [k.name for k in hidden] == ["(own name 1)", "(not known)"]
     selection = select(load_timeline(write(tmp_path, trace(*events))), Criteria(by="op"))
     assert not selection.requests  # ncu finds kernels, not operators
+
+
+@pytest.mark.parametrize(
+    ("by", "hint"),
+    [("op", "ProfilerActivity.CPU"), ("module", "with_stack=True"), ("nvtx", "record_function")],
+)
+def test_a_trace_that_names_none_is_refused(tmp_path: Path, by: From, hint: str):
+    with pytest.raises(InputError, match=rf"names no .*{by[:2]}|names no range") as refused:
+        chosen(tmp_path, launched(1, "gemm", 10, 100), by=by)
+    assert hint in (refused.value.hint or "")
 
 
 def test_ranges_of_an_export(tmp_path: Path):
