@@ -171,4 +171,4 @@ def of_type(kind: type | tuple[type, ...], hint: str, **given: object) -> None:
     """Values of a type."""
     for name, value in given.items():
         if not isinstance(value, kind):
-            raise ArgumentError(f"{name} is {value!r}", why=_OTHER, hint=hint)
+            raise ArgumentError(f"{name} is {value!r:.100}", why=_OTHER, hint=hint)

@@ -43,7 +43,18 @@ ARGUMENTS |= {
     name: name.replace("-", "_")
     for name in (
         *("allow", "because", "by", "communication", "device", "dpi", "dtype", "end", "expect"),
-        *("fail-on", "force", "jobs", "keep", "level", "min-share", "noise", "reader", "region"),
+        *(
+            "fail-on",
+            "force",
+            "jobs",
+            "keep",
+            "level",
+            "min-share",
+            "ncu",
+            "noise",
+            "reader",
+            "region",
+        ),
         *("sort", "specs", "start", "step", "step-at", "timeline", "top", "view", "warmup-steps"),
     )
 }

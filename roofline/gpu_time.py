@@ -34,7 +34,8 @@ class GpuTimes:
 
     def __repr__(self) -> str:
         s = self.call_s
-        return short(self, gpu=self.gpu, calls=len(s.values), median_s=s.median, p99_s=s.p99)
+        told = {"len(call_s.values)": len(s.values), "call_s.median": s.median, "call_s.p99": s.p99}
+        return short(self, gpu=self.gpu, **told)
 
 
 @checked

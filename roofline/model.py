@@ -494,22 +494,63 @@ class Verdict:
         return self.co_limiter is not None
 
 
+class _Judged(Displayed):
+    """What a launch and a kernel have in common: a name and a verdict."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The function's, without arguments."""
+        return _result(self).measurement.name
+
+    @property
+    def bound(self) -> Bound:
+        """What kind of ceiling limits it."""
+        return _result(self).verdict.bound
+
+    @property
+    def limiter(self) -> str | None:
+        """The unit that limits it; ``None`` where none does."""
+        return _result(self).verdict.limiter
+
+    @property
+    def limiter_percent(self) -> float | None:
+        """How busy the busiest unit is, in percent of its peak."""
+        return _result(self).verdict.limiter_percent
+
+    def __repr__(self) -> str:
+        told: dict[str, object] = {"name": self.name}
+        if isinstance(self, Group):
+            told |= {"len(launches)": len(self.launches), "total_s": self.total_s}
+        else:
+            told["duration_s"] = _result(self).measurement.duration_s
+        judged = ("bound", "limiter", "limiter_percent")
+        return short(self, **told, **{name: getattr(self, name) for name in judged})
+
+
+def _result(judged: _Judged) -> Result:
+    found = judged.result if isinstance(judged, Group) else judged
+    assert isinstance(found, Result)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Result(Displayed):
+class Result(_Judged):
     """One launch, measured and judged: all that a renderer gets."""
 
     measurement: Measurement
     peaks: PeakSet
     verdict: Verdict
 
-    def __repr__(self) -> str:
-        m, v = self.measurement, self.verdict
-        judged = {"bound": v.bound, "limiter": v.limiter, "limiter_percent": v.limiter_percent}
-        return short(self, name=m.name, duration_s=m.duration_s, **judged)
+    @property
+    def duration_s(self) -> float | None:
+        """What it took under the profiler."""
+        return self.measurement.duration_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Group(Displayed):
+class Group(_Judged):
     """The launches of one kernel: same file, name, grid, block and device.
 
     ``result`` is computed from sums over the launches of which most was measured, ``launches`` are
@@ -524,11 +565,6 @@ class Group(Displayed):
     max_s: float | None
     share: float | None
     bounds: Mapping[str, int]
-
-    def __repr__(self) -> str:
-        m, v = self.result.measurement, self.result.verdict
-        judged = {"bound": v.bound, "limiter": v.limiter, "limiter_percent": v.limiter_percent}
-        return short(self, name=m.name, launches=len(self.launches), total_s=self.total_s, **judged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -571,10 +607,10 @@ class Analysis(Displayed):
         return all(result.measurement.kind is Kind.FIGURES for result in self.results)
 
     @overload
-    def __getitem__(self, kernel: int | str) -> Group: ...
+    def __getitem__(self, kernel: int | str | Pattern[str]) -> Group: ...
     @overload
     def __getitem__(self, kernel: slice) -> tuple[Group, ...]: ...
-    def __getitem__(self, kernel: int | str | slice) -> Group | tuple[Group, ...]:
+    def __getitem__(self, kernel: int | str | Pattern[str] | slice) -> Group | tuple[Group, ...]:
         """The kernel that is meant, as ``--explain`` finds it; of several the one with most time.
 
         A text is a name, a family ("gemm") or a regular expression; integers and slices are places
@@ -587,8 +623,9 @@ class Analysis(Displayed):
         """
         if isinstance(kernel, slice):
             return self.groups[kernel]
-        of_type((int, str), 'a name, or a place: analysis["gemm"], analysis[0]', kernel=kernel)
-        if isinstance(kernel, str):
+        hint = 'a name, or a place: analysis["gemm"], analysis[0]'
+        of_type((int, str, Pattern), hint, kernel=kernel)
+        if isinstance(kernel, str | Pattern):
             found: Group = self.ask("kernel", kernel)
             return found
         try:
@@ -605,7 +642,7 @@ class Analysis(Displayed):
 
     def __contains__(self, kernel: object) -> bool:
         """Whether it is one of the kernels, or a text that means one."""
-        if not isinstance(kernel, str):
+        if not isinstance(kernel, str | Pattern):
             return kernel in self.groups
         try:
             return self[kernel] in self.groups
@@ -613,8 +650,8 @@ class Analysis(Displayed):
             return False
 
     def __repr__(self) -> str:
-        files, launches = ", ".join(s.path for s in self.sources), len(self.results)
-        return short(self, sources=files, launches=launches, kernels=len(self.groups))
+        counts = {f"len({of})": len(getattr(self, of)) for of in ("results", "groups")}
+        return short(self, sources=", ".join(s.path for s in self.sources), **counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Page:
     html: str
 
     def __repr__(self) -> str:
-        return short(self, title=self.title, letters=len(self.html))
+        return short(self, title=self.title, **{"len(html)": len(self.html)})
 
     def _repr_html_(self) -> str:
         frame = f'sandbox="allow-scripts" title="{escape(self.title)}" width="100%"'
@@ -58,11 +58,11 @@ class Page:
         write_text(file, self.html, force=force)
 
 
-def kernel(analysis: Analysis, wanted: str) -> Group:
+def kernel(analysis: Analysis, wanted: str | re.Pattern[str]) -> Group:
     """The kernel with most time that ``wanted`` means, else a ``UsageError``."""
-    for found in matching(analysis, wanted):
+    for found in matching(analysis, wanted) if wanted else ():
         return found
-    raise no_kernel(analysis, wanted)
+    raise no_kernel(analysis, wanted if isinstance(wanted, str) else wanted.pattern)
 
 
 @checked

@@ -73,7 +73,7 @@ def _way_out(text: str, option: str) -> str:
 
 
 def select(
-    pattern: str, names: Iterable[tuple[str, str]], *, letters: bool = False
+    pattern: str | re.Pattern[str], names: Iterable[tuple[str, str]], *, letters: bool = False
 ) -> tuple[int, ...]:
     """Positions of the (name, demangled) that ``pattern`` means.
 
@@ -85,9 +85,10 @@ def select(
 
     """
     listed = list(names)
-    if exact := tuple(i for i, both in enumerate(listed) if pattern in both):
+    text = pattern if isinstance(pattern, str) else pattern.pattern
+    if exact := tuple(i for i, both in enumerate(listed) if text in both):
         return exact
-    if not letters and (words := family_words(pattern)):
+    if not letters and (words := family_words(text)):
         return tuple(i for i, (name, full) in enumerate(listed) if family(full or name) in words)
     wanted = compiled(pattern)
     return tuple(i for i, both in enumerate(listed) if any(map(wanted.search, both)))

@@ -292,7 +292,7 @@ def _span(values: Iterable[float | None]) -> tuple[float, float] | None:
     return (min(known), max(known)) if known else None
 
 
-def matching(analysis: Analysis, text: str) -> tuple[Group, ...]:
+def matching(analysis: Analysis, text: str | re.Pattern[str]) -> tuple[Group, ...]:
     """The kernels that ``text`` means, longest first.
 
     Those with exactly this name where there are any, else ``text`` is a regular expression.

@@ -40,10 +40,30 @@ def image(html: str) -> ElementTree.Element:
 def test_a_repr_is_one_line_of_what_matters_most(mix):
     group, result = mix.groups[3], mix.groups[3].result
 
-    assert repr(mix) == "Analysis(sources='h100_mix.ncu-rep', launches=10, kernels=9)"
+    assert repr(mix) == "Analysis(sources='h100_mix.ncu-rep', len(results)=10, len(groups)=9)"
     judged = "bound='bandwidth', limiter='dram', limiter_percent=92)"
-    assert repr(group) == f"Group(name='adamw_step', launches=1, total_s=0.0005333, {judged}"
+    assert repr(group) == f"Group(name='adamw_step', len(launches)=1, total_s=0.0005333, {judged}"
     assert repr(result) == f"Result(name='adamw_step', duration_s=0.0005333, {judged}"
+
+
+def test_what_a_repr_shows_can_be_typed(mix):
+    selection = select(load_timeline(SAMPLES / "h100_step.trace.json.gz"))
+    values = [mix, mix[3], mix.results[0], mix.page(), mix.plot(), compare(mix, mix), selection]
+    for value in values:
+        kind, told = re.fullmatch(r"(\w+)\((.*)\)", repr(value)).groups()
+        shown_as = dict(re.findall(r"([\w.()]+)=('(?:[^']*)'|[^,]+)", told))
+
+        assert kind == type(value).__name__
+        assert len(shown_as) > 1
+        for name, text in shown_as.items():
+            inner = re.sub(r"len\((.*)\)", r"\1", name)
+            found = getattr(value, inner)
+            if inner != name:
+                assert int(text) == len(found)
+            elif isinstance(found, float):
+                assert float(text) == pytest.approx(found, rel=1e-3)
+            elif inner != "sources":
+                assert text.strip("'.") in str(found)
 
 
 def test_a_repr_stays_short_whatever_a_kernel_is_called():
@@ -118,9 +138,20 @@ def test_a_kernel_and_a_launch_are_their_card(mix):
     assert unescape(re.sub(r"</?pre[^>]*>", "", launch["text/html"])) == launch["text/plain"]
 
 
-@pytest.mark.parametrize("wanted", ["gemm", "nvjet_tst_128x256_64x4_2x1_h_bz_coopA_TNT", "h_bz", 0])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "gemm",
+        "nvjet_tst_128x256_64x4_2x1_h_bz_coopA_TNT",
+        "h_bz",
+        0,
+        re.compile("gemm"),
+        re.compile("H_BZ", re.I),
+    ],
+)
 def test_a_kernel_is_found_by_family_name_expression_and_place(mix, wanted):
     assert mix[wanted] == mix.groups[0]
+    assert wanted == 0 or wanted in mix
 
 
 def test_a_kernel_that_is_not_there_is_named_with_those_like_it(mix):
@@ -132,6 +163,9 @@ def test_a_kernel_that_is_not_there_is_named_with_those_like_it(mix):
         mix["("]
     with pytest.raises(IndexError):
         mix[9]
+    with pytest.raises(roofline.NoKernelError, match="no kernel matches ''"):
+        mix[""]
+    assert "" not in mix
     assert list(mix) == list(mix.groups)
 
 

@@ -440,5 +440,6 @@ class Comparison(Displayed):
         return sum(one.launches for one, _ in sides), sum(other.launches for _, other in sides)
 
     def __repr__(self) -> str:
-        times = {"before_s": self.before_paired_s, "after_s": self.after_paired_s}
-        return short(self, pairs=len(self.pairs), gone=len(self.gone), new=len(self.new), **times)
+        told = {f"len({of})": len(getattr(self, of)) for of in ("pairs", "gone", "new")}
+        times = ("before_paired_s", "after_paired_s")
+        return short(self, **told, **{name: getattr(self, name) for name in times})

@@ -51,7 +51,8 @@ class Picture:
     table: tuple[tuple[str, ...], ...] = ()
 
     def __repr__(self) -> str:
-        return short(self, title=self.title, theme=self.theme, marks=len(self.marks))
+        count = {"len(marks)": len(self.marks)}
+        return short(self, title=self.title, theme=self.theme, **count)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         """What a notebook shows: the picture itself."""

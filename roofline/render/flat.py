@@ -22,7 +22,7 @@ from roofline.view import Chosen, Row, chosen, missing_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from roofline.compare.model import Comparison
+    from roofline.compare.model import Comparison, KernelPair, Prediction
     from roofline.timeline.model import Selection
 
 
@@ -175,6 +175,11 @@ _SHORT = (
     *(*_RATES, "confidence"),
 )
 
+
+def _stated(pair: KernelPair) -> list[Prediction]:
+    return [one for one in pair.predictions if one.by == "user"]
+
+
 _SIDES = ("before", "after")
 _PAIR = (
     *_of("", "text", "outcome", "kind", "basis", "per"),
@@ -188,6 +193,8 @@ _PAIR = (
     *_in("work", "text", "status", "measure"),
     *_in("work", "number", "ratio", "speedup"),
     *_in("step", "number", "share", "gain"),
+    Column("stated", "text", lambda pair: "; ".join(p.claim.facts["text"] for p in _stated(pair))),
+    Column("judgement", "text", lambda pair: "; ".join(p.judgement for p in _stated(pair))),
     *(
         column
         for side in _SIDES
@@ -253,7 +260,7 @@ _DTYPES: dict[Type, Any] = {
 
 @checked
 def to_frame(
-    view: Analysis | Chosen | Group | Result | Comparison | Selection,
+    view: Analysis | Chosen | Group | Result | Comparison | Selection | Sequence[Group | Result],
     *,
     launches: bool = True,
     short: bool = False,
@@ -262,11 +269,14 @@ def to_frame(
 
     Not measured is NaN in a column of floats, else NA. The rows of an analysis are launches in file
     order or kernels, with the columns of the CSV, and a kernel or launch is one row. Those of a
-    comparison are its pairs: ``timing_speedup`` is before over after. Those of a selection are the
-    kernels of the ranked device. Columns of both are keys of their JSON, joined by "_".
+    comparison are its pairs: ``timing_speedup`` is before over after, and ``stated`` what somebody
+    predicted, ``judgement`` how each of that came out. Those of a selection are the kernels of the
+    ranked device, and what ncu cannot help with: its copies, communication and short kernels, of
+    which ``apart`` says so. Columns of both are keys of their JSON, joined by "_".
 
     Args:
-        view: an analysis, a kernel, a launch, a comparison or a selection.
+        view: an analysis, a kernel, a launch, a comparison or a selection; several kernels or
+            launches, as of ``analysis[:3]``.
         launches: of an analysis a row a launch, else a row a kernel.
         short: of an analysis or kernel those columns alone that the table of ``analyze`` shows.
 
@@ -289,7 +299,7 @@ def to_frame(
     def values(column: Column) -> Any:
         absent = math.nan if column.type == "number" else None
         cells = (column.cell(row) for row in rows)
-        found = [absent if cell is None else cell for cell in cells]
+        found = [absent if cell in (None, "") else cell for cell in cells]
         return pd.array(found, dtype=_DTYPES[column.type])
 
     return pd.DataFrame({column.name: values(column) for column in table})
@@ -305,10 +315,13 @@ def _rows(view: Any, *, launches: bool) -> tuple[Sequence[Any], tuple[Column, ..
             return view.pairs, _PAIR
         case Selection():
             return (*view.kernels, *view.selected.apart), _PICK
-        case Group():
-            return [Row(result=view.result, share=view.share, group=view)], columns(launches=False)
-        case Result():
-            return [Row(result=view, share=None)], columns(launches=True)
+        case Group() | Result():
+            return _rows((view,), launches=launches)
+        case [Group(), *rest] if all(isinstance(one, Group) for one in rest):
+            rows = [Row(result=one.result, share=one.share, group=one) for one in view]
+            return rows, columns(launches=False)
+        case [Result(), *rest] if all(isinstance(one, Result) for one in rest):
+            return [Row(result=one, share=None) for one in view], columns(launches=True)
     hint = "roofline.to_frame(roofline.analyze(REPORT))"
     of_type((Analysis, Chosen), hint, view=view)
     part = chosen(view)

@@ -610,7 +610,7 @@ class Selection(Displayed):
     asked: Criteria = Criteria()
 
     def __repr__(self) -> str:
-        told = {"kernels": len(self.kernels), "requests": len(self.requests)}
+        told = {f"len({of})": len(getattr(self, of)) for of in ("kernels", "requests")}
         return short(self, file=self.file, device=self.device, **told)
 
     def rank_of(self, device: int) -> int | None:

@@ -182,6 +182,35 @@ def test_the_rows_of_a_comparison_are_its_pairs():
     assert to_frame(roofline.compare(old, unknown)).dtypes.equals(frame.dtypes)
 
 
+def test_a_frame_tells_how_predictions_came_out():
+    old, new = (analysis(result(measurement("k", duration_s=s))) for s in (4e-3, 1e-3))
+    frame = to_frame(roofline.compare(old, new, expect={"k": 2}, because={"k": "l2"}))
+
+    assert (frame["stated"][0], frame["judgement"][0]) == ("k=2x; k=l2", "exceeded; refuted")
+    assert pd.isna(to_frame(roofline.compare(old, new))["judgement"][0])
+
+
+def test_several_kernels_or_launches_are_rows():
+    view = roofline.analyze(SAMPLES / "h100_mix.ncu-rep")
+    kernels, launches = to_frame(view, launches=False), to_frame(view)
+
+    assert list(to_frame(view[:2])["total_s"]) == [g.total_s for g in view.groups[:2]]
+    pd.testing.assert_frame_equal(to_frame(list(view)), kernels)
+    pd.testing.assert_frame_equal(
+        to_frame(view.results).drop(columns="share"), launches.drop(columns="share")
+    )
+    for mixed in ([view[0], view.results[0]], []):
+        with pytest.raises(roofline.ArgumentError, match="view is"):
+            to_frame(mixed)
+
+
+def test_a_text_that_says_nothing_is_missing():
+    row = to_frame(analysis(result(measurement("k"))))
+
+    for name in ("notes", "missing", "action_reason", "nvtx"):
+        assert pd.isna(row[name][0]), name
+
+
 def test_the_rows_of_a_selection_are_kernels():
     found = roofline.select(STEP)
     frame = to_frame(found)
@@ -198,6 +227,7 @@ def test_keys_of_the_json_are_the_names_of_columns():
     comparison = json.loads(comparison_json.render(roofline.compare(*DECODE)))
     pairs = set(pd.json_normalize(comparison["pairs"], sep="_")) | {"step_share", "step_gain"}
     own = {"cause_unit", "cause_factor", "before_total_operations", "after_total_operations"}
+    own |= {"stated", "judgement"}  # of the JSON's predictions
     assert set(to_frame(roofline.compare(*DECODE))) - own <= pairs
     kernels = json.loads(selection_json.render(roofline.select(STEP)))["devices"][0]["kernels"]
     axes = {f"{name}_{axis}" for name in ("grid", "block") for axis in "xyz"}
