@@ -429,7 +429,8 @@ class Verdict:
     ``waste_floor_s`` is what is left without the work that can go (``None`` where none is named),
     ``waste_limiter`` the unit that limits then. ``gain`` is the bound by which kernels are ranked,
     ten times at most, ``gain_by`` what it rests on: "waste", "work" inside of the busiest unit,
-    "occupancy", "idle" or "headroom" of that unit; ``None`` where nothing predicts it.
+    "occupancy", "idle" or "headroom" of that unit, or "unbounded": work can go, and no counter says
+    what that gains; ``None`` where nothing predicts it.
     ``evidence`` is what conditions of the knowledge base read, of the mean launch. All times are
     under the profiler.
     ``roof_percent`` is the share of the peak rate reached per operation key, ``ridge`` in

@@ -8,7 +8,7 @@ from typing import Any
 
 from roofline.kernel_names import family, foreign
 from roofline.model import Action, Bound, Group, Note
-from roofline.view import SMALL, Chosen, gain_s, less_work, promise
+from roofline.view import SMALL, Chosen, gain_s, less_work, promise, unbounded
 
 _MOST = 0.5  # of the time
 _MORE = 0.05  # of the time: less with less work is not said
@@ -90,6 +90,14 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
         key=lambda one: one[0],
         default=(0.0, groups[0]),
     )
+    endless = next((g for g in groups if unbounded(g.result)), None)
+    if endless is not None and (endless.total_s or 0.0) >= max((s for s, _ in large), default=0.0):
+        causes = endless.result.verdict.causes
+        code = next(cause.code for cause in causes if cause.promise == "unbounded")
+        yield Note(
+            code="saving_unbounded",
+            facts={"kernel": _name(endless), "only": endless is groups[0], "cause": code},
+        )
     if large:
         saved, best = min(large, key=lambda one: promise(one[1].result, one[1].share))
         facts = {
@@ -106,7 +114,7 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
     elif promised:
         yield Note(code="no_saving")
     elif any(
-        v.bound is Bound.LATENCY and not (v.two_roofs or v.held_back)
+        v.bound is Bound.LATENCY and not (v.two_roofs or v.held_back or v.gain_by)
         for v in (g.result.verdict for g in open_)
     ):
         yield Note(code="saving_not_known")

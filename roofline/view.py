@@ -230,6 +230,12 @@ def saved_s(result: Result) -> float | None:
     return None if result.verdict.action is Action.LEAVE else gain_s(result)
 
 
+def unbounded(result: Result) -> bool:
+    """Whether work can go, of a kernel not left alone, and no counter says what that saves."""
+    v = result.verdict
+    return v.gain_by == "unbounded" and v.action is not Action.LEAVE
+
+
 def less_work(result: Result) -> float | None:
     """The part of its time that less work for the limiter could save, where that is no headroom.
 
@@ -251,8 +257,10 @@ def promise(result: Result, share: float | None) -> tuple[object, ...]:
 
     What counters prove came to 86 % of its bound (median) in later versions of public kernels; room
     under a ceiling often stays. ``share`` is the kernel's, of the time: 1 % of it must be saved.
+    What has no bound counts as all of its time.
     """
-    saved, took = saved_s(result), result.measurement.duration_s
+    took = result.measurement.duration_s
+    saved = took if unbounded(result) else saved_s(result)
     part = saved / took * (1.0 if share is None else share) if saved and took else 0.0
     proven = result.verdict.gain_by not in (None, "headroom") and part >= SMALL
     return (not proven, *_largest(saved), *_largest(gain_s(result)))

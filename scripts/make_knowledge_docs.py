@@ -63,7 +63,8 @@ an entry fires only on what was measured. A file that is not understood is refus
 - `claim`: its sentence, with evidence in braces; of several the first with all figures known. A
   figure is written as `{{blocks:FORM}}`: {", ".join(FORMATS)}, `of block` or Python's `,.1f`.
 - `promise`: `waste` is work that can go (`removes`, by unit), `occupancy` and `idle` give up to
-  `gain`; `wait` and `plain` have no number, and a `gain` only ranks; `first` holds back the rest.
+  `gain`; `unbounded` is work that can go of which no counter says how much: no bound is named then;
+  `wait` and `plain` have no number, and a `gain` only ranks; `first` holds back the rest.
 - `relieves`: the units of a `plain` cause, as those in `removes`. Off the latency bound a cause is
   named only where one of its units limits or is near (FP64: half as busy as the busiest). Waste
   that gives less than 1.1x alone is named where the rest gives 1.1x more with it than without it.

@@ -234,3 +234,18 @@ def test_four_public_reports_hold_nothing_but_random_numbers() -> None:
             if codes == ["initialisation"]:
                 found.append(path.name)
     assert len(found) == 4
+
+
+def test_work_that_can_go_and_has_no_bound_is_said_to_have_none() -> None:
+    open_ = {"causes": (Cause(code="host_memory", promise="unbounded"),), "gain": None}
+    open_ |= {"bound": Bound.LATENCY, "gain_by": "unbounded"}
+    far, mine = kernel("far", 6e-3, 23.0, **open_), kernel("mine", 2e-3, 70.0, "l1")
+
+    assert said(analysis(far, mine)).endswith(
+        "No counter says what it saves to copy or prefetch the data to the GPU. Largest saving "
+        "left: mine, up to 600 µs (8 %)."
+    )
+    first = said(analysis(kernel("long", 9e-3), far))
+    assert "copy or prefetch the data to the GPU (far)" in first
+    # Where another saves more than all of its time, that comes first.
+    assert "No counter" not in said(analysis(kernel("long", 9e-3, 20.0), far))

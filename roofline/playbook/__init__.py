@@ -30,9 +30,10 @@ TABLES = ("unit", "cause", "stall", "caller")
 _SHARED = ("hint", "refute", "meaning", "try_first", "avoid")  # by the entries of a table
 # What a cause promises: "first" holds all other advice back; "waste" is work that can go, of the
 # units in ``removes``; "occupancy" more warps, "idle" a part of the GPU without work, both up to
-# ``gain``; "wait" and "plain" promise nothing, and a ``gain`` only ranks them: the one keeps units
-# from more, the other is work inside of a unit.
-Promise = Literal["first", "waste", "occupancy", "idle", "wait", "plain"]
+# ``gain``; "unbounded" is work that can go of which no counter says how much; "wait" and "plain"
+# promise nothing, and a ``gain`` only ranks them: the one keeps units from more, the other is work
+# inside of a unit.
+Promise = Literal["first", "waste", "occupancy", "idle", "unbounded", "wait", "plain"]
 # How a claim may write a figure, beside Python's own ",.1f" and "of block" (1 block, 2 blocks).
 FORMATS = (
     *("exact", "count", "share", "percent", "waves"),

@@ -144,7 +144,9 @@ def _lines(said: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
 def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple[str, str]]:
     """What a colleague would write: why, what to try, what that gives, what would refute it."""
     v = result.verdict
-    causes = [said.keeps(v, one) + said.cause_text(result, one) + _gives(one) for one in v.causes]
+    causes = [
+        said.keeps(v, one) + said.cause_text(result, one) + _gives(v, one) for one in v.causes
+    ]
     left = leave(result)
     whys = [left, *(causes or [said.cause(result) or ("" if left else said.why(result))])]
     whys += [said.context(result) or ""]
@@ -163,10 +165,11 @@ def _card(result: Result, found: Details, *, everything: bool) -> Iterator[tuple
         yield from ((word, names.printable(text)) for text in dict.fromkeys(texts))
 
 
-def _gives(one: Cause) -> str:
+def _gives(v: Verdict, one: Cause) -> str:
     if not one.gain or one.promise not in ("waste", "occupancy", "idle"):
         return ""
-    return f" ({'alone ' if one.gain < MATTERS else ''}{said.up_to(one.gain)})"
+    alone = "alone " if one.gain < MATTERS or v.gain_by == "unbounded" else ""
+    return f" ({alone}{said.up_to(one.gain)})"
 
 
 def _evidence(result: Result, found: Details) -> Iterator[tuple[str, str]]:

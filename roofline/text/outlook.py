@@ -118,6 +118,10 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "saving": lambda f: f"{_saving(f)}.",
     "saving_by_callers": lambda f: f"{_saving(f)}, by what calls it: it is a library's kernel.",
     "saving_with_less_work": lambda f: f"Largest saving {_less_for(f)}: {_where(f)}.",
+    "saving_unbounded": lambda f: (
+        f"No counter says what it saves to {play('cause.' + f['cause']).hint}"
+        + ("." if f["only"] else f" ({short(f['kernel'], _NAME)}).")
+    ),
     "no_saving": "Nothing promises 1 % or more of the time.",
     "saving_not_known": "What hiding latency would save, no counter predicts.",
 }

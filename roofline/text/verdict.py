@@ -157,6 +157,13 @@ def up_to(gain: float) -> str:
     return f"up to {ratio(gain)}" if gain < PROMISED else f"more than {PROMISED:.0f}x"
 
 
+def unbounded(v: Verdict) -> str | None:
+    """What to do first where work can go of which no counter says how much."""
+    if v.gain_by != "unbounded":
+        return None
+    return next(play(entry_of(one)).hint for one in v.causes if one.promise == v.gain_by)
+
+
 def _up_to(result: Result, floor_s: float) -> str:
     took_s = result.measurement.duration_s
     gain = took_s / floor_s if took_s and floor_s else inf
@@ -166,10 +173,11 @@ def _up_to(result: Result, floor_s: float) -> str:
 def _promises(result: Result) -> str:
     """What more warps or a full GPU could give, each by itself."""
     said = []
+    alone = " alone" if result.verdict.gain_by == "unbounded" else ""
     for promise, what in (("occupancy", "with more warps"), ("idle", "without idle SMs")):
         gains = (c.gain for c in result.verdict.causes if c.promise == promise and c.gain)
         if gain := max(gains, default=None):
-            said.append(f"{what}: {up_to(gain)}")
+            said.append(f"{what}{alone}: {up_to(gain)}")
     return "; ".join(said)
 
 
@@ -178,6 +186,8 @@ def _ceilings(result: Result) -> str:
     v, took_s = result.verdict, result.measurement.duration_s
     if v.held_back:
         return f"not known: first {play(entry_of(v.causes[0])).hint}"
+    if (first := unbounded(v)) is not None:
+        return f"no bound: no counter says what it saves to {first}"
     nearest = unit(v.nearest) or "its limit"
     if v.floor_s is None:
         if v.gain is None or v.gain_by not in ("headroom", "work"):

@@ -17,7 +17,7 @@ _FULL = 80.0
 # The dominant stall must be more than one among many.
 _STALL_SHARE = 0.2
 _PROMISING = ("occupancy", "idle")
-_WAITING = (*_PROMISING, "wait")
+_WAITING = (*_PROMISING, "wait", "unbounded")
 # What no compiler changes: shapes, and where the data is.
 _OF_LAUNCH = ("host_memory", "grid_too_small", "partial_warps")
 _TENSOR = ("tensor", "tensor_fp64", "shared_pipe")
@@ -115,6 +115,9 @@ def gain_of(
     inside = bound is not Bound.LATENCY and any(one.promise == "plain" for one in causes)
     if inside and following is not None:
         return max(1.0, min(PROMISED, 100 / max(following, PROMISED))), "work"
+    # With more warps alone it gains less than without the work that can go.
+    if bound is Bound.LATENCY and any(one.promise == "unbounded" for one in causes):
+        return None, "unbounded"
     by = next((one for one in causes if one.promise in _PROMISING and one.gain), None)
     if by is not None and by.gain is not None:
         return min(PROMISED, by.gain), by.promise

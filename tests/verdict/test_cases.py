@@ -12,6 +12,7 @@ from roofline.model import Bound, Result
 from roofline.specs import load
 from roofline.text import verdict as said
 from roofline.units import the_unit
+from roofline.view import promise
 from tests.makers import measurement, unit
 from tests.metrics import Value, launch
 
@@ -309,6 +310,28 @@ def test_empty_lanes_are_waste_only_where_lanes_take_time(busy, code, gain) -> N
 
     assert found.verdict.cause == code
     assert found.verdict.gain == pytest.approx(gain)
+
+
+def test_what_has_no_bound_stands_under_no_other() -> None:
+    # Blocks of one thread. 32 warps for 16 give 1.89x at most, but filled ones have less to load.
+    curve = {str(size): 32.0 if size >= 64 else 16.0 for size in (32, 64, 128)}
+    found = judged(
+        T4,
+        {"dram__cycles_active": 53.0},
+        {"launch__occupancy_per_block_size": curve},
+        **shape(1e6, 1.0),
+        sm__warps_active__DOT__avg__DOT__pct_of_peak_sustained_active=50.0,
+        sm__maximum_warps_per_active_cycle_pct=50.0,
+        launch__waves_per_multiprocessor=1000.0,
+        launch__registers_per_thread=40.0,
+    )
+    v = found.verdict
+
+    assert [cause.code for cause in v.causes] == ["partial_warps", "block_size_limits"]
+    assert (v.gain, v.gain_by) == (None, "unbounded")
+    assert said.bounds(found).endswith("; with more warps alone: up to 1.89x")
+    assert said.gain(found).startswith("no bound: no counter says what it saves to fill the warps")
+    assert promise(found, 1.0) < promise(judged(A100, {"dram__cycles_active": 70.0}), 1.0)
 
 
 def test_a_green_context_of_unknown_size_is_not_judged_surely() -> None:
