@@ -135,7 +135,7 @@ def judge(of: Comparison | ProgramChange, gates: Sequence[Gate]) -> tuple[GateRe
             unit=None if gate.limit is None else _unit(gate.what),
             text=text,
         )
-        for gate in gates
+        for gate in dict.fromkeys(gates)
         for kernel, status, text in _of_one(of, gate)
     )
 
@@ -179,12 +179,19 @@ def _judge(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
 def _none_named(comparison: Comparison, gate: Gate) -> Note:
     """Why a condition is about no kernel."""
     if gate.what != "regression":
-        return note("gate_no_kernel", pattern=gate.pattern)
+        every = [p.after for p in comparison.pairs] + [k.side for k in comparison.new]
+        return _not_named("gate_no_kernel", gate, every)
     sides = [k.side for k in comparison.new]
     found = select(gate.pattern or "", [s.names for s in sides])
     if found:
         return note("gate_nothing_before", kernel=sides[found[0]].measured.name)
-    return note("gate_no_pair", pattern=gate.pattern)
+    return _not_named("gate_no_pair", gate, [p.after for p in comparison.pairs])
+
+
+def _not_named(code: str, gate: Gate, sides: Sequence[Side]) -> Note:
+    """That no kernel of these is named so, with the one that looks most like it."""
+    near = get_close_matches(gate.pattern or "", [s.measured.name for s in sides], n=1)
+    return note(code, pattern=gate.pattern, near=near[0] if near else None)
 
 
 def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
@@ -194,7 +201,7 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
         sides = [*(k.side for k in gone), *(p.before for p in comparison.pairs)]
         meant = select(gate.pattern, [side.names for side in sides])
         if not meant:
-            yield None, "not_judged", note("gate_none_before", pattern=gate.pattern)
+            yield None, "not_judged", _not_named("gate_none_before", gate, sides)
             return
         gone = tuple(gone[i] for i in meant if i < len(gone))
     for kernel in gone:
@@ -262,7 +269,7 @@ def _regression(pair: KernelPair, gate: Gate) -> tuple[GateStatus, Note]:
         code = "gate_slower" if alike else "gate_slower_equal_clocks"
     status, text = _loss(gate, pair.outcome, ratio, timing.noise, code)
     low, high = timing.judged
-    if text.code == "gate_within_noise" and low != high:
+    if pair.outcome == "no_change" and low != high:
         text = note("gate_left_open", low=low, high=high, **text.facts)
     return status, text
 
@@ -274,8 +281,10 @@ def _loss(
     limit = float(gate.value)
     facts = {"value": 100 * (1 / ratio - 1), "limit": limit, "unit": "%"}
     if outcome == "no_change":
-        return "passed", note("gate_within_noise", noise=noise, speedup=ratio, **facts)
+        hides = limit > 0 and exceeds(noise, limit / 100)
+        within = "gate_noise_hides" if hides else "gate_within_noise"
+        return "passed", note(within, noise=noise, speedup=ratio, **facts)
     if outcome != "slower":
-        return "passed", note("outcome", outcome=outcome, speedup=ratio, **facts)
+        return "passed", note("gate_gain", outcome=outcome, speedup=ratio, by=code, **facts)
     over = exceeds(1 / ratio, 1 + limit / 100)
     return "failed" if over else "passed", note(code, **facts)

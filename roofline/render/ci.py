@@ -15,9 +15,16 @@ MOST = 10
 
 
 def gate_errors(gates: Sequence[GateResult]) -> list[str]:
-    """An error for each gate that failed."""
-    failed = [g for g in gates if g.failing]
-    return [f"::error title=roofline gate::{_data(gate(g))}" for g in failed[:MOST]]
+    """An error for each gate that failed, a warning for each that noise made pass."""
+    kinds = {
+        "error": [g for g in gates if g.failing],
+        "warning": [g for g in gates if g.text.code == "gate_noise_hides"],
+    }
+    return [
+        f"::{kind} title=roofline gate::{_data(gate(g))}"
+        for kind, some in kinds.items()
+        for g in some[:MOST]
+    ]
 
 
 def github(comparison: Comparison) -> list[str]:

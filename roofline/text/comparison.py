@@ -133,6 +133,15 @@ def _against(facts: Mapping[str, Any], words: str = "", *, places: int = 0) -> s
     return f"{said}{words} (limit {limit})"
 
 
+def _not_named(facts: Mapping[str, Any], whose: str) -> str:
+    near = f"; did you mean {facts['near']}?" if facts["near"] else ""
+    return f"{whose} is named {facts['pattern']!r}{near}"
+
+
+_BY = {
+    "gate_slower_equal_clocks": " at equal clocks",
+    "gate_slower_equal_work": " for the same work",
+}
 # Those that no template of the data file can say.
 SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     **tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")),
@@ -164,11 +173,25 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
         f"gate_{code}": partial(_against, words=words, places=1)
         for code, words in {
             "slower": " slower",
-            "slower_equal_clocks": " slower at equal clocks",
-            "slower_equal_work": " slower for the same work",
             "worse": " worse",
+            **{code.removeprefix("gate_"): f" slower{by}" for code, by in _BY.items()},
         }.items()
     },
+    **{
+        f"gate_{code}": partial(_not_named, whose=whose)
+        for code, whose in {
+            "no_kernel": "no kernel of AFTER",
+            "no_pair": "no paired kernel",
+            "none_before": "no kernel of BEFORE",
+        }.items()
+    },
+    "gate_gain": lambda f: (
+        f"{numbers.times(f['speedup'])}, {names.words(f['outcome'])}{_BY.get(f['by'], '')}"
+    ),
+    "gate_noise_hides": lambda f: (
+        f"{numbers.times(f['speedup'])}, within the noise ({numbers.share(f['noise'])}), which "
+        f"would hide a loss of {numbers.exact(f['limit'])} %"
+    ),
     "gate_left_open": lambda f: (
         f"at equal clocks {change(f['low'], f['high'])}: clocks and noise "
         f"({numbers.share(f['noise'])}) leave open whether it changed"

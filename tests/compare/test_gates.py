@@ -6,6 +6,7 @@ from roofline.compare.gates import failed, judge, parse_gate
 from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.errors import UsageError
+from roofline.render.ci import gate_errors
 from roofline.text.notes import note_text
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, capture, compared, launch
@@ -94,6 +95,37 @@ def test_a_regression_says_the_loss_as_measured() -> None:
     assert note_text(within.text) == "0.98x, within the noise (3.0 %)"
 
 
+def test_noise_above_the_limit_is_said_and_warned_of() -> None:
+    """3 % of noise would hide a loss of 2 %, and not one of 3 %."""
+    same = compared(launch(us=1000), launch(us=1025))
+    hidden, shown = (judge(same, [parse_gate(f"regression={n}%")]) for n in (2, 3))
+
+    assert [g.status for g in (*hidden, *shown)] == ["passed", "passed"]
+    assert note_text(hidden[0].text) == (
+        "0.98x, within the noise (3.0 %), which would hide a loss of 2 %"
+    )
+    (warning,) = gate_errors(hidden)
+    assert warning.startswith("::warning title=roofline gate::passed regression=2%25 at ")
+    assert gate_errors(shown) == []
+
+
+def test_a_condition_that_is_given_twice_is_judged_once() -> None:
+    assert len(judge(SLOWER, [parse_gate("time>1ms")] * 2)) == 1
+
+
+def test_a_gain_at_equal_clocks_says_so() -> None:
+    """1500 us to 1000 us at 0.75 of the clock: 1.5 / 0.75 = 2.00x."""
+    busy = {**IDLE, "fp32": 90.0}
+    before, after = (
+        launch(us=us, use=busy, sm_clock_hz=hz) for us, hz in ((1500, 1e9), (1000, 0.75e9))
+    )
+    (found,) = judge(compared(before, after), [parse_gate("regression=5%")])
+    (alike,) = judge(compared(launch(us=1500), launch(us=1000)), [parse_gate("regression=5%")])
+
+    assert note_text(found.text) == "2.00x, faster at equal clocks"
+    assert note_text(alike.text) == "1.50x, faster"
+
+
 @pytest.mark.parametrize(
     ("gate", "value", "limit", "unit"),
     [
@@ -174,7 +206,11 @@ def test_a_kernel_that_is_gone() -> None:
     assert status(comparison, "a: gone") == ["passed"]
     (mistyped,) = judge(comparison, [parse_gate("sofmax: gone")])
     assert mistyped.status == "not_judged"
-    assert note_text(mistyped.text) == "no kernel of BEFORE is named 'sofmax'"
+    assert note_text(mistyped.text) == (
+        "no kernel of BEFORE is named 'sofmax'; did you mean softmax?"
+    )
+    (mistyped,) = judge(comparison, [parse_gate("sofmax: time>1us")])
+    assert note_text(mistyped.text) == "no kernel of AFTER is named 'sofmax'"
 
 
 def with_new() -> Comparison:
