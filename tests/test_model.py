@@ -95,6 +95,7 @@ def real_values() -> dict[type, Any]:
         comparison,
         judge(comparison, [parse_gate("regression=5%")]),
         changes_of(comparison.pairs[0].before, comparison.pairs[0].after),
+        comparison.left_out,
         judge_program(times, times),
         run_check("true")[0],
         selection,
