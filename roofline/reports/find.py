@@ -18,6 +18,7 @@ from roofline.reports.fields import MAGIC
 SUFFIXES = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 # A report that somebody compressed: it is refused and not passed over.
 _COMPRESSED = re.compile(r"(.+\.ncu-repz?)\.(gz|zst|xz|bz2|zip)", re.IGNORECASE)
+_UNFINISHED = (".part", ".partial")  # of copies: such a report may be empty yet
 
 OnError = Callable[[InputError], None]
 OnRefused = Callable[[Path, InputError], None]
@@ -93,6 +94,8 @@ def _within(given: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
             name for name in files if (of := _COMPRESSED.fullmatch(name)) and of[1] not in files
         }
         yield from (Path(place, name) for name in named | packed)
+        if not (folders or files) and Path(place).suffix.lower() in SUFFIXES:
+            yield Path(place)  # as a mount makes where the file was not there
         # Beside reports alone: to open all files of a large tree would take long.
         near = named or Path(place) == given
         rest = (Path(place, name) for name in files if near or "ncu-rep" in name)
@@ -106,6 +109,8 @@ def _within(given: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
 
 
 def _begins_as_report(path: Path) -> bool:
+    if path.suffix in _UNFINISHED and Path(path.stem).suffix.lower() in SUFFIXES:
+        return True
     with suppress(OSError):
         if path.is_file():  # a pipe would be waited for
             with path.open("rb") as file:

@@ -32,6 +32,19 @@ def test_a_compressed_report_is_refused_and_not_passed_over(report: Path, name: 
     assert name in error.what
 
 
+def test_an_empty_folder_with_the_name_of_a_report_is_refused(report: Path) -> None:
+    """A container's mount of a file that is not there makes one."""
+    report.with_name("b.ncu-rep").mkdir()
+    kept = report.with_name("c.ncu-rep")
+    kept.mkdir()
+    report.rename(kept / "a.ncu-rep")
+    errors: list[InputError] = []
+
+    assert len(list(read(kept.parent, on_error=errors.append))) == 2
+    (error,) = errors
+    assert str(error).startswith(f"cannot read {kept.parent / 'b.ncu-rep'}: it is a folder")
+
+
 def test_one_that_lies_beside_its_copy_is_that_copy(report: Path) -> None:
     report.with_name("a.ncu-rep.gz").write_bytes(gzip.compress(report.read_bytes()))
 
@@ -45,6 +58,14 @@ def test_what_begins_as_a_report_under_another_name_is_named(report: Path, name:
     other = report.parent / name
     other.parent.mkdir(exist_ok=True)
     other.write_bytes(report.read_bytes())
+
+    with pytest.warns(RooflineWarning, match=f"left out of .*: {re.escape(str(other))}$"):
+        assert files_of([report.parent]) == [report]
+
+
+def test_a_copy_that_has_not_begun_is_named_too(report: Path) -> None:
+    other = report.with_name("b.ncu-rep.partial")
+    other.touch()
 
     with pytest.warns(RooflineWarning, match=f"left out of .*: {re.escape(str(other))}$"):
         assert files_of([report.parent]) == [report]
