@@ -18,7 +18,7 @@ from roofline.cli.errors import say
 from roofline.cli.options import File, Judging, Share
 from roofline.cli.output import PICTURES, Output, answer_in
 from roofline.cli.select import parse_percentile
-from roofline.compare.baseline import baseline_path, load_baseline, save_baseline
+from roofline.compare.baseline import baseline_of, baseline_path, load_baseline, save_baseline
 from roofline.compare.comparable import REFUSALS
 from roofline.compare.gates import Gate, failed, judge, parse_gate
 from roofline.compare.history import Stage, followed, history, seal_of
@@ -143,7 +143,8 @@ def command(options: CompareOptions) -> int:
     if options.baseline is not None:
         place = baseline_path(options.baseline, after)
         first = options.update_baseline and not place.exists()
-        before = None if first else load_baseline(place, shlex.quote(str(options.reports[0])))
+        named = shlex.quote(str(options.reports[0]))
+        before = None if first else baseline_of(options.baseline, after, named)
     comparing, stated = with_open_entry(before, after, options.record, options.comparing)
     options = replace(options, comparing=comparing)
     comparison = _compare(before, after, options)
@@ -343,7 +344,7 @@ def _compare(before: Analysis | None, after: Analysis, options: CompareOptions) 
     comparison = options.comparing.compare(before, after, program)
     if options.check is not None:
         outcome, printed = run_check(options.check)
-        if not outcome.passed:
+        if printed and not outcome.passed:
             say(printed[-4000:], prefix="")
         comparison = replace(comparison, correctness=outcome)
     return replace(comparison, gates=judge(comparison, options.gates))
@@ -420,11 +421,11 @@ def for_github(annotations: Sequence[str], summary: Callable[[], str]) -> None:
 
 def report_gates(gates: Sequence[GateResult], check: Correctness | None = None) -> None:
     """Raise where a gate failed or was not judged, or the check failed."""
-    from roofline.render.comparison import gate
+    from roofline.render.comparison import check_failed, gate
 
     bad = failed(gates)
     said = [f"{len(bad)} of {len(gates)} gate checks failed"] if bad else []
     if check is not None and not check.passed:
-        said.append(f"the check failed: {check.command}")
+        said.append(f"the check failed: {check.command}: {check_failed(check)}")
     if said:
         raise GateError("; ".join(said), details=[gate(g) for g in bad[:20]])

@@ -22,7 +22,7 @@ from roofline.cli.compare import (
 )
 from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, File, Judging, Target
-from roofline.compare.baseline import baseline_path, load_baseline, without_personal
+from roofline.compare.baseline import baseline_of, without_personal
 from roofline.compare.history import Stage
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
@@ -79,9 +79,7 @@ def command(options: ReportOptions) -> int:
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before, after = sides[0], sides[-1]
     if options.baseline is not None:
-        before = load_baseline(
-            baseline_path(options.baseline, after), shlex.quote(str(options.reports[0]))
-        )
+        before = baseline_of(options.baseline, after, shlex.quote(str(options.reports[0])))
     comparing, stated = with_open_entry(before, after, options.record, options.comparing)
     if options.record is not None and stated.closes is None:
         say(f"{options.record} has no open predictions of this BEFORE")

@@ -28,9 +28,31 @@ class Baseline:
 
 def baseline_path(folder: Path, analysis: Analysis) -> Path:
     """The file in ``folder`` for the GPUs of ``analysis``: "nvidia-h100-80gb-hbm3.json"."""
-    names = sorted({r.measurement.device.name or "unknown-gpu" for r in analysis.results})
-    slug = re.sub(r"[^a-z0-9]+", "-", "+".join(names).lower()).strip("-")
+    return _file(folder, *_gpus(analysis))
+
+
+def _gpus(analysis: Analysis) -> list[str]:
+    return sorted({r.measurement.device.name or "unknown-gpu" for r in analysis.results})
+
+
+def _file(folder: Path, *gpus: str) -> Path:
+    slug = re.sub(r"[^a-z0-9]+", "-", "+".join(gpus).lower()).strip("-")
     return folder / f"{slug or 'unknown-gpu'}.json"
+
+
+def baseline_of(folder: Path, analysis: Analysis, after: str) -> Analysis:
+    """What ``folder`` holds to compare ``analysis`` with; ``after`` is what was typed for it."""
+    path, gpus = baseline_path(folder, analysis), _gpus(analysis)
+    alone = [gpu for gpu in gpus if _file(folder, gpu).exists()]
+    if len(gpus) > 1 and alone and not path.exists():
+        # To make one of all that is here would let what got slower stand for what it was.
+        raise InputError(
+            f"no baseline {path}",
+            why=f"{after} is of {' and '.join(gpus)}; the folder has {' and '.join(alone)} alone",
+            hint=f"roofline compare --baseline {shlex.quote(str(folder))} with the captures of "
+            "each GPU on their own",
+        )
+    return load_baseline(path, after)
 
 
 def load_baseline(path: Path, after: str = "AFTER") -> Analysis:

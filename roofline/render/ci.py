@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from roofline.compare.model import Comparison, GateResult
-from roofline.render.comparison import gate
+from roofline.render.comparison import check_failed, gate
 from roofline.text.names import printable, words
 from roofline.text.notes import note_text
 
@@ -30,9 +30,10 @@ def gate_errors(gates: Sequence[GateResult]) -> list[str]:
 def github(comparison: Comparison) -> list[str]:
     """An error for each gate that failed, a warning for each doubt about comparability."""
     said = gate_errors(comparison.gates)
-    if comparison.correctness is not None and not comparison.correctness.passed:
-        command = _data(comparison.correctness.command)
-        said.append(f"::error title=roofline check::{command} failed")
+    done = comparison.correctness
+    if done is not None and not done.passed:
+        why = f"{done.command} failed: {check_failed(done)}"
+        said.append(f"::error title=roofline check::{_data(why)}")
     warnings = [c for c in comparison.checks if c.level == "warning"]
     return said + [f"::warning title=roofline::{_data(note_text(c.text))}" for c in warnings[:MOST]]
 
@@ -66,7 +67,7 @@ def junit(comparison: Comparison) -> str:
         case = ET.Element("testcase", classname="roofline.check", name=printable(done.command))
         case.set("time", f"{done.seconds:.3f}")
         if not done.passed:
-            ET.SubElement(case, "failure", message=f"exit code {done.code}")
+            ET.SubElement(case, "failure", message=check_failed(done))
         cases.append(case)
     totals = {"tests": len(cases)}
     for key, what in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -12,6 +12,7 @@ from rich.text import Text
 from roofline.compare.change import busy_ratio, cause_gone, measured_alike, precisions_gone, same
 from roofline.compare.model import (
     Comparison,
+    Correctness,
     GateResult,
     KernelPair,
     LeftOut,
@@ -526,15 +527,19 @@ def extras(comparison: Comparison) -> Iterator[str]:
     """The check of correctness, the program's own time, expectations without a kernel."""
     done = comparison.correctness
     if done is not None:
-        how = "it could not be started"
-        if done.code is not None:
-            how = "killed or out of time" if done.code < 0 else f"exit code {done.code}"
-        result = "passed" if done.passed else f"failed ({how})"
+        result = "passed" if done.passed else f"failed ({check_failed(done)})"
         yield f"correctness: {names.printable(done.command)}: {result}, {done.seconds:.1f} s"
     if comparison.program is not None:
         yield note_text(comparison.program.text)
         yield from map(figure, comparison.program.figures)
     yield from map(note_text, comparison.notes)
+
+
+def check_failed(done: Correctness) -> str:
+    """Why a check did not pass."""
+    if done.code is None:
+        return "it could not be started"
+    return "killed or out of time" if done.code < 0 else f"exit code {done.code}"
 
 
 def gate(result: GateResult) -> str:

@@ -198,7 +198,8 @@ def _correctness(comparison: Comparison) -> Iterator[str]:
     if done is None:
         yield "not checked (--check runs a command)"
     else:
-        yield f"{done.command}: {'passed' if done.passed else 'FAILED'} in {done.seconds:.1f} s"
+        how = "passed" if done.passed else f"FAILED ({words.check_failed(done)})"
+        yield f"{done.command}: {how} in {done.seconds:.1f} s"
 
 
 def _environment(comparison: Comparison) -> Iterator[str]:

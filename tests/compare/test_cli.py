@@ -194,7 +194,24 @@ def test_the_check_decides_too() -> None:
     result = run("compare", BEFORE, AFTER, "--check", bad, code=1)
 
     assert "3 of 7 differ" in result.stderr
-    assert "the check failed" in result.stderr
+    assert "the check failed: python3 -c" in result.stderr
+    assert result.stderr.rstrip().endswith(": exit code 1")
+
+
+def test_a_check_that_cannot_be_started_is_told_from_one_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    junit = tmp_path / "j.xml"
+
+    result = run("compare", BEFORE, AFTER, "--check", "no-such-prog x", "--junit", junit, code=1)
+
+    assert result.stderr == (
+        "::error title=roofline check::no-such-prog x failed: it could not be started\n"
+        "roofline: the check failed: no-such-prog x: it could not be started\n"
+    )
+    (failure,) = ET.parse(junit).getroot().findall(".//failure")
+    assert failure.get("message") == "it could not be started"
 
 
 # --- baselines -----------------------------------------------------------------------------------
@@ -214,6 +231,24 @@ def test_a_baseline_is_made_compared_with_and_updated(tmp_path: Path) -> None:
     assert "2.28x faster" in compared.stdout
     assert "no change" in again.stdout
     assert [p.name for p in folder.iterdir()] == ["nvidia-a100-sxm4-80gb.json"]
+
+
+def test_baselines_of_each_gpu_do_not_judge_a_capture_of_both(tmp_path: Path) -> None:
+    """To make a baseline of it, as is the remedy elsewhere, would hide what got slower."""
+    both, perf = tmp_path / "both", tmp_path / "perf"
+    both.mkdir()
+    for one in (AFTER, str(SAMPLES / "h100_copy.ncu-rep")):
+        shutil.copy(one, both)
+        run("compare", "--baseline", perf, "--update-baseline", one)
+
+    for command in (("compare",), ("report", "-o", tmp_path / "pr", "--no-picture")):
+        said = run(*command, "--baseline", perf, both, code=3).stderr
+
+        assert f"{both} is of NVIDIA A100-SXM4-80GB and NVIDIA H100 80GB HBM3; " in said
+        assert f"compare --baseline {perf} with the captures of each GPU on their own" in said
+        assert "--update-baseline" not in said
+    run("compare", "--baseline", perf, "--update-baseline", both)  # asked for, it is made
+    run("compare", "--baseline", perf, both)
 
 
 def test_without_a_baseline_gates_on_after_are_judged_and_on_pairs_skipped(tmp_path: Path) -> None:
