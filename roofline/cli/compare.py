@@ -136,9 +136,6 @@ def command(options: CompareOptions) -> int:
         raise UsageError("the sides do not compare", why=why, hint="two timelines, or reports")
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before: Analysis | None = sides[0]
-    files = [[source.file for source in side.sources] for side in sides]
-    if len(files) == 2 and files[0] == files[1] and all(files[0]):
-        say("warning: BEFORE and AFTER are the same file")
     after, place = sides[-1], None
     if options.baseline is not None:
         place = baseline_path(options.baseline, after)

@@ -48,7 +48,8 @@ def time_change(
 ) -> TimeChange | None:
     """The speed-up of a pair and its interval; ``None`` where a duration is missing or 0.
 
-    ``noise`` (0.03 is 3 %) replaces the assumed floor; of ``summed`` launches none repeats another.
+    ``noise`` (0.03 is 3 %) replaces that of the launches and the assumed one; of ``summed``
+    launches none repeats another.
     """
     if not before.measured.duration_s or not after.measured.duration_s:
         return None
@@ -63,7 +64,7 @@ def time_change(
         floor, how = REPEATED_NOISE, "spread of the launches"
     elif min(before.durations_s + after.durations_s, default=0.0) < SHORT_S:
         floor, how = SHORT_NOISE, "assumed, under 20 us"
-    low, high = spread or (speedup, speedup)
+    low, high = (spread if noise is None else None) or (speedup, speedup)
     low, high = min(low, speedup / (1 + floor)), max(high, speedup * (1 + floor))
     clocks = clock_ratios(before, after)
     limits = {_clock_of(before.verdict.limiter), _clock_of(after.verdict.limiter)}
@@ -178,6 +179,7 @@ def work_change(
     old, new = before.measured.total_operations, after.measured.total_operations
     operations = _ratio(old, new)
     bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
+    threads = _ratio(before.threads, after.threads)
     # What DRAM limits does its work by moving the bytes, with operations fused into it or not.
     moves = {before.verdict.limiter, after.verdict.limiter} == {"dram"}
     moves = moves and bytes_ is not None and same(bytes_, 1.0, SAME_BYTES)
@@ -186,18 +188,22 @@ def work_change(
         return WorkChange(status="gone", measure="operations", ratio=operations, text=text)
     if summed:
         return WorkChange(status="unknown", text=note("work_of_sums"))
-    status, code, measure, ratio = _same_problem(before, after, operations)
+    status, code, measure, ratio = _same_problem(before, after, operations, bytes_, threads)
     speedup = None
     if status == "different" and ratio and timing is not None:
         speedup = timing.speedup * ratio
-    text = note(code, measure=measure, ratio=ratio)
+    text = note(code, measure=measure, ratio=ratio, bytes=bytes_, threads=threads)
     return WorkChange(status=status, measure=measure, ratio=ratio, speedup=speedup, text=text)
 
 
-def _same_problem(before: Side, after: Side, operations: float | None) -> _Work:
+def _same_problem(
+    before: Side,
+    after: Side,
+    operations: float | None,
+    bytes_: float | None,
+    threads: float | None,
+) -> _Work:
     """By operations; by bytes where those are not measured; by threads where neither is."""
-    threads = _ratio(before.threads, after.threads)
-    bytes_ = _ratio(before.measured.dram_bytes, after.measured.dram_bytes)
     if operations is not None:
         status, code = _by_operations(operations, bytes_, threads)
         return status, code, "operations", operations
@@ -237,7 +243,8 @@ def _by_operations(
     ):
         if kept is not None and same(kept, 1.0, SAME_OPERATIONS):
             return "same", code
-    return "unknown", "operations_disagree"
+    known = "bytes" if bytes_ is not None else "threads" if threads is not None else "nothing"
+    return "unknown", f"operations_and_{known}"
 
 
 def _unless_uniform(before: Side, after: Side) -> _Work:

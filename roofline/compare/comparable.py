@@ -27,7 +27,13 @@ def check(before: Analysis, after: Analysis, allow: Collection[str]) -> tuple[Mi
     Refusals that ``allow`` names (or "all") become warnings, others raise a UsageError.
     """
     sides = [r.measurement for r in before.results], [r.measurement for r in after.results]
-    found = [*_subject(sides), *_clocks_of_each(sides), *_tool(sides), *_settings(sides)]
+    found = [
+        *_same(sides),
+        *_subject(sides),
+        *_clocks_of_each(sides),
+        *_tool(sides),
+        *_settings(sides),
+    ]
     if before.rule != after.rule:
         old, new = (f"{r.latency:g}/{r.balance:g}" for r in (before.rule, after.rule))
         found.append(_mismatch("rule", "rule_differs", "refusal", before=old, after=new))
@@ -47,6 +53,16 @@ def check(before: Analysis, after: Analysis, allow: Collection[str]) -> tuple[Mi
 
 def _mismatch(code: str, text: str, level: Severity = "warning", /, **facts: object) -> Mismatch:
     return Mismatch(code=code, level=level, text=Note(code=text, facts=facts))
+
+
+def _same(sides: _Sides) -> Iterator[Mismatch]:
+    """One capture twice, whatever its files are called: no two runs agree in every digit."""
+    one, other = (
+        [(m.duration_s, m.units, m.counts, m.operations, m.dram_bytes) for m in side]
+        for side in sides
+    )
+    if one == other and any(m.units for m in sides[0]):
+        yield _mismatch("same_capture", "same_capture")
 
 
 def _subject(sides: _Sides) -> Iterator[Mismatch]:

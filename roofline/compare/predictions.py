@@ -422,7 +422,7 @@ def _two_sided(
         if exceeds(1 + noise, 1 + SHORT_NOISE) and not stated:
             return "not_testable", note("noise_hides", what=reason, noise=noise)
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
-    if (high < 1 and outcome == "slower") or (low > 1 and outcome == "faster"):
+    if (high <= 1 and outcome == "slower") or (low > 1 and outcome == "faster"):
         return "refuted", note("other_way", what=reason)
     inside = [
         least <= one <= most or printed(one) in (printed(least), printed(most)) for one in sure
@@ -571,6 +571,12 @@ def _unit_relieved(pair: KernelPair, cause: str) -> Held:
     if work < 1 - UNCHANGED or told in ("less_work", "fewer_bytes"):
         return True, note("unit_has_less_work", **facts)
     if used > use + SAME * 100 or told == "busier":
+        rule = before.verdict.rule.latency
+        for other, near in before.utilization.items():
+            least = busy_ratio(before, after, other)
+            if other != unit and near >= rule and least is not None and least < 1 - UNCHANGED:
+                more = {"other": other, "use": near, "work": least}
+                return False, note("another_unit_relieved", **(facts | more))
         return True, note("unit_is_busier", **facts)
     # A gain is less work or better use: here both are less than counts as a change.
     return None, note("unit_has_as_much_work", **facts)

@@ -409,9 +409,10 @@ def unchanged(pairs: Sequence[KernelPair], *, named: bool = False) -> Iterator[s
     By their rank, or ``named``, where no row shows them.
     """
     told = set(map(id, told_apart(pairs)))
-    for at, clocks in (("within the noise", False), ("at equal clocks", True)):
+    for at, clocks in (("within the noise", False), ("beyond clocks and noise", True)):
         kept = [
             (names.short(p.after.measured.demangled, NAME) if named else f"#{rank}")
+            + (f" ({change(p.timing.speedup)} by time)" if clocks and p.timing else "")
             for rank, p in enumerate(pairs, 1)
             if id(p) not in told and (p.cause.code == "clock") is clocks
         ]

@@ -46,6 +46,12 @@ def test_short_kernels_have_more_noise() -> None:
 def test_the_user_may_state_the_noise() -> None:
     assert one(launch(us=1000), launch(us=980), noise=0.01).outcome == "faster"
     assert one(launch(us=1000), launch(us=800), noise=0.30).outcome == "no_change"
+    # Launches scatter by 20 %, but the user knows that 2 % are a change.
+    scattered = [capture(launch(us=900), launch(us=1100)), capture(launch(us=1078), launch(us=882))]
+    (pair,) = compare(*scattered, noise=0.01).pairs
+    assert pair.timing is not None
+    assert (pair.outcome, pair.timing.noise) == ("faster", pytest.approx(0.01))
+    assert compare(*scattered).pairs[0].outcome == "no_change"
 
 
 def test_a_difference_within_the_spread_is_no_change() -> None:

@@ -17,7 +17,8 @@ OTHER = replace(TOY_DEVICE, name="NVIDIA Other")
 
 
 def levels(before: dict[str, Any], after: dict[str, Any], **options: Any) -> dict[str, Severity]:
-    found = compared(launch(**before), launch(**after), **options).checks
+    # No two runs agree in every digit.
+    found = compared(launch(**before), launch(**{"us": 1001, **after}), **options).checks
     return {c.code: c.level for c in found}
 
 

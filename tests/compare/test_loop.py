@@ -172,9 +172,16 @@ def test_words_and_rules_between_the_entries_are_left_alone(tmp_path: Path) -> N
     assert [(stage.entry, stage.closes) for stage in read_record(log)] == [(1, None), (2, 1)]
 
 
-def test_the_same_file_on_both_sides_is_warned_of() -> None:
-    assert "warning: BEFORE and AFTER are the same file" in run("compare", BEFORE, BEFORE).stderr
-    assert "same file" not in run("compare", BEFORE, AFTER).stderr
+def test_one_capture_on_both_sides_tests_nothing(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ncu-rep"
+    copy.write_bytes(BEFORE.read_bytes())
+    for other in (BEFORE, copy):
+        told = " ".join(run("compare", BEFORE, other, "--expect", "transpose=same").stdout.split())
+        assert "warning: BEFORE and AFTER have the same figures to the last digit" in told
+        assert "transpose=same: not testable (one capture stands on both sides)" in told
+    run("report", BEFORE, copy, "-o", tmp_path / "pr")
+    assert "the same figures to the last digit" in (tmp_path / "pr" / "comment.md").read_text()
+    assert "last digit" not in run("compare", BEFORE, AFTER).stdout
 
 
 def test_predict_says_what_to_type_after_the_change(tmp_path: Path) -> None:

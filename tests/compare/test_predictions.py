@@ -96,7 +96,7 @@ def test_within_the_noise_nothing_is_confirmed_and_beyond_it_is_told(
         (800, "1.1x..1.2x", "not_testable", ": outside of the range, but by no more than"),
         (800, "1.02x..1.05x", "exceeded", ", more than was expected"),
         (800, "same", "exceeded", ", more than was expected"),
-        (1250, "same", "short", ""),
+        (1250, "same", "refuted", ": it changed the other way"),
         (1250, "+20%..+30%", "confirmed", ""),
     ],
 )
@@ -139,7 +139,11 @@ def test_the_step_is_judged_by_the_times_of_the_program() -> None:
 
 
 def test_no_change_can_be_expected() -> None:
-    assert judged(launch(), launch(), expect="kernel=same")[0] == "confirmed"
+    assert judged(launch(), launch(us=1001), expect="kernel=same")[0] == "confirmed"
+    assert judged(launch(), launch(), expect="kernel=same") == (
+        "not_testable",
+        "one capture stands on both sides",
+    )
 
 
 @pytest.mark.parametrize(
@@ -338,6 +342,23 @@ def test_a_cause_is_not_gone_where_nothing_was_measured() -> None:
         "not_testable",
         "grid too small before; what proves it was not measured after",
     )
+
+
+def test_a_unit_that_only_worked_faster_is_refuted_by_the_one_that_was_relieved() -> None:
+    # DRAM: 90 % of 1000 us is 99 % of 909, the same work. L2: 85 % of 1000 us, 50 % of 909.
+    use = {**IDLE, "issue": 20}
+    before = launch(us=1000, use={**use, "dram": 90, "l2": 85})
+    relieved, waited = (launch(us=909, use={**use, "dram": 99, "l2": l2}) for l2 in (50, 93.5))
+
+    assert judged(before, relieved, because="dram") == (
+        "refuted",
+        (
+            "1.10x faster, but not for that reason: DRAM 90 % to 99 % busy at the same work, "
+            "while L2, 85 % busy before, had 1.87x less work"
+        ),
+    )
+    assert judged(before, relieved, because="l2")[0] == "confirmed"
+    assert judged(before, waited, because="dram")[0] == "confirmed"
 
 
 def test_a_speed_up_without_the_claimed_cause_is_said() -> None:

@@ -236,6 +236,21 @@ def test_unchanged_kernels_are_one_line() -> None:
     assert line.endswith(" and 2 more")
 
 
+def test_what_clocks_may_explain_is_told_with_its_time() -> None:
+    # 1.12x slower at the same SM clock, 1.01x by DRAM's, with 5 % of noise: it is left open.
+    use = {"l2": 70.0, "issue": 20.0}
+    before, after = (
+        capture(*(launch(n, us=us, use=use, dram_clock_hz=hz, demangled=n) for n in "ab"))
+        for us, hz in ((10.0, 1.0e9), (11.2, 0.9e9))
+    )
+    found = compare(before, after)
+
+    assert {p.cause.code for p in found.pairs} == {"clock"}
+    assert (
+        "no change beyond clocks and noise: #1 (1.12x slower by time), #2 (1.12x slower by time)"
+    ) in table.render(found)
+
+
 def test_where_nothing_changed_there_is_no_table() -> None:
     kept = [launch(n, demangled=n) for n in ("a", "b")]
     text = pull_request.render(compare(capture(*kept), capture(*kept)))
