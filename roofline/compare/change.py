@@ -321,12 +321,13 @@ def cause_gone(cause: Cause, had: Side, side: Side) -> bool | None:
     """Whether ``side`` lacks a cause that ``had`` has; ``None`` where it was not measured there."""
     if cause.code in {one.code for one in side.verdict.causes}:
         return False
-    read = names(play(entry_of(cause)).when) & had.verdict.evidence.keys()
-    if cause.code.startswith("stall_"):
-        known = bool(side.measured.stalls)
-    else:
-        # A share of nothing is not known either, but then its counts are.
-        known = read <= side.verdict.evidence.keys() or _counted(had) <= _counted(side)
+    # A share of nothing is not known either, but then its counts are.
+    known = _counted(had) <= _counted(side)
+    if when := play(entry_of(cause)).when:
+        read = names(when) & had.verdict.evidence.keys()
+        known = known or read <= side.verdict.evidence.keys()
+    else:  # a stall
+        known = known or bool(side.measured.stalls)
     return True if known and side.verdict.bound is not Bound.UNKNOWN else None
 
 

@@ -16,7 +16,7 @@ from roofline.compare.judge import compare
 from roofline.compare.model import KernelPair
 from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.kernel_names import first_difference
-from roofline.model import Bound
+from roofline.model import Bound, Stall
 from roofline.render import comparison_json
 from roofline.render.comparison import cell, sentence, totals
 from roofline.text.notes import note_text
@@ -514,6 +514,23 @@ def test_a_limiter_that_one_side_did_not_count_neither_came_nor_went() -> None:
     assert (
         "limited by DRAM before (90 %), which was not measured after; now limited by L2 at 85 %"
     ) in sentence(pair)
+
+
+def test_a_stall_has_gone_only_where_stalls_were_sampled() -> None:
+    use = {**IDLE, "l2": 25, "dram": 10, "issue": 9}
+    waits = {"stalls": (Stall(reason="long_scoreboard", share=0.8),)}
+    before = launch(us=1000, use=use, **waits)
+    assert [c.code for c in one(before, before).before.verdict.causes] == ["stall_long_scoreboard"]
+
+    def gone(**values: Any) -> list[str]:
+        after = launch(us=500, use={**use, "l2": 50}, **values)
+        (pair,) = json.loads(comparison_json.render(compared(before, after)))["pairs"]
+        found: list[str] = pair["causes_gone"]
+        return found
+
+    assert gone() == []
+    assert gone(stalls=(Stall(reason="wait", share=0.2),)) == ["stall_long_scoreboard"]
+    assert gone(**waits) == []
 
 
 def test_waves_of_one_side_are_no_change_of_waves() -> None:
