@@ -125,7 +125,7 @@ class Stage:
     at_ceilings: AtCeilings | None = None
     warnings: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    whole_s: tuple[float, float] | None = None
+    whole_s: tuple[float | None, float | None] | None = None
     gain: float | None = None
     sure: tuple[float, float] | None = None
     total: float | None = None

@@ -390,9 +390,10 @@ class Comparison(Displayed):
         return before, [*(p.after for p in self.pairs), *(u.side for u in self.new)]
 
     @property
-    def whole_s(self) -> tuple[float, float]:
-        """The times of all kernels, of their own launches; what has none counts as nothing."""
-        before, after = (sum(side.total_s or 0.0 for side in sides) for sides in self.sides)
+    def whole_s(self) -> tuple[float | None, float | None]:
+        """The times of all kernels, of their own launches; ``None`` where one has no time."""
+        times = ([side.total_s for side in sides] for sides in self.sides)
+        before, after = (None if None in took else sum(filter(None, took)) for took in times)
         return before, after
 
     @property
@@ -421,16 +422,16 @@ class Comparison(Displayed):
         A pair that did not change counts with its time before, one that did with its speed-up,
         which is at equal clocks where those differ beyond the noise.
         """
-        whole_s = least_s = most_s = 0.0
-        for pair in self.judged:
-            assert pair.timing is not None
-            took_s = pair.before.total_s or 0.0
-            least, most = pair.timing.judged if pair.changed else (1.0, 1.0)
-            whole_s, least_s, most_s = (
-                whole_s + took_s,
-                least_s + took_s / least,
-                most_s + took_s / most,
-            )
+        took = [
+            (p.before.total_s or 0.0, *(p.timing.judged if p.changed else (1.0, 1.0)))
+            for p in self.judged
+            if p.timing is not None
+        ]
+        whole_s = sum(time for time, _, _ in took)
+        least_s, most_s = (
+            sum(t / least for t, least, _ in took),
+            sum(t / most for t, _, most in took),
+        )
         return (whole_s / least_s, whole_s / most_s) if whole_s else None
 
     @property

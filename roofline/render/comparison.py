@@ -493,7 +493,7 @@ def side_effects(pair: KernelPair) -> Iterator[str]:
             yield f"{names.quantity(key)}: {from_to(key, old, new)}"
     for what in ("grid", "block"):
         shape, new_shape = getattr(one, what), getattr(other, what)
-        if shape != new_shape:
+        if shape and new_shape and shape != new_shape:
             yield f"{what}: {names.dims(shape)} to {names.dims(new_shape)}"
 
 
@@ -514,7 +514,7 @@ def left_out_by(left_out: Sequence[LeftOut], why: str) -> Iterator[str]:
         yield f"{names.words(why)}: {names.few(shown, 10)}"
 
 
-def whole(left_out: Sequence[LeftOut], whole_s: tuple[float, float]) -> str:
+def whole(left_out: Sequence[LeftOut], whole_s: tuple[float | None, float | None]) -> str:
     """The times of all kernels beside those of the pairs: "all kernels, 1 new: 1 s to 2 s".
 
     They have no ratio: fewer kernels are no gain unless they do the work of all.

@@ -478,6 +478,11 @@ def test_a_pair_of_another_size_is_left_out_of_a_total() -> None:
         "50.0 µs to 50.0 µs of the pairs compared (1.00x); "
         "all kernels, 1 not compared: 150 µs to 250 µs"
     )
+    timeless = compare(
+        capture(launch("norm", us=50), launch("copy", us=50)),
+        capture(launch("norm", duration_s=None), launch("copy", us=50)),
+    )
+    assert totals(timeless).endswith("all kernels, 1 not compared: 100 µs to -")
     assert "not compared: norm (200 µs)" in render.markdown(history([stage_of(found, Stage())]))
 
 

@@ -21,7 +21,7 @@ from roofline.render.ci import github, junit
 from roofline.render.pull_request import LIMIT, comment
 from scripts import make_schemas
 from tests.compare import pairs
-from tests.compare.pairs import capture, compared, launch
+from tests.compare.pairs import capture, compared, launch, one
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(model.__file__).parents[1] / "schemas" / "comparison-1.schema.json").read_text()
@@ -234,6 +234,14 @@ def test_unchanged_kernels_are_one_line() -> None:
     (line,) = [line for line in text.splitlines() if "no change within" in line]
     assert "(12 kernels): " in line
     assert line.endswith(" and 2 more")
+
+
+def test_a_grid_of_one_side_is_no_side_effect() -> None:
+    # Registers went from 32 to 40; where the grid was, nobody knows.
+    before = launch(grid=None, registers_per_thread=32)
+    pair = one(before, launch(us=500, grid=(9, 1, 1), registers_per_thread=40))
+
+    assert [*table.side_effects(pair)] == ["registers per thread: 32 to 40"]
 
 
 def test_what_clocks_may_explain_is_told_with_its_time() -> None:
