@@ -13,6 +13,7 @@ from roofline.compare.change import (
     SHORT_NOISE,
     busy_ratio,
     cause_gone,
+    measured_alike,
     precision_moved,
     precisions_gone,
 )
@@ -98,6 +99,8 @@ def _floors(
         held = "bound_reached" if pair.after.verdict.limiter else "nearest_but_not_near"
     elif now == (nearest := verdict.nearest or verdict.limiter):
         held = "still_nearest"
+    elif now and not measured_alike(pair.before, pair.after, now):
+        held = "nearest_not_measured_before"
     elif _relieved_with(pair, nearest, now):
         held = "relieved_is_nearest"
     codes = ("next_work_fell_too" if fell else "bound_exceeded", held, held)

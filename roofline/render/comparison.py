@@ -240,7 +240,7 @@ def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
         return "; ".join(_of_one_side(before, after))
     if old.limiter and old.limiter != new.limiter and not told:
         unit, use = names.the_unit(old.limiter), percent(old.limiter_percent)
-        gone = f"limited by {unit} before ({use}), which was not measured after"
+        gone = f"limited by {unit} before ({use}), not measured after"
         if measured_alike(before, after, old.limiter):
             to = percent(after.utilization[old.limiter])
             gone = f"no longer limited by {unit} ({use} to {to})"
@@ -252,7 +252,7 @@ def _limiter_now(before: Side, after: Side, *, told: bool) -> str:
         known = measured_alike(before, after, new.limiter)
         how = "still" if old.limiter == new.limiter else "now" if known else "after it"
         text = f"{how} limited by {names.the_unit(new.limiter)} at {percent(new.limiter_percent)}"
-        text += "" if known else ", which was not measured before"
+        text += "" if known else ", not measured before"
         if new.co_limiter:
             near = percent(after.utilization.get(new.co_limiter))
             text += f" (co-limited: {names.unit(new.co_limiter)} {near})"

@@ -512,7 +512,7 @@ def test_a_limiter_that_one_side_did_not_count_neither_came_nor_went() -> None:
 
     assert pair.after.verdict.limiter == "l2"
     assert (
-        "limited by DRAM before (90 %), which was not measured after; now limited by L2 at 85 %"
+        "limited by DRAM before (90 %), not measured after; now limited by L2 at 85 %"
     ) in sentence(pair)
 
 

@@ -559,6 +559,19 @@ def test_another_unit_limits_than_was_foretold() -> None:
     assert floors(pair)["at most 1.67x with L1/shared relieved, then limited by DRAM"] == "refuted"
 
 
+def test_a_unit_that_was_not_measured_before_refutes_nothing() -> None:
+    pair = one(
+        launch(us=1000, use={"l1": 90, "dram": 60}),
+        launch(us=800, use={"l1": 40, "dram": 75, "issue": 95}),
+    )
+    found = next(p for p in pair.predictions if p.claim.code == "bound_relieved")
+
+    assert (found.judgement, note_text(found.reason)) == (
+        "not_testable",
+        "the nearest ceiling now is the issue slots, not measured before",
+    )
+
+
 def test_a_unit_that_was_to_be_relieved_too_and_is_nearest_refutes_nothing() -> None:
     # Half of the wavefronts went, no memory instruction did.
     pair = one(
