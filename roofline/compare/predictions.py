@@ -22,7 +22,7 @@ from roofline.errors import UsageError
 from roofline.kernel_names import few
 from roofline.model import PROMISED, Bound, Cause, Family, Note, exceeds
 from roofline.patterns import select
-from roofline.playbook import entry_of, play, plays
+from roofline.playbook import Play, entry_of, play, plays
 from roofline.text import numbers
 from roofline.units import UNITS, relieved_with, unit_of_precision
 from roofline.wall_time import outcome_of
@@ -140,12 +140,7 @@ def _wastes(pair: KernelPair, took_s: float) -> Iterator[_Bound]:
             codes = ("count_did_not_fall",) * 3
         elif of == "plain":  # another algorithm: no number must hold
             codes = ("work_count_fell",) * 3
-        more = {
-            "then": then,
-            "counted": entry.counted,
-            "before": old,
-            "after": new,
-        }
+        more = {"then": then, **_count_facts(entry, old, new)}
         if cause.promise == of and entry.count:
             yield "bound_without_waste", min(PROMISED, most), codes, more
 
@@ -155,6 +150,13 @@ def _counts(pair: KernelPair, cause: Cause) -> tuple[float | None, float | None]
     count = play(entry_of(cause)).count
     old, new = (side.verdict.evidence.get(count) for side in (pair.before, pair.after))
     return old, new
+
+
+def _count_facts(entry: Play, old: float | None, new: float | None) -> dict[str, object]:
+    """What a sentence needs of a count that must fall; some are percentages."""
+    of_peak = entry.count in UNITS or entry.count.endswith("_percent")
+    sign = " %" if of_peak else ""
+    return {"counted": entry.counted, "before": old, "after": new, "sign": sign}
 
 
 def _counts_fell(pair: KernelPair, cause: Cause) -> bool:
@@ -488,7 +490,7 @@ def _named_held(pair: KernelPair, code: str) -> Held:
     old, new = _counts(pair, cause)
     if old is None or new is None:
         return None, note("count_not_measured", counted=entry.counted)
-    changed = note("count_changed", counted=entry.counted, before=old, after=new)
+    changed = note("count_changed", **_count_facts(entry, old, new))
     return _counts_fell(pair, cause), changed
 
 

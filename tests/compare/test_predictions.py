@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from roofline.text.notes import note_text
 from roofline.wall_time import SCHEMA, ProgramTimes, summarize
 from tests.compare import pairs
 from tests.compare.pairs import IDLE, capture, launch, one
+from tests.makers import TOY_DEVICE
 
 
 def judged(
@@ -331,6 +333,19 @@ def test_a_claimed_cause_of_the_knowledge_base(
 
     assert judged_ == judgement
     assert said in reason
+
+
+def test_a_count_that_is_a_percentage_has_its_sign() -> None:
+    # FP64 at 86 % of its peak on a GPU with few such units, then at 2 %.
+    device = replace(TOY_DEVICE, compute_capability="7.5")
+    before, after = (
+        launch(us=us, use={**IDLE, "fp64": fp64, "issue": 20, "dram": dram}, device=device)
+        for us, fp64, dram in ((1000, 86.1, 40), (500, 2.0, 80))
+    )
+
+    found = judged(before, after, because="slow_fp64")
+    assert found[0] in ("confirmed", "exceeded")
+    assert found[1].startswith("FP64 work 86.1 % to 2.00 %")
 
 
 def test_a_cause_is_not_gone_where_nothing_was_measured() -> None:
