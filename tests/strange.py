@@ -108,6 +108,13 @@ def value(metric: Any, *at: int) -> Any:
     return None if read is None else read(metric, *at)
 
 
+def values(metric: Any) -> list[Any]:
+    """The value of each instance, all of the kind of the first."""
+    count = metric.num_instances()
+    read = _readers().get(metric.kind(0)) if count else None
+    return [None if read is None else read(metric, at) for at in range(count)]
+
+
 def _healthy() -> bytes:
     return report(launch("first"), launch("second"))
 

@@ -53,11 +53,9 @@ def _metric(metric: ncu_report.IMetric) -> tuple[str, ...]:
     count = metric.num_instances()
     if not count:
         return (repr(strange.value(metric)), str(metric.unit()))
-    values = [repr(strange.value(metric, i)) for i in range(count)]
+    values = map(repr, strange.values(metric))
     ids = metric.correlation_ids() if metric.has_correlation_ids() else None
-    keys = (
-        [repr(strange.value(ids, i)) for i in range(ids.num_instances())] if ids is not None else []
-    )
+    keys = map(repr, strange.values(ids) if ids is not None else [])
     return (repr(strange.value(metric)), str(metric.unit()), *values, *keys)
 
 
@@ -71,10 +69,13 @@ def test_every_measured_value_of_real_reports_stays(path: Path, tmp_path: Path):
         with pytest.raises(InputError, match="empty"):
             redact(path, tmp_path / "out.ncu-rep")
         return
-    whole = held(path)
+    whole, copies = held(path), set()
     for keep_sass in (False, True):
         out = tmp_path / f"{keep_sass}.ncu-rep"
         done = redact(path, out, keep_sass=keep_sass)
+        if out.read_bytes() in copies:
+            continue  # it holds no machine code
+        copies.add(out.read_bytes())
         assert held(out) == whole
         before, after = strange.summary(path), strange.summary(out)
         assert done.results == after.found
