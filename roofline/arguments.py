@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, Signature, signature, unwrap
 from math import inf
 from numbers import Integral, Real
@@ -43,6 +43,7 @@ def checked(called: _Called) -> _Called:
         called.__init__ = checked(called.__init__)  # type: ignore[misc]
         return cast("_Called", called)
     told = signature(called)
+    kinds = cache(partial(_kinds, called, told))  # at the first call, as modules are whole by then
 
     @wraps(called)
     def call(*args: Any, **named: Any) -> Any:
@@ -50,7 +51,7 @@ def checked(called: _Called) -> _Called:
             given = told.bind(*args, **named)
         except TypeError:
             return called(*args, **named)  # Python says what is wrong
-        for name, kind in _kinds(called, told).items():
+        for name, kind in kinds().items():
             if name not in given.arguments:
                 continue
             value = given.arguments[name]
@@ -69,7 +70,6 @@ def checked(called: _Called) -> _Called:
     return cast("_Called", call)
 
 
-@cache
 def _kinds(function: Callable[..., Any], told: Signature) -> dict[str, Any]:
     """The types of its parameters; anything for a name that its module does not have."""
     said = {name: p.annotation for name, p in told.parameters.items()}

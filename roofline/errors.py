@@ -31,7 +31,7 @@ class RooflineError(Exception):
         if self.hint is not None:
             lines.append(f"  try: {self.hint}")
         if not _typed.get():
-            lines = list(map(_in_python, lines))
+            lines = list(map(in_python, lines))
         return "\n".join(map(one_line, lines))
 
 
@@ -74,7 +74,7 @@ def typed() -> Iterator[None]:
         _typed.reset(token)
 
 
-def _in_python(text: str) -> str:
+def in_python(text: str) -> str:
     """``text`` with arguments in place of options, but for a command that is to be typed."""
     command = _COMMAND.search(text)
     end = len(text) if command is None else command.start()

@@ -44,7 +44,8 @@ class Point:
     ``flops`` are operations (an FMA is two), ``bytes`` those of DRAM; one of them may be absent.
     ``gpu`` is a name or key of the hardware registry, ``dtype`` one of ``DTYPES`` or an operation
     key: "bf16" is the tensor cores', "fp32" and "fp64" are the ordinary pipes'. An FP64 ``matmul``
-    is the tensor cores' where these are faster.
+    is the tensor cores' where these are faster. Points of one name on one GPU are launches of one
+    kernel.
 
     Raises:
         ArgumentError: a figure is no number, negative or not finite.

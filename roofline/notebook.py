@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from roofline.arguments import checked, several, word
 from roofline.compare.model import Comparison
 from roofline.display import Displayed, short
-from roofline.errors import UsageError
+from roofline.errors import UsageError, in_python
 from roofline.files import write_text
 from roofline.model import Analysis, Group, Result
 from roofline.timeline.model import Selection
@@ -146,7 +146,8 @@ def _text(value: Displayed) -> str:
     if isinstance(value, Comparison):
         from roofline.render import comparison
 
-        return comparison.render(value, limit=ROWS)
+        lines = comparison.render(value, limit=ROWS).splitlines(keepends=True)
+        return "".join(map(in_python, lines))
     if isinstance(value, Selection):
         from roofline.render import selection
 

@@ -219,6 +219,14 @@ def test_comparisons_and_timelines_are_shown_too():
         assert len(shown(value)["text/html"]) < 60_000
 
 
+def test_a_comparison_names_arguments_not_options():
+    sides = (SAMPLES / f"h100_decode_{side}.ncu-rep" for side in ("before", "after"))
+    text = shown(roofline.compare(*sides, expect="gemv=1.2x"))["text/plain"]
+
+    assert 'expect="gemv=1.2x": exceeded' in text
+    assert "--expect" not in text
+
+
 def test_text_is_made_and_not_shown_inside_of_jupyter(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
 
