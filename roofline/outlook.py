@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from roofline.kernel_names import family, foreign
-from roofline.model import Action, Bound, Group, Note
-from roofline.view import SMALL, Chosen, gain_s, less_work, promise, unbounded
+from roofline.model import PROMISED, Action, Bound, Group, Note
+from roofline.view import SMALL, Chosen, beyond, gain_s, less_work, promise, unbounded
 
 _MOST = 0.5  # of the time
 _MORE = 0.05  # of the time: less with less work is not said
@@ -106,9 +106,11 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
             "share": saved / total_s,
             "only": len(groups) == 1,
             "most": saved == max(saving for saving, _ in large),
+            "beyond": beyond(best.result),
         }
         if less := less_work(best.result):
             facts |= {"less": less * (best.total_s or 0.0) / total_s, "less_for": _nearest(best)}
+            facts["less_beyond"] = less >= 1 - 1 / PROMISED
         of = "saving_by_callers" if best.result.verdict.action is Action.CALLER else "saving"
         yield Note(code=of, facts=facts)
     elif promised:
@@ -123,6 +125,7 @@ def _saving(groups: Sequence[Group], total_s: float) -> Iterator[Note]:
             "kernel": _name(fullest),
             "saved_s": less_s,
             "share": less_s / total_s,
+            "beyond": (less_work(fullest.result) or 0.0) >= 1 - 1 / PROMISED,
             "only": len(groups) == 1,
             "less_for": _nearest(fullest),
         }

@@ -230,6 +230,11 @@ def saved_s(result: Result) -> float | None:
     return None if result.verdict.action is Action.LEAVE else gain_s(result)
 
 
+def beyond(result: Result) -> bool:
+    """Whether its bound is further away than what is promised."""
+    return (result.verdict.gain or 0.0) >= PROMISED
+
+
 def unbounded(result: Result) -> bool:
     """Whether work can go, of a kernel not left alone, and no counter says what that saves."""
     v = result.verdict

@@ -72,9 +72,8 @@ def render(view: Analysis | Chosen, *, launches: bool = False, limit: int | None
         lines += ["", "**Try**", ""]
     for same in tries:
         first = same[0]
-        saves = first.row.saved_s
-        up_to = f": saves up to {numbers.duration(saves)}" if saves else ""
-        lines += [f"- **{screen.ranks(same)}** {code(first.full)}{up_to}"]
+        saves = screen.saving(first.row)
+        lines += [f"- **{screen.ranks(same)}** {code(first.full)}{saves and f': {saves}'}"]
         lines += [f"  - {word}: {escaped(text)}" for word, text in screen.advice(first.row)]
     lines += ["", f"<sub>{overview.under_profiler(part)}</sub>"]
     lines += bullets(overview.footnotes(part, [row.result for row in shown]))

@@ -188,6 +188,11 @@ def deviation(fraction: float) -> str:
     return f"{100 * fraction:+.1f} %"
 
 
+def at_most(amount: str, *, beyond: bool) -> str:
+    """A bound in words; ``beyond`` what is promised it is more than that."""
+    return f"{'more than' if beyond else 'up to'} {amount}"
+
+
 def ratio(value: float | None) -> str:
     """How many times: "1.29x"."""
     return ABSENT if not _known(value) else f"{plain(value)}x"

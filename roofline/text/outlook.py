@@ -9,7 +9,7 @@ from roofline.kernel_names import short
 from roofline.model import Result
 from roofline.playbook import play
 from roofline.text.names import operation, operation_unit
-from roofline.text.numbers import duration, exact, percent, si, size
+from roofline.text.numbers import at_most, duration, exact, percent, si, size
 from roofline.units import UNITS, the_unit, unit_name
 
 _MORE = 0.05  # of the time: less than that more with less work is not said
@@ -71,7 +71,8 @@ def above_peak(f: Mapping[str, Any]) -> str:
 
 
 def _where(f: Mapping[str, Any]) -> str:
-    saved = f"up to {duration(f['saved_s'])} ({percent(100 * f['share'])})"
+    amount = f"{duration(f['saved_s'])} ({percent(100 * f['share'])})"
+    saved = at_most(amount, beyond=f.get("beyond", False))
     return saved if f["only"] else f"{short(f['kernel'], _NAME)}, {saved}"
 
 
@@ -82,9 +83,8 @@ def _less_for(f: Mapping[str, Any]) -> str:
 def _saving(f: Mapping[str, Any]) -> str:
     where = _where(f)
     if f.get("less", 0.0) >= f["share"] + _MORE:
-        return (
-            f"Largest saving at this amount of work: {where}; {_less_for(f)} up to "
-            f"{percent(100 * f['less'])}"
+        return f"Largest saving at this amount of work: {where}; {_less_for(f)} " + at_most(
+            percent(100 * f["less"]), beyond=f["less_beyond"]
         )
     # A ceiling of another kernel may promise more, and seldom keeps it.
     return f"Largest saving {'left' if f['most'] else 'that counters prove'}: {where}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
+from itertools import islice
 from math import ceil, inf
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from roofline.model import (
 from roofline.playbook import Play, Plays, entry_of, play, plays, told
 from roofline.text.names import library_name, operation, unit, words
 from roofline.text.notes import TOLD, Sentence, sentence
-from roofline.text.numbers import exact, fall, percent, plural, ratio, waves
+from roofline.text.numbers import at_most, exact, fall, percent, plural, ratio, waves
 from roofline.text.outlook import above_peak
 from roofline.units import PARTS, UNITS, the_unit
 
@@ -154,7 +155,8 @@ def _amounts(result: Result) -> Mapping[str, float]:
 
 def up_to(gain: float) -> str:
     """A bound: "up to 1.62x"; what is too far away to be promised is "more than 10x"."""
-    return f"up to {ratio(gain)}" if gain < PROMISED else f"more than {PROMISED:.0f}x"
+    beyond = gain >= PROMISED
+    return at_most(f"{PROMISED:.0f}x" if beyond else ratio(gain), beyond=beyond)
 
 
 def unbounded(v: Verdict) -> str | None:
@@ -327,10 +329,17 @@ def refute(result: Result) -> str:
 
 
 def try_first(result: Result) -> tuple[str, ...]:
-    """What to try, the best first: by cause, what gives most first, then by unit."""
+    """What to try, the best first: by cause, what gives most first, then by unit.
+
+    Where a second unit is as near, and less work for the first does not relieve it, its first step
+    is the second one.
+    """
     v = result.verdict
     first = [next(play(entry_of(one)).steps(v.evidence), "") for one in _only_together(v)]
-    lines = (line for entry in entries(v) for line in entry.steps(v.evidence))
+    lines = [line for entry in entries(v) for line in entry.steps(v.evidence)]
+    known = {unit for one in v.causes for unit in play(entry_of(one)).units}
+    if v.co_limiter and v.co_limiter == v.next_limiter and not v.callers | (v.co_limiter in known):
+        lines[1:1] = islice(play(f"unit.{v.co_limiter}").steps(v.evidence), 1)
     return tuple(filter(None, dict.fromkeys((*first, *lines))))[:_STEPS]
 
 

@@ -277,3 +277,14 @@ def test_bounds_are_said_as_headroom(values, sentence):
     told = result(measurement(duration_s=1e-3), verdict(**{"nearest": "dram"} | values))
 
     assert said.bounds(told) == sentence
+
+
+def test_the_second_step_is_the_second_units_where_the_first_does_not_relieve_it():
+    def steps(*units):
+        return [line.partition(":")[0] for line in said.try_first(judged(*units))]
+
+    count = "count what is issued"
+    assert steps(unit("l1", 85.0), unit("issue", 81.0))[1] == count
+    assert count not in steps(unit("l1", 85.0), unit("issue", 74.0))
+    # Fewer memory instructions relieve both.
+    assert steps(unit("l1", 85.0), unit("lsu", 81.0)) == steps(unit("l1", 85.0))
