@@ -60,13 +60,8 @@ def command(options: AnalyzeOptions) -> int:
     """Rank the kernels of saved reports, and name what limits each."""
     check(options.showing, options.output)
     analysis = analyze_reports(options.reports, options.judging, merge=options.merge)
-    answer(
-        analysis,
-        options.choosing,
-        options.showing,
-        options.output,
-        reader=options.judging.reader,
-    )
+    reader = options.judging.reader
+    answer(analysis, options.choosing, options.showing, options.output, reader=reader)
     return InputError.exit_code if analysis.unread else 0
 
 

@@ -45,36 +45,32 @@ def _data(text: str) -> str:
 
 def junit(comparison: Comparison) -> str:
     """A test case for every gate at every kernel, the check, and each file that was not read."""
-    cases = []
+    suite = ET.Element("testsuite", name="roofline compare")
+
+    def case(of: str, name: str, outcome: str | None, **said: str) -> ET.Element:
+        whole = {"classname": f"roofline.{printable(of)}", "name": printable(name)}
+        made = ET.SubElement(suite, "testcase", whole)
+        if outcome is not None:
+            ET.SubElement(made, outcome, {key: printable(text) for key, text in said.items()})
+        return made
+
     for side, info in (("BEFORE", comparison.before), ("AFTER", comparison.after)):
         for file in info.unread:
-            case = ET.Element("testcase", classname=f"roofline.{side}", name=printable(file.path))
-            ET.SubElement(case, "error", {"type": "cannot be read", "message": printable(file.why)})
-            cases.append(case)
-    for result in comparison.gates:
-        group = f"roofline.gate.{printable(result.gate)}"
-        case = ET.Element(
-            "testcase", classname=group, name=printable(result.kernel or "all kernels")
-        )
-        said = {"message": printable(note_text(result.text))}
-        if result.failing:
-            ET.SubElement(case, "failure", {"type": words(result.status), **said})
-        elif result.status == "skipped":
-            ET.SubElement(case, "skipped", said)
-        cases.append(case)
-    done = comparison.correctness
-    if done is not None:
-        case = ET.Element("testcase", classname="roofline.check", name=printable(done.command))
-        case.set("time", f"{done.seconds:.3f}")
-        if not done.passed:
-            ET.SubElement(case, "failure", message=check_failed(done))
-        cases.append(case)
-    totals = {"tests": len(cases)}
-    for key, what in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        totals[key] = sum(case.find(what) is not None for case in cases)
-    counts = {key: str(total) for key, total in totals.items()}
-    root = ET.Element("testsuites", {"name": "roofline", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": "roofline compare", **counts})
-    suite.extend(cases)
+            case(side, file.path, "error", type="cannot be read", message=file.why)
+    for gate_ in comparison.gates:
+        outcome = "failure" if gate_.failing else "skipped" if gate_.status == "skipped" else None
+        said = {"type": words(gate_.status)} if gate_.failing else {}
+        said["message"] = note_text(gate_.text)
+        case(f"gate.{gate_.gate}", gate_.kernel or "all kernels", outcome, **said)
+    if (done := comparison.correctness) is not None:
+        outcome = None if done.passed else "failure"
+        made = case("check", done.command, outcome, message=check_failed(done))
+        made.set("time", f"{done.seconds:.3f}")
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    counts = {"tests": len(suite)} | {n: len(suite.findall(f"*/{k}")) for n, k in kinds.items()}
+    root = ET.Element("testsuites", name="roofline")
+    for element in (root, suite):
+        element.attrib |= {key: str(count) for key, count in counts.items()}
+    root.append(suite)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
