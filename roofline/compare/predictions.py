@@ -525,7 +525,8 @@ def _enough(enough: bool, some: bool) -> bool | None:
 
 def _precision(before: Side, after: Side) -> Held:
     """Most operations moved to another type, or those of the pipe that was the limit are gone."""
-    if not before.measured.operations or not after.measured.operations:
+    one, other = before.measured, after.measured
+    if not one.operations or not other.operations or other.unmeasured:
         return None, note("precisions_not_measured")
     if moved := precision_moved(before, after):
         return True, note("operations_moved", old=moved[0], new=moved[1])
@@ -579,7 +580,8 @@ def _unit_relieved(pair: KernelPair, cause: str) -> Held:
         rule = before.verdict.rule.latency
         for other, near in before.utilization.items():
             least = busy_ratio(before, after, other)
-            if other != unit and near >= rule and least is not None and least < 1 - UNCHANGED:
+            apart = other != unit and before.families[other] != cause
+            if apart and near >= rule and least is not None and least < 1 - UNCHANGED:
                 more = {"other": other, "use": near, "work": least}
                 return False, note("another_unit_relieved", **(facts | more))
         return True, note("unit_is_busier", **facts)

@@ -335,6 +335,17 @@ def test_a_claimed_cause_of_the_knowledge_base(
     assert said in reason
 
 
+def test_a_precision_is_not_gone_where_tensor_operations_ran_uncounted() -> None:
+    before = launch(us=1000, use={"tensor": 85, "dram": 20}, operations={"tensor_fp16": 1e9})
+    after = launch(us=500, use={"dram": 80}, operations={"fp32": 1e6}, unmeasured=("tensor",))
+
+    assert judged(before, after, because="precision") == (
+        "not_testable",
+        "operations by precision were not measured on both sides",
+    )
+    assert "its operations moved" not in sentence(one(before, after))
+
+
 def test_a_count_that_is_a_percentage_has_its_sign() -> None:
     # FP64 at 86 % of its peak on a GPU with few such units, then at 2 %.
     device = replace(TOY_DEVICE, compute_capability="7.5")
@@ -373,6 +384,7 @@ def test_a_unit_that_only_worked_faster_is_refuted_by_the_one_that_was_relieved(
         ),
     )
     assert judged(before, relieved, because="l2")[0] == "confirmed"
+    assert judged(before, relieved, because="bandwidth")[0] == "confirmed"
     assert judged(before, waited, because="dram")[0] == "confirmed"
 
 
