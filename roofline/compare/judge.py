@@ -75,7 +75,10 @@ def compare(
     if not matches:
         raise UsageError(
             "no kernel of BEFORE is one of AFTER",
-            why=f"before: {_names(gone)}; after: {_names(new)}",
+            why="; ".join(
+                f"{side}: {few(dict.fromkeys(u.side.measured.name for u in kernels), 5)}"
+                for side, kernels in (("before", gone), ("after", new))
+            ),
             hint="--map OLD=NEW names what became what",
         )
     judged = [_pair(before, after, match, noise, shares or {}) for match in matches]
@@ -282,10 +285,6 @@ def _unpaired(analysis: Analysis, used: set[int]) -> tuple[Unpaired, ...]:
         for position, group in enumerate(analysis.groups)
         if position not in used
     )
-
-
-def _names(unpaired: Sequence[Unpaired]) -> str:
-    return few(dict.fromkeys(u.side.measured.name for u in unpaired), 5)
 
 
 # --- a pair -------------------------------------------------------------------------------------

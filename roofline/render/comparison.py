@@ -497,21 +497,16 @@ def side_effects(pair: KernelPair) -> Iterator[str]:
             yield f"{what}: {names.dims(shape)} to {names.dims(new_shape)}"
 
 
-def unpaired(left_out: Sequence[LeftOut]) -> Iterator[str]:
-    """The kernels that only one side has."""
-    lines = [*left_out_by(left_out, "gone"), *left_out_by(left_out, "new")]
-    yield from lines
-    if len(lines) > 1:
-        yield "of these two lines --map OLD=NEW pairs what is one kernel under another name"
-
-
-def left_out_by(left_out: Sequence[LeftOut], why: str) -> Iterator[str]:
-    """A line of the kernels that are in no total for this reason: "gone: silu (234 µs)"."""
-    kernels = [kernel for kernel in left_out if kernel.why == why]
-    called = names.short_all((kernel.kernel for kernel in kernels), NAME)
-    shown = [f"{n} ({duration(k.total_s)})" for n, k in zip(called, kernels, strict=True)]
-    if shown:
-        yield f"{names.words(why)}: {names.few(shown, 10)}"
+def unpaired(left_out: Sequence[LeftOut], *more: str) -> Iterator[str]:
+    """The kernels that only one side has, and those left out for ``more`` reasons."""
+    for why in ("gone", "new", *more):
+        kernels = [kernel for kernel in left_out if kernel.why == why]
+        called = names.short_all((kernel.kernel for kernel in kernels), NAME)
+        shown = [f"{n} ({duration(k.total_s)})" for n, k in zip(called, kernels, strict=True)]
+        if shown:
+            yield f"{names.words(why)}: {names.few(shown, 10)}"
+    if {"gone", "new"} <= {kernel.why for kernel in left_out}:
+        yield "kernels gone and new: --map OLD=NEW pairs what is one under another name"
 
 
 def whole(left_out: Sequence[LeftOut], whole_s: tuple[float | None, float | None]) -> str:

@@ -24,7 +24,7 @@ from roofline.compare.history import (
 )
 from roofline.compare.record import NOT_STATED
 from roofline.model import PROMISED
-from roofline.render.comparison import left_out_by, whole
+from roofline.render.comparison import unpaired, whole
 from roofline.render.documents import Number, about
 from roofline.render.documents import text as json_text
 from roofline.render.markdown import bullets, escaped
@@ -218,8 +218,7 @@ def _told(stage: Stage) -> Iterator[str]:
     if stage.launches and stage.launches[0] != stage.launches[1]:
         one, other = stage.launches
         yield f"{one:,} launches before, {other:,} after: times compare if each does the same work"
-    for why in ("gone", "new", "not_compared"):
-        yield from left_out_by(stage.left_out, why)
+    yield from unpaired(stage.left_out, "not_compared")
     if stage.left_out and stage.whole_s:
         yield whole(stage.left_out, stage.whole_s)
     for claim in stage.predictions:
