@@ -267,18 +267,12 @@ def _with_instructions(pair: KernelPair, before: Analysis, after: Analysis) -> K
     for side, analysis in ((pair.before, before), (pair.after, after)):
         m = side.measured
         files = {source.path: source.file for source in analysis.sources}
-        place = next(
-            (
-                position
-                for position, result in enumerate(analysis.results)
-                if (result.measurement.source, result.measurement.index) == (m.source, m.index)
-            ),
-            None,
-        )
-        if not pair.changed or pair.work.differs or place is None or not files.get(m.source):
+        launched = [(r.measurement.source, r.measurement.index) for r in analysis.results]
+        there = files.get(m.source) and (m.source, m.index) in launched
+        if not pair.changed or pair.work.differs or not there:
             return pair
         try:
-            found.append(details_of(analysis, (place,)))
+            found.append(details_of(analysis, launched.index((m.source, m.index))))
         except InputError:  # it was there to be analysed: nothing is lost but this note
             return pair
     said = wait_moved(pair, *found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cache, partial, wraps
-from inspect import Parameter, Signature, signature, unwrap
+from inspect import Parameter, signature, unwrap
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
@@ -43,7 +43,7 @@ def checked(called: _Called) -> _Called:
         called.__init__ = checked(called.__init__)  # type: ignore[misc]
         return cast("_Called", called)
     told = signature(called)
-    kinds = cache(partial(_kinds, called, told))  # at the first call, as modules are whole by then
+    kinds = cache(partial(_kinds, called))  # at the first call, as modules are whole by then
 
     @wraps(called)
     def call(*args: Any, **named: Any) -> Any:
@@ -70,11 +70,10 @@ def checked(called: _Called) -> _Called:
     return cast("_Called", call)
 
 
-def _kinds(function: Callable[..., Any], told: Signature) -> dict[str, Any]:
+def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
     """The types of its parameters; anything for a name that its module does not have."""
-    said = {name: p.annotation for name, p in told.parameters.items()}
-    texts = {name: text for name, text in said.items() if isinstance(text, str)}
-    known = unwrap(function).__globals__
+    known, told = unwrap(function).__globals__, unwrap(function).__annotations__
+    texts = {name: text for name, text in told.items() if name != "return"}
     names = {name for text in texts.values() for name in compile(text, "", "eval").co_names}
     absent = {name: Any for name in names if name not in known and not hasattr(builtins, name)}
     return get_type_hints(SimpleNamespace(__annotations__=texts), known, absent)
