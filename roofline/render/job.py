@@ -12,6 +12,7 @@ from roofline.timeline.model import Job
 _STEADY = 0.8  # of the skew: a rank that causes so much of it is slower
 _CLOSE = 1.1  # times: skew and transfer that differ by less weigh alike
 _HIDDEN = 0.95  # of communication: the little that is left is no reason to look at it
+_MUCH = 0.05  # of a step: a late rank that is named among the first lines
 _RANKS = 8
 _FEW = 4  # numbers of missing ranks
 _COLLECTIVES = 5
@@ -26,7 +27,7 @@ def lines(job: Job) -> Iterator[str]:
     yield from missing(job)
     noun, whole = _noun(job), "" if job.steps is None else " in all"
     for rank in sorted(job.ranks, key=lambda r: (-r.caused_s, r.number))[:_RANKS]:
-        step = "" if rank.step_s is None else f"steps of {numbers.duration(rank.step_s)}, "
+        step = "" if rank.step_s is None else f"mean step {numbers.duration(rank.step_s)}, "
         yield (
             f"{noun} {rank.number}: {step}last in {rank.last} of {job.count}, waited "
             f"{numbers.duration(rank.waited_s)}{whole} for others"
@@ -45,6 +46,20 @@ def lines(job: Job) -> Iterator[str]:
     lost = f"; {plural(job.unmatched, 'launch')} without a counterpart" if job.unmatched else ""
     clock = "" if job.one_clock else "; the files' clocks differ, so all are taken to end together"
     yield f"matched by {how}{lost}{clock}"
+
+
+def latest(job: Job) -> Iterator[str]:
+    """The rank that comes late to collectives, where that costs the others much of a step."""
+    late, steps_s = job.latest, [r.step_s for r in job.ranks if r.step_s is not None]
+    if job.steps is None or not steps_s or (job.hidden_share or 0) > _HIDDEN:
+        return
+    each_s = late.caused_s / job.steps
+    if (share := each_s / max(steps_s)) > _MUCH:
+        yield (
+            f"{_noun(job).capitalize()} {late.number} comes late to {late.last} of {job.count} "
+            f"collectives: the first to come waits {numbers.duration(each_s)} a step for it "
+            f"({numbers.share(share)})."
+        )
 
 
 def missing(job: Job) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from textwrap import fill
@@ -88,8 +89,10 @@ def markdown(selection: Selection) -> str:
     for title, found in _sections(selection):
         if listed := bullets(found):
             lines += ["", f"**{title}**", *listed]
+    rank = job_rank(selection)
     for request in selection.requests if _worth_profiling(selection) else ():
-        lines += ["", f"{escaped(launches(request))}:", "", "```sh", command(request), "```"]
+        typed = command(request, rank)
+        lines += ["", f"{escaped(launches(request))}:", "", "```sh", typed, "```"]
     lines += bullets(notes(selection))
     return "\n".join(lines) + "\n"
 
@@ -209,13 +212,15 @@ def _commands(selection: Selection, width: int) -> str:
     indent = "    "
     if selection.requests and not _worth_profiling(selection):
         return f"\n{fill(_WORDS['not_yet'], width)}\n"
+    rank = job_rank(selection)
     lines = [
-        f"  {command(request)}\n"
+        f"  {command(request, rank)}\n"
         f"{fill(launches(request), width, initial_indent=indent, subsequent_indent=indent)}\n"
         for request in selection.requests
     ]
-    head = "\nNext, with your program's command line for PROGRAM:\n"
-    return head + "".join(lines) if lines else ""
+    inside = "" if rank is None else _WORDS["inside_launcher"]
+    head = fill(f"Next, {inside}with your program's command line for PROGRAM:", width)
+    return f"\n{head}\n{''.join(lines)}" if lines else ""
 
 
 # --- lines
@@ -238,6 +243,8 @@ def head(selection: Selection) -> Iterator[str]:
     if device.first is not None and device.judged is not None:
         yield _answer(device, device.first, device.judged)
         yield bounds(device.judged)
+        if selection.job is not None:
+            yield from job.latest(selection.job)
         if device.twice_saves is not None:
             low, high = (speedup(speedup_bound(saved)) for saved in device.twice_saves)
             ends = f"{low} (replay, host and order as they were) to {high} (Amdahl's law)"
@@ -278,7 +285,7 @@ def bounds(use: Use) -> str:
         text += f"; kernels would need {speedup(even)} to buy as much"
     text += f". Kernels that cost nothing buy {_up_to(use.without_kernels_at_most)}"
     if use.communication_s:
-        text += f", without communication {speedup(use.without_compute_at_most)}"
+        text += f", compute kernels alone {speedup(use.without_compute_at_most)}"
     return f"{text}."
 
 
@@ -335,7 +342,8 @@ def if_moved(found: WhatIf, steps: int) -> Iterator[str]:
     before, after = found.before, found.after
     low, high = found.speedup, found.at_most[1]
     of = f" on average of {steps}" if steps > 1 else ""
-    most = "without limit" if high is None else f"at most {speedup(high)}"
+    end = "at most" if high is None or high >= low else "at worst"
+    most = "without limit" if high is None else f"{end} {speedup(high)}"
     yield (
         f"If {', '.join(names.printable(m.text) for m in found.moves)}:{of} a step of "
         f"{numbers.duration(before.wall_s)} takes {numbers.duration(after.wall_s)} "
@@ -363,7 +371,10 @@ def where(selection: Selection) -> Iterator[tuple[str, str, str, str]]:
     for part, title in PARTS.items():
         if all_s := ran_s.get(part, use.parts[part]):
             hidden = all_s > use.parts[part]
-            remark = f"of {numbers.duration(all_s)}; {_WORDS['beside'][part]}" if hidden else ""
+            beside = _WORDS["beside"].get(part)
+            remark = f"of {numbers.duration(all_s)}; the rest {beside}" if hidden else ""
+            if not hidden and use.parts[part] >= _WORTH * use.wall_s:
+                remark = f"none of it {beside}"
             remark = _coverage(device) if part is First.KERNELS else remark
             yield title, *_amount(use.parts[part], use), remark
     for cause in device.idle:
@@ -403,14 +414,17 @@ def _coverage(device: TimelineDevice) -> str:
 
 
 def hypotheses(device: TimelineDevice) -> Iterator[str]:
-    """For each large class of idle time what may be the reason, its test, and a remedy."""
-    for cause in device.idle:
-        if cause.share >= _WORTH and cause.hypothesis:
-            gain = _up_to(cause.without_at_most)
-            yield (
-                f"{cause.title} ({gain}): perhaps {cause.hypothesis}. Check: {cause.check}. "
-                f"Try: {cause.remedy}."
-            )
+    """For each large part that is exposed or idle what may be the reason, its test, a remedy."""
+    found = [(c.share, asdict(c)) for c in device.idle if c.hypothesis]
+    if (use := device.judged) is not None:
+        told = _WORDS["exposed"].items()
+        found += [
+            (use.parts[First(p)] / use.wall_s, {"title": PARTS[First(p)]} | t) for p, t in told
+        ]
+    for share, said in sorted(found, key=lambda row: -row[0]):
+        if share >= _WORTH:
+            gain = _up_to(speedup_bound(share))
+            yield _WORDS["hypothesis"].format(gain=gain, **said)
 
 
 def _worth_profiling(selection: Selection) -> bool:
@@ -424,7 +438,8 @@ def _steps(selection: Selection, use: Use) -> str:
         return f"the window asked for, {wall}"
     if selection.steps == "recording":
         return f"the whole recording, {wall}"
-    spread, typical_s = device.spread, use.wall_s / device.counted
+    spread = device.spread
+    typical_s = spread.p50_s if spread else use.wall_s / device.counted
     if spread is None or spread.max_s < _ALIKE * spread.p50_s:
         text = f"{plural(device.counted, 'step')} of {numbers.duration(typical_s)}"
     else:
@@ -534,9 +549,16 @@ def launches(request: ProfileRequest) -> str:
     return f"{plural(len(request.kernels), 'kernel')}, {met}; which launch: {basis}"
 
 
-def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> str:
+def job_rank(selection: Selection) -> int | None:
+    """The rank whose kernels are ranked, if it waits for others: it is profiled in its launcher."""
+    waits = any(k.apart == Apart.COMMUNICATION for k in selection.selected.apart)
+    return selection.rank_of(selection.device) if waits else None
+
+
+def command(request: ProfileRequest, rank: int | None = None) -> str:
     """What to type to profile ``request``, quoted for a shell."""
-    words = [word for name in request.names for word in ("--kernel-name", name)]
+    words = [] if rank is None else ["--rank", str(rank)]
+    words += [word for name in request.names for word in ("--kernel-name", name)]
     if request.name_base != "function":
         words += ["--name-base", request.name_base]
     if request.nvtx is not None:
@@ -545,7 +567,7 @@ def command(request: ProfileRequest, program: Sequence[str] = ("PROGRAM",)) -> s
         words += ["--launch-skip", str(request.launch_skip)]
     words += ["--launch-count", str(request.launch_count)]
     words += ["--per-config"] if request.per_config else []
-    return shlex.join(["roofline", "profile", *words, "--", *program])
+    return shlex.join(["roofline", "profile", *words, "--", "PROGRAM"])
 
 
 def speedups(at_most: Bounds) -> str:

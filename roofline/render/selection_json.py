@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from roofline import __version__
 from roofline.render.documents import Documents, Text, filled, note_documents, text
-from roofline.render.selection import LEFT_OUT, command
+from roofline.render.selection import LEFT_OUT, command, job_rank
 from roofline.timeline.join import Coverage, Joined, JoinedKernel
 from roofline.timeline.model import (
     Format,
@@ -72,7 +72,7 @@ def render(selection: Selection) -> str:
 
 def document(selection: Selection) -> Any:
     """``selection`` as the schema has it."""
-    moved = selection.what_if
+    moved, rank = selection.what_if, job_rank(selection)
     return filled(
         SelectionDocument,
         selection,
@@ -82,7 +82,9 @@ def document(selection: Selection) -> Any:
         devices=[_device(device) for device in selection.devices],
         what_if=moved and filled(_MADE[WhatIf], moved, moves=[m.text for m in moved.moves]),
         requests=[
-            filled(_MADE[ProfileRequest], r, command=command(r), notes=note_documents(r.notes))
+            filled(
+                _MADE[ProfileRequest], r, command=command(r, rank), notes=note_documents(r.notes)
+            )
             for r in selection.requests
         ],
         notes=note_documents(selection.notes),

@@ -28,6 +28,7 @@ _ALIKE = 0.5  # of the kernel time, below which the two look like different prog
 _CLOCK_S = 0.5e-9  # recordings have no finer times
 _FIGURES = 40  # columns that times take
 _RANKS = 8
+_MUCH = 0.05  # of the step: work that gave way to idle time, or took its place
 _Row = tuple[str, ...]
 
 
@@ -102,6 +103,15 @@ def head(change: StepChange) -> Iterator[str]:
         by = f"less than ±{spread[1:]}" if spread.startswith("<") else f"±{spread}"
         known = f"steps of a side differ by {by}"
     yield f"{files}, {' -> '.join(gpus)}; {known}"
+    less_s, idle_s = change.into_idle_s
+    few_s, many_s = sorted((abs(less_s), abs(idle_s)))
+    if less_s * idle_s > 0 and few_s > max(_MUCH * change.before_s, many_s / 2):
+        work, idle = numbers.duration(abs(less_s)), numbers.duration(abs(idle_s))
+        if idle_s > 0:
+            paced = ": the CPU sets the pace" if change.after.selected.host_paced else ""
+            yield f"A step has {work} less work and {idle} more idle time{paced}."
+        else:
+            yield f"A step has {work} more work, beside {idle} less idle time."
     yield from _ranks(change)
     for when, side in (("Before", change.before), ("After", change.after)):
         yield from (f"{when}: {line}" for line in (missing(side.job) if side.job else ()))

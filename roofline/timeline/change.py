@@ -101,6 +101,14 @@ class StepChange:
         return f"{before.name} ({before.sm_count} SMs)", f"{after.name} ({after.sm_count} SMs)"
 
     @property
+    def into_idle_s(self) -> tuple[float, float]:
+        """Work that a step has less of, and idle time that it has more of."""
+        idle_s = sum(
+            p.after_s - p.before_s for p in self.parts if p.part is First.GAPS and not p.cause
+        )
+        return self.before_s - self.after_s + idle_s, idle_s
+
+    @property
     def within_spread(self) -> bool:
         """Whether steps of one side differ as much as the two sides."""
         return self.spread is not None and abs(1 - self.after_s / self.before_s) <= self.spread

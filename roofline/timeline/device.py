@@ -120,7 +120,8 @@ class Stretches:
     """Idle stretches as columns: when, and how much passed before the launch of what runs next.
 
     ``late`` is that time in ns, ``known`` whether there is such a launch, ``thread`` who made it;
-    ``graph`` says that the same call launched what ran before, as a CUDA graph.
+    ``graph`` says that the same call launched what ran before, as a CUDA graph; ``tail`` that
+    nothing ran after it.
     """
 
     start: Integers
@@ -129,6 +130,7 @@ class Stretches:
     known: Mask
     thread: Integers
     graph: Mask
+    tail: Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,15 +302,22 @@ class DeviceEvents:
         memory. So a launch is what returned.
         """
         events, end = self.events, gaps[:, 1]
-        following = np.minimum(np.searchsorted(events.start, end), len(events) - 1)
+        place = np.searchsorted(events.start, end)
+        tail, following = place == len(events), np.minimum(place, len(events) - 1)
         launch, done = events.launch[following], events.launched[following]
-        known = (launch >= 0) & (events.start[following] >= end)
+        known = (launch >= 0) & ~tail
         # The first kernel of a CUDA graph ran, so the others had been launched by the same call.
         runs = (following > 0) & (events.launch[following - 1] == launch)
         late = np.clip(np.where(runs, launch, done), gaps[:, 0], end) - gaps[:, 0]
         thread = events.thread[following]
         return Stretches(
-            start=gaps[:, 0], end=end, late=late, known=known, thread=thread, graph=known & runs
+            start=gaps[:, 0],
+            end=end,
+            late=late,
+            known=known,
+            thread=thread,
+            graph=known & runs,
+            tail=tail,
         )
 
 

@@ -168,6 +168,7 @@ def classify(
     length = gaps.end - gaps.start
     cause = np.full(len(length), -1, dtype=np.int8)
     cause[~gaps.known] = place["unknown"]
+    cause[gaps.tail] = place["tail"]
     cause[gaps.known & (gaps.late < _WAITED * length)] = place["queued"]
     cause[(cause == place["queued"]) & gaps.graph] = place["graph"]
     for code, thread, clock in _covering(calls, names, classes):

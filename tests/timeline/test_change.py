@@ -159,6 +159,19 @@ def test_steps_that_differ_as_much_among_themselves(tmp_path: Path):
     assert found.within_spread
 
 
+def test_work_that_gives_way_to_idle_time_is_said(tmp_path: Path):
+    # The CPU launches each kernel when the step is 10 us old, whatever they take.
+    slow = recorded(tmp_path, "a.json", 1000, ("gemm", 10, 800))
+    fast = recorded(tmp_path, "b.json", 1000, ("gemm", 10, 300))
+    assert change((slow, fast)).into_idle_s == pytest.approx((500e-6, 500e-6))
+    less = "A step has 500 µs less work and 500 µs more idle time: the CPU sets the pace."
+    assert less in [*head(change((slow, fast)))]
+    more = "A step has 500 µs more work, beside 500 µs less idle time."
+    assert more in [*head(change((fast, slow)))]
+    shorter = recorded(tmp_path, "c.json", 500, ("gemm", 10, 300))
+    assert not [line for line in head(change((slow, shorter))) if line.startswith("A step has")]
+
+
 def run(*words: Any) -> Result:
     return CliRunner().invoke(cli, ["compare", *map(str, words)], env={"COLUMNS": "100"})
 

@@ -91,9 +91,18 @@ def test_communication_in_series_and_overlapped(
     # Preparation 20, compute 60, communication 30; in series kernels must run twice as fast to
     # buy as much as hiding it, overlapped 60 / (60 - 20) = 1.5 times to buy as much as the gap.
     reduce = kernel("ncclAllReduce", 80_000 - 1000 * overlap, 30_000, stream=9)
-    device = judged(tmp_path, step(1, 0, 1000 * wall), kernel("a", 20_000, 60_000), reduce)
+    ran = step(1, 0, 1000 * wall), kernel("a", 20_000, 60_000), reduce
+    selection = select(load_timeline(write(tmp_path, trace(*ran))))
+    device = selection.selected
     assert parts_ms(device) == [60, 30 - overlap, 0, 20]
     assert device.first is first
+    # 10 ms of 90 are worth a word, too: 90 / 80.
+    gain = f"{wall / (wall - 30 + overlap):.2f}"
+    assert any(
+        line.startswith(f"exposed communication (up to {gain}x): perhaps collectives")
+        for line in hypotheses(device)
+    )
+    assert ("none of it beside compute" in render(selection)) is (overlap == 0)
 
 
 def test_the_host_sets_the_pace_where_it_never_waits(tmp_path: Path):
@@ -307,6 +316,14 @@ def test_names_of_ones_own_are_shown_where_asked_for(tmp_path: Path) -> None:
     for own, said in ((True, "alice's tokenizer"), (False, None)):
         gap = select(timeline, Criteria(own_names=own)).selected.idle[0].longest
         assert (gap.doing if own else gap.inside) == said
+
+
+def test_idle_time_after_the_last_work_is_no_launch_that_was_lost(tmp_path: Path):
+    # Of 100 us the kernel ends at 60; a kernel whose launch was not recorded follows at 80.
+    ran = [step(1, 0, 100), *launched(1, "a", 0, 60, asked=0)]
+    assert [(c.code, c.gaps) for c in judged(tmp_path, *ran).idle] == [("tail", 1)]
+    lost = judged(tmp_path, *ran, kernel("b", 80, 10)).idle
+    assert [(c.code, round(c.total_s * 1e6)) for c in lost] == [("unknown", 20), ("tail", 10)]
 
 
 def test_hypotheses_are_worded_as_such(tmp_path: Path):

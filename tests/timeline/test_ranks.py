@@ -12,6 +12,7 @@ from roofline import api
 from roofline.errors import InputError
 from roofline.render import job as render
 from roofline.render import selection_json
+from roofline.render.selection import render as selection_text
 from roofline.timeline import load_timeline, select, select_ranks
 from roofline.timeline.load import names_apart, timeline_files
 from roofline.timeline.model import Criteria, Job, Selection
@@ -84,14 +85,26 @@ def test_files_need_no_common_clock(tmp_path: Path):
         "Skew 80.0 µs a step, transfer 20.0 µs, rank 1 is last in 2 of 2, which is 100.0 % of the "
         "skew: load balance, not network."
     )
+    (late,) = render.latest(job)
+    assert late == (
+        "Rank 1 comes late to 2 of 2 collectives: the first to come waits 80.0 µs a step for it "
+        "(8.0 %)."
+    )
     _, _, waits, work, _ = render.lines(job)
     assert waits.endswith("waited 160 µs in all for others")
     assert ": 2 over 2 ranks, skew 160 µs, transfer 40.0 µs in all" in work
 
 
 def test_the_kernels_are_those_of_the_rank_that_is_waited_for(tmp_path: Path):
-    ranks = [[told(0, 100), kernel("a", 200, 9)], [told(500, 20), kernel("b", 700, 9)]]
-    assert [k.name for k in found(tmp_path, *ranks).kernels] == ["b"]
+    ranks = [[told(0, 100), kernel("a", 200, 900)], [told(500, 20), kernel("b", 700, 900)]]
+    selection = found(tmp_path, *ranks)
+    assert [k.name for k in selection.kernels] == ["b"]
+    # Only inside of the launcher is a process rank 1.
+    text = selection_text(selection)
+    assert "Next, inside your launcher (torchrun --nproc-per-node N --no-python" in text
+    assert "  roofline profile --rank 1 --kernel-name b " in text
+    (request,) = json.loads(selection_json.render(selection))["requests"]
+    assert request["command"].startswith("roofline profile --rank 1 --kernel-name b ")
 
 
 def test_of_one_file_the_device_that_is_waited_for_is_ranked(tmp_path: Path):

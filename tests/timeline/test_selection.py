@@ -71,8 +71,8 @@ def test_gaps_are_compared_with_kernels_that_ncu_can_help(tmp_path: Path):
     assert use.without_kernels_at_most == pytest.approx(1 / 0.45)
     assert use.without_compute_at_most == pytest.approx(1 / 0.65)
     assert bounds(use) == (
-        "Removing the gaps buys up to 1.82x. Kernels that cost nothing buy up to 2.22x, without "
-        "communication 1.54x."
+        "Removing the gaps buys up to 1.82x. Kernels that cost nothing buy up to 2.22x, compute "
+        "kernels alone 1.54x."
     )
 
 

@@ -244,6 +244,15 @@ def test_idle_time_that_comes_anew_is_told_from_gaps_that_were_closed(tmp_path: 
     assert "come first then" not in second
 
 
+def test_of_slower_kernels_the_law_is_the_worse_end(tmp_path: Path) -> None:
+    found = what_if(made(tmp_path, host_bound()), [parse_move("kernels=0.5x")], Criteria())
+    moved = found.what_if
+    assert moved is not None
+    assert moved.at_most[1] is not None
+    assert moved.at_most[1] < moved.speedup < 1.01
+    assert f"at worst {moved.at_most[1]:.2f}x by Amdahl's law" in next(head(found))
+
+
 def test_where_the_host_sets_the_pace_the_low_end_is_nothing(tmp_path: Path) -> None:
     for events, low in ((host_bound(), 920 / 900), (gpu_bound(), 50)):
         device = select(made(tmp_path, events)).selected
