@@ -232,7 +232,8 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
         )
     if chosen is not False:
         return
-    if options.dry_run:  # of one rank alone
+    if options.dry_run:
+        click.echo(f"# only rank {options.rank} is profiled; this one runs the program alone")
         raise click.exceptions.Exit(0)
     try:
         become(options.program)
