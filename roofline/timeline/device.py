@@ -207,7 +207,8 @@ class DeviceEvents:
         return tuple(
             StepUse(
                 number=window.number,
-                name=self._name(window),
+                name=(window.name if self.own_names or window.nvtx else harmless(window.name))
+                or None,
                 start_s=(window.start - self.timeline.origin) / 1e9,
                 left_out=window.left_out,
                 launches=number,
@@ -216,10 +217,6 @@ class DeviceEvents:
             )
             for window, use, number, wait_s in rows
         )
-
-    def _name(self, window: Window) -> str | None:
-        shown = self.own_names or window.nvtx is not None
-        return (window.name if shown else harmless(window.name)) or None
 
     def span_s(self) -> tuple[float, float]:
         """From the first event of the counted steps to their last, and the idle time within."""
