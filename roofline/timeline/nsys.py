@@ -190,11 +190,7 @@ class _Export:
             sources=sources,
             devices=self._devices(),
             from_start=self._from_start(keys),
-            notes=(
-                *graphs,
-                *lost,
-                *events.notes(untimed=untimed),
-            ),
+            notes=(*graphs, *lost, *events.notes(untimed=untimed)),
         )
 
     # --- tables and columns, which vary with the version of nsys
