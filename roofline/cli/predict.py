@@ -16,6 +16,8 @@ from roofline.compare.record import add_record, check_record, digest_of
 from roofline.errors import InputError, UsageError
 from roofline.patterns import select
 
+_SHOWN = 3  # kernels whose bound is said
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
@@ -43,13 +45,20 @@ def command(options: PredictOptions) -> int:
         raise UsageError("a prediction is about a capture", hint="an .ncu-rep file as BEFORE")
     measured = [group.result.measurement for group in before.groups]
     names = [(m.name, m.demangled) for m in measured]
+    meant: dict[int, None] = {}
+    told = []
     for item in (*options.expect, *options.because):
-        if item.pattern is not None and not select(item.pattern, names):
+        places = range(len(names)) if item.pattern is None else select(item.pattern, names)
+        meant |= dict.fromkeys(places)
+        known = {one.code for i in places for one in before.groups[i].result.verdict.causes}
+        if item.proven_cause and item.cause not in known:
+            told.append(f"{item.text}: no cause of BEFORE, so compare would refute it")
+        if item.pattern is not None and not places:
             raise UsageError(
                 f"no kernel of BEFORE is named {item.pattern!r}",
                 hint=f"one of {', '.join(dict.fromkeys(m.name for m in measured[:5]))}",
             )
-    from roofline.render.record import open_entry
+    from roofline.render.record import bound, open_entry
 
     statement = Stage(
         recorded=now(),
@@ -64,6 +73,8 @@ def command(options: PredictOptions) -> int:
     )
     statement = replace(statement, seal=seal_of(statement))
     number = add_record(options.record, lambda n: open_entry(before, statement, n))
+    for line in (*told, *(bound(before.groups[i]) for i in [*meant][:_SHOWN])):
+        say(line)
     then = shlex.join(["compare", str(options.report), "AFTER", "--record", str(options.record)])
     say(f"entry {number} of {options.record}: open; after the change: roofline {then}")
     return InputError.exit_code if before.unread else 0

@@ -215,6 +215,11 @@ class Expectation:
         """It as it was typed."""
         return note("stated", option="--because" if self.cause else "--expect", text=self.text)
 
+    @property
+    def proven_cause(self) -> bool:
+        """Whether it claims a cause of the knowledge base, which BEFORE's evidence must prove."""
+        return self.cause is not None and self.cause not in (*CAUSES, *UNITS)
+
     def ratios(self, before: float) -> tuple[float, float]:
         """The least and the most of after / before that it allows."""
         low, high = (self._ratio(before, *end) for end in (self.ends[0], self.ends[-1]))
@@ -257,7 +262,13 @@ def parse_expect(text: str) -> Expectation:
     ends = [("x", 1.0) if one == "same" else _end(one.strip(), EXPECTED[what][1]) for one in typed]
     named = pattern or (not colon and what in EXPECTED and left.strip() == what)
     if not named or None in ends or (dots and "same" in typed):
-        raise UsageError(f"--expect {text!r} is not understood", hint=EXPECT_FORMS)
+        # A factor without its x, or a share without its sign.
+        sign = "+" if what == "occupancy" else "-"
+        meant = re.sub(r"(?<![\w+-])\d(?:\.\d+)?(?=\.\.|$)", r"\g<0>x", value.strip())
+        meant = f"{sign}{meant}" if re.fullmatch(r"\d+(\.\d+)? ?%", meant) else meant
+        fits = named and all(_end(one, "s") for one in meant.split("..") if one)
+        hint = f"--expect {shlex.quote(f'{left}={meant}')}" if fits and meant else EXPECT_FORMS
+        raise UsageError(f"--expect {text!r} is not understood", hint=hint)
     low, high = ends[0], ends[-1]
     if low and high and low[0] == high[0] in ("x", "to") and low[1] > high[1]:
         typed_right = f"{text[: len(text) - len(value)]}{last.strip()}..{first.strip()}"

@@ -13,7 +13,7 @@ from roofline.compare.history import Judged, Stage, at_ceilings, first_of, waste
 from roofline.compare.model import Comparison, KernelPair
 from roofline.compare.record import NOT_STATED, SCHEMA
 from roofline.foreign import cleaned
-from roofline.model import Analysis
+from roofline.model import Analysis, Group
 from roofline.render import comparison as words
 from roofline.render.history import doubts
 from roofline.render.markdown import escaped
@@ -56,11 +56,16 @@ def open_entry(before: Analysis, statement: Stage, number: int = 1) -> str:
         before=tuple(source.path for source in before.sources),
     )
     sections: dict[str, Iterable[str]] = {
-        "Baseline": told,
+        "Baseline": [*told, *map(bound, before.groups[:KERNELS])],
         "Hypothesis": [stage.hypothesis or NOT_STATED],
         "Predictions, open": stage.predictions,
     }
     return _written(stage, {}, sections)
+
+
+def bound(group: Group) -> str:
+    """What a kernel could gain, as its report says it."""
+    return f"{group.result.measurement.name}: {said.gain(group.result)}"
 
 
 def _written(stage: Stage, more: dict[str, Any], sections: dict[str, Iterable[str]]) -> str:

@@ -82,6 +82,15 @@ def test_a_prediction_that_nobody_touched_has_no_warning(tmp_path: Path) -> None
     assert "stated with" not in told
 
 
+def test_what_the_report_says_of_a_prediction_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.md"
+    done = run("predict", BEFORE, "--because", "tail_effect", "--record", log)
+
+    assert "tail_effect: no cause of BEFORE, so compare would refute it" in done.stderr
+    (bound,) = re.findall(r"roofline: (transpose\w*: .*up to \S+x)", done.stderr)
+    assert bound in log.read_text("utf-8").replace("\\", "")
+
+
 def test_another_before_leaves_an_entry_open(tmp_path: Path) -> None:
     log = tmp_path / "log.md"
     run("predict", AFTER, "--expect", "transpose=2x", "--record", log)

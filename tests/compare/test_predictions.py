@@ -7,7 +7,7 @@ import pytest
 
 from roofline.compare.judge import compare, judge_program, judge_steps
 from roofline.compare.model import Judgement, KernelPair
-from roofline.compare.predictions import parse_claim, parse_expect
+from roofline.compare.predictions import EXPECT_FORMS, parse_claim, parse_expect
 from roofline.errors import UsageError
 from roofline.model import Measurement
 from roofline.render.comparison import details, sentence
@@ -649,6 +649,24 @@ def test_a_slow_down_tests_no_bound() -> None:
 def test_an_expectation_that_is_none(text: str) -> None:
     with pytest.raises(UsageError, match="not understood"):
         parse_expect(text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("k=1.5..1.8", "k=1.5x..1.8x"),
+        ("k=2", "k=2x"),
+        ("k=25", EXPECT_FORMS),
+        ("k=40%", "k=-40%"),
+        ("k:occupancy=40%", "k:occupancy=+40%"),
+        ("k=fast", EXPECT_FORMS),
+    ],
+)
+def test_what_was_hardly_typed_otherwise_is_proposed(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_expect(typed)
+
+    assert (refused.value.hint or "").removeprefix("--expect ") == meant
 
 
 def test_an_unknown_cause_lists_the_known() -> None:
