@@ -41,6 +41,7 @@ from roofline.wall_time import read_times
 FORMATS = ("table", "json", "markdown")
 # Options that are for two timelines alone, and those that more than two captures know, too.
 OF_TIMELINES = ("step", "device", "step-at")
+_LETTERS = 24  # of the name of a file in a picture
 _OF_ANY = ("map", "noise", "allow", *OF_TIMELINES)
 BASELINE = "Take BEFORE from this folder, which holds one JSON file for each GPU."
 
@@ -254,9 +255,12 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     write_history(history(stages), options.output)
     if options.plot is not None:
         from roofline.plot import Options, save, walk
+        from roofline.render.overview import short_files
 
-        names = [path.name for path in options.reports]
-        drawn = walk.picture(list(zip(names, followed(compared), strict=True)), Options())
+        paths = [str(path) for path in options.reports]
+        short = short_files(paths, _LETTERS)
+        points = [(short[path], one) for path, one in zip(paths, followed(compared), strict=True)]
+        drawn = walk.picture(points, Options())
         save(drawn, options.plot, force=options.output.force)
     return InputError.exit_code if any(side.unread for side in sides) else 0
 

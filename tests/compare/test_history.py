@@ -281,7 +281,11 @@ def test_what_is_no_record(tmp_path: Path) -> None:
 
 def test_captures_in_a_row(tmp_path: Path) -> None:
     walk = tmp_path / "walk.svg"
-    done = run("compare", BEFORE, AFTER, BEFORE, "-o", walk)
+    # What the names of files begin with alike tells nothing.
+    long = [tmp_path / f"a_long_name_of_a_project__{name}.ncu-rep" for name in ("naive", "padded")]
+    for path, report in zip(long, (BEFORE, AFTER), strict=True):
+        path.write_bytes(Path(report).read_bytes())
+    done = run("compare", long[0], long[1], long[0], "-o", walk)
 
     assert done.stdout.startswith("2 changes; 1.00x in total\n")
     assert "2.28x faster" in done.stdout
@@ -289,7 +293,10 @@ def test_captures_in_a_row(tmp_path: Path) -> None:
     assert "2. transpose_padded: 2.28x faster at the same 537 MB" in again
     assert re.search(r"^3 .*  no change  +2.28x faster", again, re.MULTILINE)
     assert "2.28x slower" in done.stdout
-    assert walk.read_text().startswith("<?xml")
+    drawn = walk.read_text()
+    assert drawn.startswith("<?xml")
+    assert "…padded" in drawn
+    assert "a_long_name" not in drawn
 
 
 @pytest.mark.parametrize(
