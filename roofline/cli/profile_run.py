@@ -233,7 +233,8 @@ def _leave_other_ranks(options: ProfileOptions, runs: int) -> None:
     if chosen is not False:
         return
     if options.dry_run:
-        click.echo(f"# only rank {options.rank} is profiled; this one runs the program alone")
+        said = f"# only rank {options.rank} is profiled; this one runs the program alone"
+        click.echo(said, err=True)
         raise click.exceptions.Exit(0)
     try:
         become(options.program)

@@ -32,7 +32,7 @@ def test_a_dry_run_of_another_rank_says_so(fake: Fake) -> None:
     done = fake.run("profile", "--rank", "0", "--dry-run", "true")
 
     assert done.returncode == 0
-    assert done.stdout == "# only rank 0 is profiled; this one runs the program alone\n"
+    assert done.stderr == "# only rank 0 is profiled; this one runs the program alone\n"
 
 
 def test_the_rank_asked_for_is_profiled(fake: Fake) -> None:
