@@ -44,10 +44,18 @@ push() {
   return 1
 }
 
-roofline report "$@" -o pr --force --image-base "$address"
+# Of captures that are read in part the comment says so, and then the step fails (3).
+write() {
+  status=0
+  rm -f pr/comment.md
+  roofline report "$@" -o pr --force || status=$?
+  [ -e pr/comment.md ] || exit "$status"
+}
+
+write "$@" --image-base "$address"
 if ! push; then
   warn "no pictures: the job may not push to $branch (permissions: contents: write)"
-  roofline report "$@" -o pr --force --no-picture # the comment has bars in letters instead
+  write "$@" --no-picture # the comment has bars in letters instead
 fi
 cat pr/comment.md >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
 
@@ -65,3 +73,4 @@ comment() {
 }
 
 comment || warn "no comment: the job may not write it (permissions: pull-requests: write), as from a fork"
+exit "$status"

@@ -99,7 +99,7 @@ def test_the_comment_shows_pictures_that_are_on_a_branch_of_their_own(stubbed: P
 
     (comment,) = stubbed.comments()
     address = "https://github.com/kernels/fast/raw/roofline-pictures/pull-7/11-1"
-    assert f"--baseline perf after.ncu-rep -o pr --force --image-base {address}" in comment["body"]
+    assert f"--baseline perf after.ncu-rep --image-base {address} -o pr --force" in comment["body"]
     pictures = {f"pull-7/11-1/roofline{theme}.png" for theme in ("", "-dark")}
     assert stubbed.pictures() == pictures
     assert stubbed.summary.read_text() == comment["body"]
@@ -167,8 +167,18 @@ def test_without_rights_the_summary_has_the_text_and_warnings_say_why(stubbed: P
     assert stubbed.comments() == []
     assert "after.ncu-rep" in stubbed.summary.read_text()
     # No picture that cannot be fetched: neither below an address nor beside the text.
-    assert "-o pr --force --no-picture" in stubbed.summary.read_text()
+    assert "--no-picture -o pr --force" in stubbed.summary.read_text()
     assert "--image-base" not in stubbed.summary.read_text()
+
+
+def test_what_was_read_in_part_is_posted_and_fails_the_step(pull: Pull) -> None:
+    pull.fake.program("roofline", f"{STUB}; exit 3")
+
+    done = pull.step("bash .github/post.sh 7 after.ncu-rep")
+
+    assert done.returncode == 3
+    assert len(pull.comments()) == 1
+    assert pull.pictures()
 
 
 def test_a_report_that_cannot_be_read_fails_the_step(pull: Pull) -> None:
