@@ -146,7 +146,7 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     """
     if str(path) == "-":
         raise UsageError("cannot write to '-'", why="it is not a file's name", hint="name a file")
-    target = _target(path)
+    target, mode = _target(path), None
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -157,15 +157,14 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
             ) from None
     except OSError as error:
         raise _unwritable(path, error) from error
-    else:
-        if not stat.S_ISREG(mode):
-            hint = "name a file in it" if stat.S_ISDIR(mode) else "name a file"
-            raise UsageError(f"cannot write {path}", why=_kind(mode), hint=hint)
-        if (one := next(filter(partial(_same, path), _inputs.get() or ()), None)) is not None:
-            why = f"it is the same file as the input {one}"
-            raise UsageError(f"cannot write {path}", why=why, hint="another name")
-        if not force:
-            raise _exists(path)
+    if mode is not None and not stat.S_ISREG(mode):
+        hint = "name a file in it" if stat.S_ISDIR(mode) else "name a file"
+        raise UsageError(f"cannot write {path}", why=_kind(mode), hint=hint)
+    if (one := next(filter(partial(_same, path), _inputs.get() or ()), None)) is not None:
+        why = f"it is the same file as the input {one}"
+        raise UsageError(f"cannot write {path}", why=why, hint="another name")
+    if mode is not None and not force:
+        raise _exists(path)
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise _unwritable(target, PermissionError(0, "its folder is not writable"))
 
@@ -245,8 +244,8 @@ def _kind(mode: int) -> str:
 def _same(path: Path, other: Path) -> bool:
     try:
         return path.samefile(other)
-    except OSError:  # it is not there, or is no name
-        return False
+    except OSError:  # one is not there yet, or is no name
+        return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _exists(path: Path) -> UsageError:

@@ -33,7 +33,7 @@ from roofline.compare.record import (
     run_check,
 )
 from roofline.errors import GateError, InputError, UsageError
-from roofline.files import refuse_overwrite, write_text
+from roofline.files import inputs_kept, refuse_overwrite, write_text
 from roofline.model import Analysis
 from roofline.text.numbers import plural
 from roofline.wall_time import read_times
@@ -140,6 +140,8 @@ def command(options: CompareOptions) -> int:
     after, place = sides[-1], None
     if options.baseline is not None:
         place = baseline_path(options.baseline, after)
+        with inputs_kept(place):
+            _check(options)  # again, as one of the outputs may be this file
         first = options.update_baseline and not place.exists()
         named = shlex.quote(str(options.reports[0]))
         before = None if first else baseline_of(options.baseline, after, named)

@@ -22,11 +22,11 @@ from roofline.cli.compare import (
 )
 from roofline.cli.errors import say
 from roofline.cli.options import REPORTS, File, Judging, Target
-from roofline.compare.baseline import baseline_of, without_personal
+from roofline.compare.baseline import baseline_of, baseline_path, without_personal
 from roofline.compare.history import Stage
 from roofline.compare.model import Comparison
 from roofline.errors import InputError, UsageError
-from roofline.files import refuse_overwrite, whole_folder
+from roofline.files import keep_inputs, refuse_overwrite, whole_folder
 from roofline.foreign import shown
 from roofline.model import Analysis
 
@@ -79,6 +79,7 @@ def command(options: ReportOptions) -> int:
     sides = [analyze_side(path, options.judging) for path in options.reports]
     before, after = sides[0], sides[-1]
     if options.baseline is not None:
+        keep_inputs([baseline_path(options.baseline, after)])
         before = baseline_of(options.baseline, after, shlex.quote(str(options.reports[0])))
     comparing, stated = with_open_entry(before, after, options.record, options.comparing)
     if options.record is not None and stated.closes is None:

@@ -259,6 +259,11 @@ def test_a_dash_is_no_output_of_theirs(command: str, tmp_path: Path, monkeypatch
         "predict in/a.ncu-rep --expect gemm=same --record ln.md",
         "verdict f.csv -o f.csv",
         "profile --timeline t.json -o ln.of.ncu-rep true",
+        "compare --baseline perf b.ncu-rep --format json -o perf/GPU",
+        "compare --baseline perf b.ncu-rep --junit ln.of.xml",
+        "compare --baseline perf b.ncu-rep --update-baseline --json -o perf/GPU",
+        "compare --baseline new b.ncu-rep --update-baseline --json -o new/GPU",
+        "report --baseline perf b.ncu-rep -o commented",
         "profile --time-file times.json -o ln.times.ncu-rep true",
     ],
 )
@@ -267,7 +272,7 @@ def test_no_output_takes_the_place_of_an_input(
 ):
     monkeypatch.chdir(tmp_path)
     _inputs(tmp_path)
-    name, *words = command.split()
+    name, *words = command.replace("GPU", f"{GPU}.json").split()
     forced = [] if name == "predict" else ["-f"]
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
@@ -279,9 +284,12 @@ def test_no_output_takes_the_place_of_an_input(
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
+GPU = "nvidia-h100-80gb-hbm3"
+
+
 def _inputs(folder: Path) -> None:
     """One of each kind of input, and links to them with the endings of outputs."""
-    for place in ("in", "out", "steps"):
+    for place in ("in", "out", "steps", "new", "commented"):
         (folder / place).mkdir()
     shutil.copy(SAMPLE, folder / "in" / "a.ncu-rep")
     shutil.copy(SAMPLE.with_name("h100_copy.ncu-rep"), folder / "b.ncu-rep")
@@ -300,6 +308,10 @@ def _inputs(folder: Path) -> None:
     run("time", "--repeats", 1, "--warmup", 0, "-o", folder / "times.json", "true")
     (folder / "ln.times.ncu-rep").symlink_to("times.json")
     run("predict", folder / "b.ncu-rep", "--expect", "copy=same", "--record", folder / "r.md")
+    perf = folder / "perf"
+    run("compare", "--baseline", perf, "--update-baseline", folder / "b.ncu-rep")
+    for link in ("ln.of.xml", "commented/compare.json"):
+        (folder / link).symlink_to(perf / f"{GPU}.json")
 
 
 @pytest.mark.parametrize(
