@@ -16,6 +16,8 @@ from roofline.foreign import cleaned
 from roofline.model import Analysis, Result
 from roofline.text.names import last_part
 
+_LONGEST_S = 2**64 * 1e-9  # a counter of nanoseconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
@@ -81,9 +83,13 @@ def load_baseline(path: Path, after: str = "AFTER") -> Analysis:
             hint = "the reports themselves; what 'roofline time' wrote goes to --time-before"
             raise InputError(f"{path} is no baseline, but {other}", hint=hint)
         analysis = msgspec.convert(found, Baseline, str_keys=True).analysis
-        times = [result.measurement.duration_s for result in analysis.results]
-        if any(time is not None and time < 0 for time in times):
-            raise msgspec.ValidationError("a duration_s is below 0")
+        results, groups = analysis.results, analysis.groups
+        judged = sorted(place for group in groups for place in group.launches)
+        if not results or judged != [*range(len(results))]:
+            raise msgspec.ValidationError("its kernels are not those of its launches")
+        times = [one.measurement.duration_s for one in (*results, *(g.result for g in groups))]
+        if any(time is not None and not 0 <= time <= _LONGEST_S for time in times):
+            raise msgspec.ValidationError("a duration_s is below 0, or more than ncu counts")
         return without_personal(analysis)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(

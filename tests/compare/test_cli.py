@@ -358,15 +358,32 @@ def test_what_it_says_of_a_damaged_baseline_mends_it(tmp_path: Path) -> None:
     assert "new baseline" in run("compare", "--baseline", folder, "--update-baseline", AFTER).stderr
 
 
-def test_a_baseline_of_negative_time_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("time_s", ["-1", "1e308"])
+def test_a_baseline_of_impossible_time_is_refused(tmp_path: Path, time_s: str) -> None:
     run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
     (path,) = tmp_path.iterdir()
-    path.write_text(re.sub(r'"duration_s": [0-9.e-]+', '"duration_s": -1', path.read_text()))
+    path.write_text(re.sub(r'"duration_s": [0-9.e-]+', f'"duration_s": {time_s}', path.read_text()))
 
     refused = run("compare", "--baseline", tmp_path, AFTER, code=3)
 
-    assert "a duration_s is below 0" in refused.stderr
+    assert "a duration_s is below 0, or more than ncu counts" in refused.stderr
     assert refused.stdout == ""
+
+
+@pytest.mark.parametrize("emptied", [["results"], ["groups"], ["results", "groups"]])
+def test_a_baseline_that_lost_its_launches_or_kernels_is_refused(
+    tmp_path: Path, emptied: list[str]
+) -> None:
+    run("compare", "--baseline", tmp_path, "--update-baseline", BEFORE)
+    (path,) = tmp_path.iterdir()
+    data = json.loads(path.read_text())
+    data["analysis"] |= {name: [] for name in emptied}
+    path.write_text(json.dumps(data))
+
+    refused = run("compare", "--baseline", tmp_path, AFTER, code=3)
+
+    assert f"{path} is not a baseline that this version reads" in refused.stderr
+    assert "its kernels are not those of its launches" in refused.stderr
 
 
 def test_an_answer_is_no_side_and_is_not_to_be_moved_away(tmp_path: Path) -> None:
