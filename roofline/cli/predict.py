@@ -11,7 +11,7 @@ from roofline.cli.compare import analyze_side, now
 from roofline.cli.errors import say
 from roofline.cli.options import File, Judging
 from roofline.compare.history import Stage, seal_of
-from roofline.compare.predictions import Expectation, parse_claim, parse_expect
+from roofline.compare.predictions import Expectation, excludes, parse_claim, parse_expect
 from roofline.compare.record import add_record, check_record, digest_of
 from roofline.errors import InputError, UsageError
 from roofline.patterns import select
@@ -50,9 +50,12 @@ def command(options: PredictOptions) -> int:
     for item in (*options.expect, *options.because):
         places = range(len(names)) if item.pattern is None else select(item.pattern, names)
         meant |= dict.fromkeys(places)
-        known = {one.code for i in places for one in before.groups[i].result.verdict.causes}
-        if item.proven_cause and item.cause not in known:
-            told.append(f"{item.text}: no cause of BEFORE, so compare would refute it")
+        verdicts = [before.groups[i].result.verdict for i in places]
+        if (code := item.proven_cause) and code not in {c.code for v in verdicts for c in v.causes}:
+            refuted = all(excludes(verdict, code) for verdict in verdicts)
+            then = "no cause of BEFORE, so compare would refute it"
+            lacks = "BEFORE lacks what tells it, so compare could not test it"
+            told.append(f"{item.text}: {then if refuted else lacks}")
         if item.pattern is not None and not places:
             raise UsageError(
                 f"no kernel of BEFORE is named {item.pattern!r}",

@@ -20,7 +20,7 @@ from roofline.compare.change import (
 from roofline.compare.model import Judgement, KernelPair, Prediction, Side, note
 from roofline.errors import UsageError
 from roofline.kernel_names import few
-from roofline.model import PROMISED, Bound, Cause, Family, Note, exceeds
+from roofline.model import PROMISED, Bound, Cause, Family, Note, Verdict, exceeds
 from roofline.patterns import select
 from roofline.playbook import Play, entry_of, play, plays
 from roofline.text import numbers
@@ -216,9 +216,9 @@ class Expectation:
         return note("stated", option="--because" if self.cause else "--expect", text=self.text)
 
     @property
-    def proven_cause(self) -> bool:
-        """Whether it claims a cause of the knowledge base, which BEFORE's evidence must prove."""
-        return self.cause is not None and self.cause not in (*CAUSES, *UNITS)
+    def proven_cause(self) -> str | None:
+        """The cause of the knowledge base that it claims, which BEFORE's evidence must prove."""
+        return None if self.cause in (*CAUSES, *UNITS) else self.cause
 
     def ratios(self, before: float) -> tuple[float, float]:
         """The least and the most of after / before that it allows."""
@@ -482,11 +482,18 @@ def cause_held(pair: KernelPair, cause: str) -> Held:
     return pair.cause.code == "busier", note("latency_before", cause=pair.cause.code)
 
 
+def excludes(verdict: Verdict, code: str) -> bool:
+    """Whether a cause that ``verdict`` does not name is none, rather than not measured."""
+    return plays()[f"cause.{code}"].decided(verdict.evidence)
+
+
 def _named_held(pair: KernelPair, code: str) -> Held:
     """A cause that BEFORE names is gone, its count fell, or its warps came."""
     cause = next((one for one in pair.before.verdict.causes if one.code == code), None)
     if cause is None:
-        return False, note("cause_not_named", cause=code)
+        if excludes(pair.before.verdict, code):
+            return False, note("cause_not_named", cause=code)
+        return None, note("cause_not_measured_before", cause=code)
     if cause.promise == "occupancy":
         one, other = (s.figure("occupancy_percent") for s in (pair.before, pair.after))
         if one is None or other is None:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from roofline.errors import InputError, RooflineWarning, why_unparsed
 from roofline.files import read_text, settings_folder
 from roofline.model import Cause
-from roofline.playbook.condition import Evidence, holds, names
+from roofline.playbook.condition import Evidence, amount, holds, names
 from roofline.units import UNITS
 
 FOLDER = "ROOFLINE_ADVICE"
@@ -92,6 +92,12 @@ class Play:
     def fires(self, evidence: Evidence) -> bool:
         """Whether the evidence proves this cause."""
         return holds(self.when, evidence) and not (self.unless and holds(self.unless, evidence))
+
+    def decided(self, evidence: Evidence) -> bool:
+        """Whether the evidence tells that this is a cause, or that it is none."""
+        near = {f"near_{unit}": 0.0 for unit in UNITS if unit in evidence}
+        excluded = bool(self.unless) and holds(self.unless, evidence)
+        return excluded or amount(self.when, {**near, **evidence}) is not None
 
     def said(self, evidence: Mapping[str, Any]) -> str:
         """The first claim that is true and whose figures are all known, these still in braces."""

@@ -92,7 +92,7 @@ def _launch(m: Measurement, known: Mapping[str, float]) -> dict[str, float | Non
         "theoretical": most,
         "warps": None if most is None or limit is None else float(round(most / 100 * limit)),
         "registers": m.registers_per_thread,
-        "registers_limit": float("registers" in fewer),
+        "registers_limit": None if most is None else float("registers" in fewer),
         "launch_blocks": None if would is None or not wide else would * _WARP // wide,
     }
 

@@ -84,9 +84,12 @@ def test_a_prediction_that_nobody_touched_has_no_warning(tmp_path: Path) -> None
 
 def test_what_the_report_says_of_a_prediction_is_told(tmp_path: Path) -> None:
     log = tmp_path / "log.md"
-    done = run("predict", BEFORE, "--because", "tail_effect", "--record", log)
+    claims = ("--because", "tail_effect", "--because", "debug_build")
+    done = run("predict", BEFORE, *claims, "--record", log)
 
     assert "tail_effect: no cause of BEFORE, so compare would refute it" in done.stderr
+    lacks = "debug_build: BEFORE lacks what tells it, so compare could not test it"
+    assert lacks in done.stderr
     (bound,) = re.findall(r"roofline: (transpose\w*: .*up to \S+x)", done.stderr)
     assert bound in log.read_text("utf-8").replace("\\", "")
 

@@ -314,7 +314,12 @@ def test_fewer_bytes_by_less_than_counts_cannot_be_told(
         ("bank_conflicts", 0.0, "confirmed", "bank conflicts 300,000 to 0"),
         ("bank_conflicts", 3e5, "refuted", "bank conflicts 300,000 to 300,000"),
         ("bank_conflicts", None, "not_testable", "bank conflicts were not measured on both sides"),
-        ("uncoalesced", 0.0, "refuted", "uncoalesced was no cause before"),
+        ("uncoalesced", 0.0, "not_testable", "BEFORE lacks what tells uncoalesced"),
+        ("tail_effect", 0.0, "refuted", "tail effect was no cause before"),
+        # L1 and not a pipe is nearest, whatever the lanes.
+        ("idle_lanes", 0.0, "refuted", "idle lanes was no cause before"),
+        ("local_memory", 0.0, "not_testable", "BEFORE lacks what tells local memory"),
+        ("debug_build", 0.0, "not_testable", "BEFORE lacks what tells debug build"),
         ("grid_too_small", 0.0, "refuted", "grid too small before and after"),
     ],
 )
@@ -332,6 +337,27 @@ def test_a_claimed_cause_of_the_knowledge_base(
     judged_, reason = judged(side(1000, 3e5), side(600, after), because=because)
 
     assert judged_ == judgement
+    assert said in reason
+
+
+@pytest.mark.parametrize(
+    ("lanes", "judgement", "said"),
+    [
+        (None, "not_testable", "BEFORE lacks what tells idle lanes"),
+        (32.0, "refuted", "idle lanes was no cause before"),
+    ],
+)
+def test_a_cause_is_refuted_only_where_it_was_measured(
+    lanes: float | None, judgement: Judgement, said: str
+) -> None:
+    ratios = {} if lanes is None else {"lanes": lanes}
+    use = {**IDLE, "issue": 36, "dram": 9, "l2": 9}
+    before = launch(us=900, use=use, dram_bytes=1e8, ratios=ratios)
+    after = replace(before, duration_s=300e-6, ratios={"lanes": 32.0})
+
+    found, reason = judged(before, after, because="idle_lanes")
+
+    assert found == judgement
     assert said in reason
 
 

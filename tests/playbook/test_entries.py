@@ -883,3 +883,22 @@ def test_our_own_entries_pass_the_check_of_a_user_s(tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER, str(tmp_path))
 
     assert plays().keys() == builtin().keys()
+
+
+@pytest.mark.parametrize(
+    ("code", "evidence", "decided"),
+    [
+        ("idle_lanes", {}, False),
+        ("idle_lanes", {"lanes": 32.0}, True),
+        ("idle_lanes", {"lanes": 8.0, "latency": 0.0, "issue": 20.0}, False),  # other pipes unknown
+        ("idle_lanes", {"empty_lanes": 0.5}, True),  # another cause then
+        ("bank_conflicts", {"busiest": 30.0}, True),  # nothing is near a ceiling
+        ("bank_conflicts", {"busiest": 80.0, "l1": 20.0, "lsu": 20.0}, True),
+        ("bank_conflicts", {"busiest": 80.0, "l1": 80.0, "near_l1": 1.0}, False),
+        ("too_many_registers", {"busiest": 30.0}, False),
+        ("debug_build", {"wait_cycles": 4.0}, False),  # its code is not known
+        ("debug_build", {"wait_cycles": 4.0, "repeated_moves": 0.0}, True),
+    ],
+)
+def test_a_cause_is_none_only_where_no_further_count_could_prove_it(code, evidence, decided):
+    assert play(f"cause.{code}").decided(evidence) is decided
