@@ -205,7 +205,10 @@ def _gone(comparison: Comparison, gate: Gate) -> Iterator[_Judged]:
             return
         gone = tuple(gone[i] for i in meant if i < len(gone))
     for kernel in gone:
-        yield kernel.side.measured.name, "failed", note("gate_gone")
+        if comparison.after.unread:
+            yield kernel.side.measured.name, "not_judged", note("gate_unread")
+        else:
+            yield kernel.side.measured.name, "failed", note("gate_gone")
     if not gone:
         yield None, "passed", note("gate_none_gone")
 

@@ -128,7 +128,8 @@ def _head(comparison: Comparison) -> Iterator[str]:
         said = f"**{len(failed)} of {count} gate checks failed**"
         yield ""
         skipped = [g for g in comparison.gates if g.status == "skipped"]
-        yield said if failed else f"{count - len(skipped)} of {count} gate checks passed"
+        of = " for what was read" * any(words.unread(comparison))
+        yield said if failed else f"{count - len(skipped)} of {count} gate checks passed{of}"
         yield from markdown.bullets(map(words.gate, [*failed, *skipped][:ROWS]))
 
 

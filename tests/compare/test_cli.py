@@ -536,6 +536,7 @@ def test_what_is_not_read_is_said_wherever_the_comparison_goes(
         assert f"BEFORE: {line}" in walk
         for text in (markdown, summary.read_text(), comment):
             assert f"> error: AFTER: {line}  ".replace("-", "\\-") in text.replace("-", "\\-")
+    assert "1 of 1 gate checks passed for what was read\n" in summary.read_text()
     assert data["before"]["unread"] == []
     assert [(file["path"], file["launches"]) for file in data["after"]["unread"]] == [
         ("cut.ncu-rep", 0),

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from roofline.compare.gates import failed, judge, parse_gate
 from roofline.compare.judge import compare
 from roofline.compare.model import Comparison
 from roofline.errors import UsageError
+from roofline.model import Unread
 from roofline.render.ci import gate_errors
 from roofline.text.notes import note_text
 from tests.compare import pairs
@@ -204,6 +207,10 @@ def test_a_kernel_that_is_gone() -> None:
     assert status(comparison, "gone") == ["failed"]
     assert status(comparison, "softmax: gone") == ["failed"]
     assert status(comparison, "a: gone") == ["passed"]
+    cut = (Unread(path="b.ncu-rep", launches=0, why="it ends early"),)
+    partly = replace(comparison, after=replace(comparison.after, unread=cut))
+    assert status(partly, "gone") == ["not_judged"]
+    assert status(partly, "a: gone") == ["passed"]
     (mistyped,) = judge(comparison, [parse_gate("sofmax: gone")])
     assert mistyped.status == "not_judged"
     assert note_text(mistyped.text) == (
