@@ -188,6 +188,21 @@ def test_a_report_that_cannot_be_read_fails_the_step(pull: Pull) -> None:
     assert pull.comments() == []
 
 
+def test_gates_are_judged_where_the_post_fails(pull: Pull) -> None:
+    yaml = pytest.importorskip("yaml")
+    steps = yaml.safe_load((RECIPE / "performance.yml").read_text("utf-8"))["jobs"]["judge"][
+        "steps"
+    ]
+    ran = {}
+    pull.fake.program("roofline", f"echo $1 >> ran; [ $1 != report ] || {{ {STUB}; exit 3; }}")
+    for step in (step for step in steps if step.get("name") in ("Post", "Share", "Gates")):
+        if not any(ran.values()) or step.get("if") == "${{ !cancelled() }}":
+            ran[step["name"]] = pull.step(step["run"], PULL_REQUEST="7").returncode
+
+    assert ran == {"Post": 3, "Share": 0, "Gates": 0}
+    assert (pull.work / "ran").read_text().split() == ["report", "redact", "compare"]
+
+
 @pytest.mark.slow
 def test_the_workflow_from_the_installation_to_the_gates(
     pull: Pull, environment: Callable[[Path], Path], wheel: Path
