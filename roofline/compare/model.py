@@ -238,17 +238,16 @@ class KernelPair:
     def doubtful(self) -> bool:
         """Whether it is probably another problem size: grid and its unit's work moved alike, far.
 
-        Where only one of them did, it is another algorithm or another way to launch it.
+        Where only one of them did, it is another algorithm or another way to launch it; where
+        nothing but threads tells of the work, the unit's alone decides.
         """
-        ratio, factor = self.work.ratio or 1.0, self.cause.factor or 1.0
-        match self.cause.code:
-            case "less_work" | "fewer_bytes":
-                far = min(1 / ratio, factor) >= _FAR
-            case "more_work" | "more_bytes":
-                far = min(ratio, factor) >= _FAR
-            case _:
-                far = False
-        return self.work.status == "unknown" and far
+        less = self.cause.code in ("less_work", "fewer_bytes")
+        more = self.cause.code in ("more_work", "more_bytes")
+        factor, ratio = self.cause.factor or 1.0, self.work.ratio or 1.0
+        size = 1 / ratio if less else ratio
+        if self.work.text.code == "only_threads_agree":
+            size = factor
+        return self.work.status == "unknown" and (less or more) and min(size, factor) >= _FAR
 
     @property
     def doubt(self) -> Note | None:
