@@ -34,7 +34,7 @@ from roofline.compare.record import (
 )
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import inputs_kept, refuse_overwrite, write_text
-from roofline.model import Analysis
+from roofline.model import Analysis, Note
 from roofline.text.numbers import plural
 from roofline.wall_time import read_times
 
@@ -213,14 +213,23 @@ def _compare_steps(options: CompareOptions) -> int:
     if options.plot is not None:
         raise UsageError("--plot is for reports", why=why, hint=hint)
     at = 50.0 if comparing.step_at is None else comparing.step_at
-    sides = []
+    sides, notes = [], list[Note]()
     for path in options.reports:
         side = select(path, step=comparing.step, device=comparing.device, step_at=at, lanes=False)
-        sides.append(replace(side, file=f"{path.name}/{side.file}") if path.is_dir() else side)
+        if path.is_dir():
+            side = replace(side, file=f"{path.name}/{side.file}")
+        sides.append(side)
+        notes += [
+            replace(n, facts={"file": f"{path.name}/{n.facts['file']}"})
+            for n in side.notes
+            if n.code == "truncated_rank"
+        ]
+    if sides[0].devices == sides[1].devices:
+        notes.append(Note(code="same_capture"))
     change = step_change(*sides)
     noise = max(change.spread or 0.0, LEAST_SPREAD)
     judged = judge_step(comparing.expect, (change.before_s, change.after_s, noise))
-    change = replace(change, notes=judged)
+    change = replace(change, notes=(*judged, *notes))
     top, width, color = options.top, output.width(), output.color
     output.answer(
         json=lambda: render.json(change),

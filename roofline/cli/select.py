@@ -52,6 +52,9 @@ def parse_steps(text: str) -> Keep:
         what = f"--keep {text!r} is not inner, all, a number or a range"
         raise UsageError(what, hint="--keep 2-5")
     first, last = int(match[1]), int(match[2] or match[1])
+    if not first:
+        why, hint = "steps count from 1", f"--keep 1-{last}" if last > 1 else "--keep 1"
+        raise UsageError(f"--keep {text} is no step", why=why, hint=hint)
     if first > last:
         why = f"step {first} comes after step {last}"
         raise UsageError(f"--keep {text} is no range", why=why, hint=f"--keep {last}-{first}")
@@ -96,6 +99,7 @@ def command(options: SelectOptions) -> int:
     """Pick the kernels of a trace that are worth profiling."""
     from roofline.render import selection as render
     from roofline.render import selection_json
+    from roofline.text.notes import note_text
 
     output = options.output
     local = output.format == "table" and output.file is None and sys.stdout.isatty()
@@ -119,6 +123,9 @@ def command(options: SelectOptions) -> int:
         if not refused:
             raise
         return InputError.exit_code
+    for note in selection.notes:
+        if note.code == "truncated_rank":
+            say(f"warning: {note_text(note)}")
     if options.plot is not None:
         draw(selection, options.plot, force=output.force)
     if output.format == "json":
@@ -136,6 +143,10 @@ def _check(options: SelectOptions, *, local: bool) -> None:
     output.check(FORMATS, plots=True)
     if options.step is not None and (options.start is not None or options.end is not None):
         raise UsageError("--step and --start/--end exclude each other", hint="one of them")
+    if options.start is not None and options.end is not None and options.end <= options.start:
+        start, end = (f"{ns / 1e9:.15g}s" for ns in (options.start, options.end))
+        hint = f"--start {end} --end {start}" if start != end else "a later --end"
+        raise UsageError(f"--end {end} is not after --start {start}", hint=hint)
     if options.own_names and not local:
         why = "names of your own ranges may be private, so no file or pipe gets them"
         raise UsageError("--own-names is for a table on a terminal", why=why, hint="leave it out")

@@ -89,25 +89,30 @@ def select_ranks(
     """The same for the ranks of one job, each read when the one before it is done with.
 
     The kernels are those of the rank that the others wait for longest; without collectives in
-    common, of the one with the longest steps.
+    common, of the one with the longest steps. A recording that is truncated has none: it counts
+    only where all are, and else a note names it.
     """
     classes = classes or known_classes()
     found = [_select(t, criteria, classes, source) for source, t in enumerate(timelines)]
     if len(found) == 1:
         return found[0][0]
     tracks = [t for _, own in found for t in own]
-    made = job(tracks)
+    made = job(tracks) if tracks else None
     spent = [
         d.kernel_s if d.use is None else d.use.wall_s / d.counted
         for d in (s.selected for s, _ in found)
     ]
-    place = max(range(len(found)), key=lambda i: spent[i])
+    cut_short = [i for i, (s, _) in enumerate(found) if s.truncated]
+    whole = [i for i in range(len(found)) if i not in cut_short]
+    place = max(whole or cut_short, key=lambda i: spent[i])
     if made is not None:
         place = tracks[made.ranks.index(made.latest)].source
     selection, _ = found[place]
     notes = selection.notes
-    if made is None:
-        notes = (*notes, Note(code="no_common_collective", facts={"files": len(found)}))
+    if made is None and len(whole) > 1:
+        notes = (*notes, Note(code="no_common_collective", facts={"files": len(whole)}))
+    left_out = (found[i][0].file for i in cut_short if i != place)
+    notes += tuple(Note(code="truncated_rank", facts={"file": file}) for file in left_out)
     return replace(selection, job=made, notes=notes)
 
 

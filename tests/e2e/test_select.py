@@ -96,6 +96,13 @@ def test_a_window_in_units(timeline: Path):
         (("--communication", "("), "not a regular expression"),
         (("--keep", "9"), "no step is left"),
         (("--keep", "4-2"), "--keep 2-4"),
+        (("--keep", "0"), "--keep 0 is no step: steps count from 1\n  try: --keep 1\n"),
+        (("--keep", "0-3"), "try: --keep 1-3\n"),
+        (
+            ("--start", "5s", "--end", "1ms"),
+            "--end 0.001s is not after --start 5s\n  try: --start 0.001s --end 5s\n",
+        ),
+        (("--start", "5s", "--end", "5s"), "try: a later --end\n"),
         (("--top", "0"), "0 is not in the range"),
     ],
 )
@@ -104,6 +111,20 @@ def test_wrong_usage(timeline: Path, words: tuple[str, ...], said: str):
     assert found.exit_code == 2
     assert said in found.stderr
     assert found.stdout == ""
+
+
+def test_a_rank_that_ends_in_the_middle_is_named(timeline: Path):
+    content = timeline.read_bytes()
+    write(timeline.parent, content[: content.rindex(b'"gemm"')], "cut.json")
+    found = run(timeline.parent, "--json")
+    assert found.exit_code == 0
+    said = (
+        "roofline: warning: cut.json ends in the middle: it is left out of the matching of ranks."
+    )
+    assert found.stderr.startswith(said)
+    document = json.loads(found.stdout)
+    assert document["source"]["path"] == "trace.json"
+    assert "truncated_rank" in {note["code"] for note in document["notes"]}
 
 
 def test_an_input_without_kernels_ends_with_3(tmp_path: Path):

@@ -187,6 +187,20 @@ def test_the_answer_as_typed(sides: tuple[Path, Path]):
 def test_the_sides_are_the_same(sides: tuple[Path, Path]):
     text = run(sides[0], sides[0]).stdout
     assert "Step 1.00 -> 1.00 ms: no change beyond the spread of the steps\n" in text
+    said = "BEFORE and AFTER have the same figures to the last digit"
+    assert said in text
+    assert said not in run(*sides).stdout
+
+
+def test_a_rank_that_ends_in_the_middle_is_named_with_its_side(sides: tuple[Path, Path]):
+    folder = sides[0].parent / "job"
+    folder.mkdir()
+    content = sides[0].read_bytes()
+    write(folder, content, "rank0.json")
+    write(folder, content[: content.rindex(b'"relu"')], "rank1.json")
+    text = " ".join(run(sides[1], folder).stdout.split())
+    assert "b.json -> job/rank0.json" in text
+    assert "job/rank1.json ends in the middle: it is left out" in text
 
 
 def test_grids_tell_kernels_of_one_name_apart(tmp_path: Path):

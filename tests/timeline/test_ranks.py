@@ -268,6 +268,41 @@ def test_files_without_common_collectives_say_so(tmp_path: Path):
     assert "no_common_collective" in {n.code for n in selection.notes}
 
 
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_file_that_ends_in_the_middle_is_left_out_and_named(tmp_path: Path, others: int):
+    # What is left of it has the most kernel time, and none of its collectives counts.
+    timelines = [
+        load_timeline(write(tmp_path, trace([told(0, 100 - n), kernel("a", 200, 9)]), f"{n}.json"))
+        for n in range(others)
+    ]
+    content = trace([told(0, 90), kernel("long", 200, 9000), kernel("b", 9999, 9)])
+    cut = load_timeline(write(tmp_path, content[: content.index(b'"b"')], "cut.json"))
+    assert cut.truncated
+    for order in ([cut, *timelines], [*timelines, cut]):
+        selection = select_ranks(order)
+        assert not selection.truncated
+        assert "a" in {k.name for k in selection.kernels}
+        assert (selection.job is not None) == (others > 1)
+        notes = {n.code: n.facts for n in selection.notes}
+        assert notes["truncated_rank"] == {"file": "cut.json"}
+        assert "no_common_collective" not in notes
+    said = "cut.json ends in the middle: it is left out of the matching of ranks."
+    assert said in " ".join(selection_text(selection).split())
+
+
+def test_of_files_that_all_end_in_the_middle_the_longest_is_shown(tmp_path: Path):
+    content = trace([kernel("a", 0, 9), kernel("a", 200, 9), kernel("b", 9999, 9)])
+    timelines = [
+        load_timeline(write(tmp_path, content[: content.index(end)], f"{n}.json"))
+        for n, end in enumerate((b'"ts": 200', b'"b"'))
+    ]
+    selection = select_ranks(timelines)
+    assert (selection.file, selection.truncated) == ("1.json", True)
+    notes = [(n.code, n.facts) for n in selection.notes]
+    assert ("truncated_rank", {"file": "0.json"}) in notes
+    assert "no_common_collective" not in dict(notes)
+
+
 def test_ranks_are_in_the_json(tmp_path: Path):
     selection = found(tmp_path, [told(0, 100)], [told(0, 20)])
     document = json.loads(selection_json.render(selection))["job"]
