@@ -302,7 +302,7 @@ def _parsed(
 def select(
     *timelines: str | Path,
     step: str | None = None,
-    keep: Keep = "inner",
+    keep: Keep | int = "inner",
     start: int | None = None,
     end: int | None = None,
     step_at: float = 50.0,
@@ -325,8 +325,8 @@ def select(
     Args:
         timelines: files of nsys, PyTorch or JAX, or a folder; several are the ranks of one job.
         step: a regular expression for the ranges that are the steps.
-        keep: the steps that count: "inner" (all but the first and the last), "all", or the
-            numbers of the first and the last, from 1: (2, 5).
+        keep: the steps that count: "inner" (all but the first and the last), "all", a number
+            from 1, or those of the first and the last: (2, 5).
         start: of a stretch of time in place of steps, in ns from the timeline's beginning.
         end: of that stretch, in ns from the timeline's beginning.
         step_at: the percentile of the step that is judged, above 0 and at most 100.
@@ -371,7 +371,7 @@ def select(
     criteria = Criteria(
         top=top,
         min_share=min_share,
-        keep=keep,
+        keep=(keep, keep) if isinstance(keep, int) else keep,
         start=start,
         end=end,
         by=by,

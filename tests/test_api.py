@@ -69,6 +69,13 @@ def test_a_move_is_a_text_or_a_value():
         roofline.select(STEP, moves="kernels")
 
 
+def test_one_number_keeps_one_step():
+    found = roofline.select(STEP, keep=2)
+
+    assert found == roofline.select(STEP, keep=(2, 2))
+    assert [s.number for s in found.selected.steps if s.left_out is None] == [2]
+
+
 def test_a_gpu_is_meant_by_a_part_of_its_name():
     name = load_timeline(STEP).devices[0].name
 
@@ -164,6 +171,12 @@ STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
         (lambda: roofline.details_of(roofline.analyze(MIX), [10]), "from 0 to 9"),
         (lambda: roofline.details_of(a := roofline.analyze(MIX), a[0]), r"position is Group\("),
         (lambda: roofline.select(STEP, keep="inside"), "keep is 'inside'"),
+        (
+            lambda: roofline.select(STEP, keep="4"),
+            r"keep is '4'(?s:.*)numbers of steps from 1, \(2, 5",
+        ),
+        (lambda: roofline.select(STEP, keep=0), r"keep\[0\] is 0"),
+        (lambda: roofline.select(STEP, keep=True), r"keep\[0\] is True"),
         (lambda: roofline.select(STEP, keep=(3, 2)), r"keep\[1\] is 2"),
         (lambda: roofline.select(STEP, top=-1), "top is -1"),
         (lambda: roofline.select(STEP, step=5), "step is 5"),

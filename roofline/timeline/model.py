@@ -106,7 +106,7 @@ class Criteria:
             whole(1, **{"keep[0]": first})
             whole(first, **{"keep[1]": last})
         else:
-            word(("inner", "all"), "or the numbers of two steps, (2, 5)", keep=self.keep)
+            word(("inner", "all"), "or numbers of steps from 1, (2, 5)", keep=self.keep)
 
     @property
     def source(self) -> From | None:
