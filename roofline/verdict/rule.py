@@ -77,9 +77,7 @@ def judge(
     bound = Bound.LATENCY if latent else Bound(top.family.value)
     evidence = evidence_of(measurement, uses, rule)
     evidence |= {"latency": float(latent), "threshold": threshold, "most": 100 / top.near}
-    rates = _datasheet(peaks)
-    if "tensor_fp64" in rates and rates.get("fp64"):
-        evidence["fp64_tensor_ratio"] = rates["tensor_fp64"] / rates["fp64"]
+    evidence |= {f"peak_{key}": rate for key, rate in _datasheet(peaks).items()}
     causes = causes_of(measurement, bound, uses, evidence)
     if any(one.promise == "occupancy" for one in causes):
         evidence["short_of_warps"] = 1.0

@@ -11,6 +11,7 @@ from roofline.errors import InputError, RooflineWarning
 from roofline.model import Device, Note, PeakSet, Result, Rule, Stall
 from roofline.playbook import FOLDER, FORMATS, builtin, figures, play, plays, told
 from roofline.playbook.condition import names
+from roofline.specs import load
 from roofline.text import verdict as said
 from roofline.text.notes import sentence
 from roofline.units import ELAPSED, UNITS
@@ -340,10 +341,12 @@ def test_no_number_is_promised_without_an_amount():
 def test_entries_read_only_evidence_that_has_a_meaning():
     from roofline.counters.evidence import tables
     from roofline.counters.stalls import REASONS
+    from roofline.specs.tables import RATES
 
     meanings = tomllib.loads(script("make_knowledge_docs").EVIDENCE.read_text("utf-8"))
     known = {*meanings, *UNITS, "instructions", "limited_by"}.union(*tables().values())
     known |= {f"near_{key}" for key in UNITS} | {f"stall_{reason}" for reason in REASONS}
+    known |= {f"peak_{key}" for key in RATES}
     for key, entry in builtin().items():
         read = set().union(*map(names, entry.expressions()), *(figures(c.say) for c in entry.claim))
         assert read <= known, key
@@ -354,6 +357,36 @@ def test_entries_read_only_evidence_that_has_a_meaning():
 
 def advice(found: Result) -> str:
     return " / ".join((said.hint(found), *said.try_first(found)))
+
+
+# TFLOP/s of NVIDIA's data sheets.
+@pytest.mark.parametrize(
+    ("unit_", "gpu", "proposed"),
+    [
+        ("tensor_fp64", "a100", ["TF32"]),  # 19.5; FP32 19.5, TF32 156
+        ("tensor_fp64", "h100-sxm", ["TF32"]),  # 67; FP32 67, TF32 495
+        ("tensor_fp64", "b200", ["FP32 on", "TF32"]),  # 37; FP32 75
+        ("fp64", "h100-sxm", ["FP64 tensor", "FP32, or"]),  # 34; 67
+        ("fp64", "v100", ["FP32, or"]),  # no FP64 tensor cores
+        ("fma", "a100", ["TF32"]),  # 19.5; 156
+        ("fma", "rtx-4090", ["half precision"]),  # 82.6; TF32 82.6, FP16 165
+        ("fma", "v100", ["half precision"]),  # 15.7; no TF32, FP16 125
+        ("fma", "p100", []),  # no tensor cores
+        ("tensor", "a100", ["narrower"]),  # FP16 312; INT8 624
+        ("tensor", "v100", []),  # FP16 alone
+    ],
+)
+def test_work_moves_only_to_a_type_that_this_gpu_does_faster(
+    unit_: str, gpu: str, proposed: list[str]
+) -> None:
+    peaks = PeakSet(report=load().meant(gpu)[0].peaks())
+    busy = with_rest(unit(unit_, 90.0), unit("issue", 5.0))
+    measured = measurement(operations={}, dram_bytes=None, units=busy)
+    found = rule.judge(measured, peaks)
+
+    steps = " / ".join(play(f"unit.{unit_}").steps(found.evidence))
+    types = ("FP64 tensor", "FP32 on", "FP32, or", "TF32", "half precision", "narrower")
+    assert [type_ for type_ in types if type_ in steps] == proposed
 
 
 def test_advice_says_what_it_may_change():
