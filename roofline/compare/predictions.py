@@ -262,11 +262,13 @@ def parse_expect(text: str) -> Expectation:
     ends = [("x", 1.0) if one == "same" else _end(one.strip(), EXPECTED[what][1]) for one in typed]
     named = pattern or (not colon and what in EXPECTED and left.strip() == what)
     if not named or None in ends or (dots and "same" in typed):
-        # A factor without its x, or a share without its sign.
-        sign = "+" if what == "occupancy" else "-"
-        meant = re.sub(r"(?<![\w+-])\d(?:\.\d+)?(?=\.\.|$)", r"\g<0>x", value.strip())
-        meant = f"{sign}{meant}" if re.fullmatch(r"\d+(\.\d+)? ?%", meant) else meant
-        fits = named and all(_end(one, "s") for one in meant.split("..") if one)
+        unit = EXPECTED[what][1]
+        # An occupancy with its sign of per cent, else a factor without its x, a share without "-".
+        meant = re.sub(r" ?%", "", value.strip())
+        if what != "occupancy":
+            meant = re.sub(r"(?<![\w+-])\d(?:\.\d+)?(?=\.\.|$)", r"\g<0>x", value.strip())
+            meant = f"-{meant}" if re.fullmatch(r"\d+(\.\d+)? ?%", meant) else meant
+        fits = named and all(_end(one, unit and "s") for one in meant.split("..") if one)
         hint = f"--expect {shlex.quote(f'{left}={meant}')}" if fits and meant else EXPECT_FORMS
         raise UsageError(f"--expect {text!r} is not understood", hint=hint)
     low, high = ends[0], ends[-1]
@@ -425,9 +427,10 @@ def _two_sided(
     low, high = item.ratios(before)
     least, most = (1 / end if end else inf for end in (high, low))
     amounts = any(kind == "to" for kind, _ in item.ends)
+    as_shown = numbers.percent if amounts and item.what == "occupancy" else _printed
 
     def printed(ratio: float) -> str:
-        return _printed(before / ratio if amounts else ratio)
+        return as_shown(before / ratio if amounts else ratio)
 
     outcome = outcome_of(*maybe)
     none = outcome == "no_change"

@@ -666,6 +666,24 @@ def test_a_slow_down_tests_no_bound() -> None:
 
 
 @pytest.mark.parametrize(
+    ("expect", "judgement"),
+    [
+        ("occupancy=60", "confirmed"),  # 60 %, as printed
+        ("occupancy=60..80", "confirmed"),
+        ("occupancy=61", "not_testable"),  # within 3 %
+        ("occupancy=70", "short"),
+        ("occupancy=55..65", "confirmed"),
+        ("occupancy=2x..2.5x", "confirmed"),
+    ],
+)
+def test_an_occupancy_counts_as_it_is_printed(expect: str, judgement: Judgement) -> None:
+    before, after = launch(us=1000), launch(us=500)
+    before, after = replace(before, occupancy_percent=24.9), replace(after, occupancy_percent=59.8)
+
+    assert judged(before, after, expect=expect)[0] == judgement
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *("gemm", "gemm=fast", "=1.4x", "gemm=0x", "gemm=-1x", "gemm=1.4", "gemm=25"),
@@ -684,7 +702,8 @@ def test_an_expectation_that_is_none(text: str) -> None:
         ("k=2", "k=2x"),
         ("k=25", EXPECT_FORMS),
         ("k=40%", "k=-40%"),
-        ("k:occupancy=40%", "k:occupancy=+40%"),
+        ("k:occupancy=40%", "k:occupancy=40"),
+        ("occupancy=55%..65 %", "occupancy=55..65"),
         ("k=fast", EXPECT_FORMS),
     ],
 )
