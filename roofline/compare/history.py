@@ -16,6 +16,8 @@ from roofline.wall_time import PairedRatio
 
 # With no more than this to win at the ceilings, nothing but less work helps.
 LITTLE = 1.1
+# Totals hold only what changed beyond noise: within this they are not worth going back for.
+_ALIKE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +246,7 @@ def fastest(stages: Sequence[Stage]) -> Stage | None:
         return way[0] if way else None
     at = totals.index(max(totals))
     slower = any("slower" in stage.counts for stage in way[:at])
-    if same(totals[0], totals[at]) or not slower:
+    if same(totals[0], totals[at], _ALIKE) or not slower:
         at = 0
     ways = ((stage, led_to(stages[:i])) for i, stage in enumerate(stages, 1) if stage.total)
     beside = (
