@@ -25,13 +25,7 @@ from roofline.compare.history import Stage, followed, history, seal_of
 from roofline.compare.judge import LEAST_SPREAD, alone, judge_program, judge_step, judge_steps
 from roofline.compare.model import Comparison, Correctness, GateResult, ProgramChange
 from roofline.compare.predictions import Expectation, parse_claim, parse_expect
-from roofline.compare.record import (
-    add_record,
-    check_record,
-    digest_of,
-    opened,
-    run_check,
-)
+from roofline.compare.record import add_record, check_record, digest_of, opened, run_check
 from roofline.errors import GateError, InputError, UsageError
 from roofline.files import inputs_kept, refuse_overwrite, write_text
 from roofline.model import Analysis, Note
@@ -247,10 +241,8 @@ def _compare_in_a_row(options: CompareOptions) -> int:
     from roofline.render.record import stage_of
 
     first, second, *_, last = options.reports
-    why, hint = (
-        f"{len(options.reports)} are named",
-        f"roofline compare {options.reports[-2]} {last}",
-    )
+    why = f"{len(options.reports)} are named"
+    hint = f"roofline compare {options.reports[-2]} {last}"
     if options.record is not None:
         hint = f"pair by pair: roofline compare {first} {second} --record {options.record}"
     _refuse(options, "two captures", why=why, hint=hint, honoured=_OF_ANY)
@@ -323,11 +315,10 @@ def _check(options: CompareOptions) -> None:
         raise UsageError(
             "one timing has nothing to compare with", hint="--time-before F --time-after F"
         )
-    if options.baseline is None:
-        if len(options.reports) < 2:
-            check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
-    else:
+    if options.baseline is not None:
         check_count(options.reports, {1}, "compare takes AFTER alone, as BEFORE is the baseline")
+    elif len(options.reports) < 2:
+        check_count(options.reports, {2}, "compare takes BEFORE and AFTER")
 
 
 def check_count(reports: Sequence[Path], counts: set[int], why: str) -> None:
