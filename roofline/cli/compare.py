@@ -210,14 +210,10 @@ def _compare_steps(options: CompareOptions) -> int:
     sides, notes = [], list[Note]()
     for path in options.reports:
         side = select(path, step=comparing.step, device=comparing.device, step_at=at, lanes=False)
-        if path.is_dir():
-            side = replace(side, file=f"{path.name}/{side.file}")
-        sides.append(side)
-        notes += [
-            replace(n, facts={"file": f"{path.name}/{n.facts['file']}"})
-            for n in side.notes
-            if n.code == "truncated_rank"
-        ]
+        folder = f"{path.name}/" if path.is_dir() else ""
+        sides.append(replace(side, file=folder + side.file))
+        named = (n for n in side.notes if n.code == "truncated_rank")
+        notes += [replace(n, facts={"file": folder + n.facts["file"]}) for n in named]
     if sides[0].devices == sides[1].devices:
         notes.append(Note(code="same_capture"))
     change = step_change(*sides)

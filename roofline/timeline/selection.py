@@ -98,22 +98,23 @@ def select_ranks(
         return found[0][0]
     tracks = [t for _, own in found for t in own]
     made = job(tracks) if tracks else None
-    spent = [
-        d.kernel_s if d.use is None else d.use.wall_s / d.counted
-        for d in (s.selected for s, _ in found)
-    ]
-    cut_short = [i for i, (s, _) in enumerate(found) if s.truncated]
-    whole = [i for i in range(len(found)) if i not in cut_short]
-    place = max(whole or cut_short, key=lambda i: spent[i])
-    if made is not None:
-        place = tracks[made.ranks.index(made.latest)].source
-    selection, _ = found[place]
+    selections = [s for s, _ in found]
+    whole = [s for s in selections if not s.truncated]
+    if made is None:
+        selection = max(whole or selections, key=_spent_s)
+    else:
+        selection = selections[tracks[made.ranks.index(made.latest)].source]
     notes = selection.notes
     if made is None and len(whole) > 1:
         notes = (*notes, Note(code="no_common_collective", facts={"files": len(whole)}))
-    left_out = (found[i][0].file for i in cut_short if i != place)
+    left_out = (s.file for s in selections if s.truncated and s is not selection)
     notes += tuple(Note(code="truncated_rank", facts={"file": file}) for file in left_out)
     return replace(selection, job=made, notes=notes)
+
+
+def _spent_s(selection: Selection) -> float:
+    device = selection.selected
+    return device.kernel_s if device.use is None else device.use.wall_s / device.counted
 
 
 def _select(
