@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import inf
 
 from roofline.compare.change import (
@@ -310,8 +311,13 @@ def parse_claim(text: str) -> Expectation:
     pattern, sign, cause = text.rpartition("=")
     known_causes = (*CAUSES, *UNITS, *(code for code, _ in plays().causes))
     if cause not in known_causes:
+        near = get_close_matches(cause, known_causes, n=1)
         known = ", ".join(known_causes)
-        raise UsageError(f"--because: no cause {cause!r} is known", hint=f"one of {known}")
+        raise UsageError(
+            f"--because: no cause {cause!r} is known",
+            why=f"did you mean {near[0]}?" if near else None,
+            hint=f"one of {known}",
+        )
     return Expectation(pattern=pattern if sign else None, text=text, cause=cause)
 
 

@@ -717,6 +717,8 @@ def test_what_was_hardly_typed_otherwise_is_proposed(typed: str, meant: str) -> 
 def test_an_unknown_cause_lists_the_known() -> None:
     with pytest.raises(UsageError, match="bandwidth, compute, latency"):
         parse_claim("magic")
+    with pytest.raises(UsageError, match=r"did you mean bank_conflicts\?"):
+        parse_claim("k=bankconflicts")
 
 
 @pytest.mark.parametrize(
