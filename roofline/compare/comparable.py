@@ -68,9 +68,10 @@ def _same(sides: _Sides) -> Iterator[Mismatch]:
 def _subject(sides: _Sides) -> Iterator[Mismatch]:
     """What was measured: the GPU, and kernels or ranges."""
     names = _values(sides, lambda m: m.device.name)
+    counts = _values(sides, lambda m: m.device.sm_count)
     for what, (one, other) in {
         "gpu": names,
-        "sm_count": _values(sides, lambda m: m.device.sm_count),
+        "sm_count": counts,
         "compute_capability": _values(sides, lambda m: m.device.compute_capability),
     }.items():
         if one and other and one != other:
@@ -79,6 +80,10 @@ def _subject(sides: _Sides) -> Iterator[Mismatch]:
                 ("differs", "refusal") if apart else ("sets_differ", "warning")
             )
             yield _mismatch("gpu", *how, what=what, before=one, after=other)
+            if what == "gpu" and counts[0] != counts[1] and all(counts):
+                yield _mismatch(
+                    "sm_count", "differs", what="sm_count", before=counts[0], after=counts[1]
+                )
             break
     if not all(names):
         yield _mismatch("gpu", "gpu_not_recorded")

@@ -318,6 +318,8 @@ def _pair(
         work=work,
         cause=cause,
     )
+    if found.other_gpu and timing is not None:
+        return replace(found, outcome="unknown", cause=ChangeCause(code="other_gpu"))
     if found.doubt is None:
         step = _step([shares[i] for i in match.before if i in shares], timing)
         return replace(found, step=step)

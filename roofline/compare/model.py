@@ -25,7 +25,7 @@ WorkStatus = Literal["same", "different", "unknown", "gone"]
 WorkMeasure = Literal["operations", "dram_bytes", "threads", "units"]
 _Changed = Literal["fewer_bytes", "more_bytes", "less_work", "more_work", "busier", "idler"]
 _Unchanged = Literal["clock", "same_limiter", "within_noise"]
-_Untold = Literal["unexplained", "not_measured", "other_size", "work_gone"]
+_Untold = Literal["unexplained", "not_measured", "other_size", "work_gone", "other_gpu"]
 CauseCode = Literal[_Changed, "other_precision", _Unchanged, _Untold]
 
 
@@ -235,6 +235,14 @@ class KernelPair:
         return self.outcome in ("faster", "slower")
 
     @property
+    def other_gpu(self) -> bool:
+        """Whether its sides ran on different GPUs, whose times tell nothing of a change."""
+        one, other = (side.measured.device for side in (self.before, self.after))
+        told = ("name", "sm_count", "compute_capability")
+        both = ((getattr(one, key), getattr(other, key)) for key in told)
+        return any(old is not None and new not in (None, old) for old, new in both)
+
+    @property
     def doubtful(self) -> bool:
         """Whether it is probably another problem size: grid and its unit's work moved alike, far.
 
@@ -257,6 +265,8 @@ class KernelPair:
         """
         if self.timing is None:
             return note("no_duration")
+        if self.other_gpu:
+            return note("other_gpu")
         if self.work.differs:
             return note("size_differs")
         if self.work.status == "gone":

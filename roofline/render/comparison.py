@@ -56,7 +56,9 @@ def sentence(pair: KernelPair) -> str:
         return (
             f"not judged: no duration was measured {where} (collect it with --set basic or more)."
         )
-    if pair.work.differs:
+    if pair.other_gpu:
+        head, why, told = f"on another GPU ({change(timing.speedup)} by time)", "", False
+    elif pair.work.differs:
         speedup = pair.work.speedup or 1.0
         how = change(speedup)
         if pair.outcome == "no_change":
@@ -307,6 +309,8 @@ def totals(comparison: Comparison) -> str:
     alone = [pair.how.code for pair in comparison.pairs] == ["by_being_alone"]
     how = " (the only one of each side, under another name)" if alone else ""
     text = f"{plural(len(comparison.pairs), 'kernel')} paired{how}: {', '.join(said)}"
+    if others := sum(pair.cause.code == "other_gpu" for pair in comparison.pairs):
+        text += f" ({others} on another GPU)"
     if gone := sum(pair.work.status == "gone" for pair in comparison.pairs):
         text += f" ({gone} without the work)"
     if doubtful := sum(pair.doubtful for pair in comparison.pairs):

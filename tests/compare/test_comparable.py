@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from roofline.compare.gates import judge, parse_gate
 from roofline.compare.judge import compare
 from roofline.compare.model import Severity
+from roofline.compare.predictions import parse_claim, parse_expect
 from roofline.errors import UsageError
 from roofline.model import Kind, Missing, Rule
+from roofline.render.comparison import sentence, totals
 from roofline.text.notes import note_text
 from tests.compare.pairs import capture, compared, launch
 from tests.makers import TOY_DEVICE
@@ -78,6 +81,32 @@ def test_what_makes_a_verdict_meaningless_is_refused(
 def test_allow_turns_a_refusal_into_a_warning() -> None:
     for allow in ("gpu", "all"):
         assert levels({}, {"device": OTHER}, allow=(allow,))["gpu"] == "warning"
+
+
+@pytest.mark.parametrize("more", [{}, {"grid": (50, 1, 1), "dram_bytes": 0.5e9}])
+def test_nothing_is_judged_on_another_gpu(more: dict[str, Any]) -> None:
+    before = launch(operations={"fp32": 1e9}, dram_bytes=1e9)
+    fast = replace(OTHER, sm_count=160)
+    after = launch(us=500, device=fast, operations={"fp32": 1e9}, **{"dram_bytes": 1e9} | more)
+    asked = [parse_expect("kernel=1.5x..3x"), parse_claim("kernel=dram")]
+    found = compared(before, after, allow=["gpu"], expectations=asked)
+    (pair,) = found.pairs
+
+    assert (pair.outcome, pair.cause.code, pair.step) == ("unknown", "other_gpu", None)
+    assert [(p.judgement, p.reason.code) for p in pair.predictions] == [
+        ("not_testable", "other_gpu")
+    ] * 2
+    (gate,) = judge(found, [parse_gate("regression")])
+    assert (gate.status, gate.text.code) == ("not_judged", "other_gpu")
+    assert (found.before_paired_s, found.gain) == (None, None)
+    assert "different number of SMs: 100 before, 160 after" in [
+        note_text(check.text) for check in found.checks
+    ]
+    assert sentence(pair).startswith("on another GPU (2.00x faster by time)")
+    assert totals(found) == "1 kernel paired: 1 not judged (1 on another GPU)"
+    # A GPU that one side does not name may be the same one.
+    unnamed = launch(us=500, device=replace(TOY_DEVICE, name=None))
+    assert compared(launch(), unnamed).pairs[0].outcome == "faster"
 
 
 def test_another_allow_does_not_help() -> None:
