@@ -374,6 +374,8 @@ def advice(found: Result) -> str:
         ("fma", "p100", []),  # no tensor cores
         ("tensor", "a100", ["narrower"]),  # FP16 312; INT8 624
         ("tensor", "v100", []),  # FP16 alone
+        ("fp16", "v100", ["cores for products"]),  # 31; 125
+        ("fp16", "p100", []),  # no tensor cores
     ],
 )
 def test_work_moves_only_to_a_type_that_this_gpu_does_faster(
@@ -385,7 +387,15 @@ def test_work_moves_only_to_a_type_that_this_gpu_does_faster(
     found = rule.judge(measured, peaks)
 
     steps = " / ".join(play(f"unit.{unit_}").steps(found.evidence))
-    types = ("FP64 tensor", "FP32 on", "FP32, or", "TF32", "half precision", "narrower")
+    types = (
+        "FP64 tensor",
+        "FP32 on",
+        "FP32, or",
+        "TF32",
+        "half precision",
+        "narrower",
+        "cores for products",
+    )
     assert [type_ for type_ in types if type_ in steps] == proposed
 
 
