@@ -16,7 +16,6 @@ from roofline.compare.model import (
     Comparison,
     KernelPair,
     PairBasis,
-    Prediction,
     ProgramChange,
     Side,
     StepGain,
@@ -84,7 +83,12 @@ def compare(
     judged = [_pair(before, after, match, noise, shares or {}) for match in matches]
     said = expected(judged, expectations)
     if any(item.code == "same_capture" for item in checks):
-        said = {i: [_untested(one) for one in every] for i, every in said.items()}
+        why = note("one_capture")
+        of_none = {i: every for i, every in said.items() if i < 0}
+        said = {
+            i: [replace(one, judgement="not_testable", reason=why) for one in every]
+            for i, every in said.items()
+        } | of_none
     pairs = [
         replace(p, predictions=(*bounds_held(p), *said.get(i, ())), notes=tuple(_notes(p)))
         for i, p in enumerate(judged)
@@ -107,13 +111,6 @@ def compare(
         notes=tuple(note("expectation", claim=p.claim, reason=p.reason) for p in said.get(-1, ())),
         counts=Counter[str](p.outcome for p in pairs),
     )
-
-
-def _untested(told: Prediction) -> Prediction:
-    """A prediction that is only "confirmed" by one capture on both sides."""
-    if told.judgement != "confirmed":
-        return told
-    return replace(told, judgement="not_testable", reason=note("one_capture"))
 
 
 def alone(after: Analysis, expectations: Sequence[Expectation] = ()) -> Comparison:

@@ -448,7 +448,7 @@ def _two_sided(
             return "not_testable", note("noise_hides", what=reason, noise=noise)
         return "confirmed", note("no_more_than_noise", what=reason, noise=noise)
     if (high <= 1 and outcome == "slower") or (low > 1 and outcome == "faster"):
-        return "refuted", note("other_way", what=reason)
+        return "refuted", note("no_longer_same" if low == high == 1 else "other_way", what=reason)
     inside = [
         least <= one <= most or printed(one) in (printed(least), printed(most)) for one in sure
     ]

@@ -187,10 +187,12 @@ def test_words_and_rules_between_the_entries_are_left_alone(tmp_path: Path) -> N
 def test_one_capture_on_both_sides_tests_nothing(tmp_path: Path) -> None:
     copy = tmp_path / "copy.ncu-rep"
     copy.write_bytes(BEFORE.read_bytes())
+    asked = ("--expect", "transpose=same", "--expect", "transpose=1.2x")
     for other in (BEFORE, copy):
-        told = " ".join(run("compare", BEFORE, other, "--expect", "transpose=same").stdout.split())
+        told = " ".join(run("compare", BEFORE, other, *asked).stdout.split())
         assert "warning: BEFORE and AFTER have the same figures to the last digit" in told
         assert "transpose=same: not testable (one capture stands on both sides)" in told
+        assert "transpose=1.2x: not testable (one capture stands on both sides)" in told
     run("report", BEFORE, copy, "-o", tmp_path / "pr")
     assert "the same figures to the last digit" in (tmp_path / "pr" / "comment.md").read_text()
     assert "last digit" not in run("compare", BEFORE, AFTER).stdout

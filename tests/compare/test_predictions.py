@@ -98,7 +98,8 @@ def test_within_the_noise_nothing_is_confirmed_and_beyond_it_is_told(
         (800, "1.1x..1.2x", "not_testable", ": outside of the range, but by no more than"),
         (800, "1.02x..1.05x", "exceeded", ", more than was expected"),
         (800, "same", "exceeded", ", more than was expected"),
-        (1250, "same", "refuted", ": it changed the other way"),
+        (1250, "same", "refuted", ": it changed"),
+        (1250, "1.1x..1.2x", "refuted", ": it changed the other way"),
         (1250, "+20%..+30%", "confirmed", ""),
     ],
 )
