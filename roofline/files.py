@@ -69,16 +69,15 @@ def refuse_unreadable(path: Path) -> None:
 
 def unreadable(path: Path, error: OSError) -> InputError:
     """The error for a file or folder that cannot be opened, with what to do about it."""
-    hint = f"ls -ld {quote(str(path))}"
+    why, hint = error.strerror or str(error), f"ls -ld {quote(str(path))}"
     if isinstance(error, PermissionError):
         both = f"{quote(str(path))} {quote(str(path.parent))}"
         hint = f"ls -ld {both}, then chmod or another user"
-    elif path.is_symlink():
-        gone = " to something that is not there" if isinstance(error, FileNotFoundError) else ""
-        hint = f"ls -l {quote(str(path))}: it is a link{gone}"
+    elif isinstance(error, FileNotFoundError) and path.is_symlink():
+        why = "it is a link to something that is not there"
     elif isinstance(error, FileNotFoundError):
         hint = f"ls {quote(str(path.parent))} to see which files there are"
-    return InputError(f"cannot read {path}", why=error.strerror or str(error), hint=hint)
+    return InputError(f"cannot read {path}", why=why, hint=hint)
 
 
 @contextmanager

@@ -175,7 +175,9 @@ def test_only_regular_files_are_read_and_a_pipe_does_not_block(tmp_path: Path):
     with pytest.raises(InputError, match="not text in UTF-8"):
         read_text(tmp_path / "binary")
     (tmp_path / "dangling").symlink_to("missing")
-    with pytest.raises(InputError, match="a link to something that is not there"):
+    with pytest.raises(
+        InputError, match=r"a link to something that is not there\n  try: ls -ld \S+$"
+    ):
         read_text(tmp_path / "dangling")
 
 
