@@ -154,7 +154,7 @@ def whole(least: int, most: float = inf, **given: Any) -> None:
     for name, value in given.items():
         exact = isinstance(value, Integral) and not isinstance(value, bool)
         if not exact or not least <= value <= most:
-            why, hint = f"it is a whole number {span}", f"{name}={max(least, 1)}"
+            why, hint = f"it is a whole number {span}", f"{name}={min(max(least, 1), most)}"
             raise ArgumentError(f"{name} is {value!r}", why=why, hint=hint)
 
 

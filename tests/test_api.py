@@ -169,6 +169,7 @@ STATED = roofline.Point("x", gpu="h100", seconds=1e-3, flops=5e9)
         (lambda: roofline.Rule(latency=101), "latency is 101"),
         (lambda: roofline.details_of(roofline.analyze(MIX), []), "number of positions is 0"),
         (lambda: roofline.details_of(roofline.analyze(MIX), [10]), "from 0 to 9"),
+        (lambda: roofline.details_of(roofline.analyze(points=STATED), 1), "try: position=0"),
         (lambda: roofline.details_of(a := roofline.analyze(MIX), a[0]), r"position is Group\("),
         (lambda: roofline.select(STEP, keep="inside"), "keep is 'inside'"),
         (
