@@ -42,21 +42,10 @@ ARGUMENTS = {"kernel": "kernels", "kernel-name": "kernel_names", "map": "maps", 
 ARGUMENTS |= {
     name: name.replace("-", "_")
     for name in (
-        *("allow", "because", "by", "communication", "device", "dpi", "dtype", "end", "expect"),
-        *(
-            "fail-on",
-            "force",
-            "jobs",
-            "keep",
-            "level",
-            "min-share",
-            "ncu",
-            "noise",
-            "reader",
-            "region",
-        ),
-        *("sort", "specs", "start", "step", "step-at", "timeline", "top", "view", "warmup-steps"),
-    )
+        "allow because by communication device dpi dtype end expect fail-on force jobs keep level "
+        "min-share ncu noise reader region sort specs start step step-at timeline top view "
+        "warmup-steps"
+    ).split()
 }
 _NAMES = "|".join(ARGUMENTS)
 _VALUE = r"'[^']*'|\w+=[\w.]*\w|[A-Z]+\b|\d+(?![\w.])|(?:gpu|kind|rule|all)\b"
