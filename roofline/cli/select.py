@@ -52,8 +52,9 @@ def parse_steps(text: str) -> Keep:
         what = f"--keep {text!r} is not inner, all, a number or a range"
         raise UsageError(what, hint="--keep 2-5")
     first, last = int(match[1]), int(match[2] or match[1])
-    if not first:
-        why, hint = "steps count from 1", f"--keep 1-{last}" if last > 1 else "--keep 1"
+    if not (first and last):
+        most = max(first, last)
+        why, hint = "steps count from 1", f"--keep 1-{most}" if most > 1 else "--keep 1"
         raise UsageError(f"--keep {text} is no step", why=why, hint=hint)
     if first > last:
         why = f"step {first} comes after step {last}"

@@ -97,6 +97,7 @@ def test_a_window_in_units(timeline: Path):
         (("--keep", "9"), "no step is left"),
         (("--keep", "4-2"), "--keep 2-4"),
         (("--keep", "0"), "--keep 0 is no step: steps count from 1\n  try: --keep 1\n"),
+        (("--keep", "3-0"), "--keep 3-0 is no step: steps count from 1\n  try: --keep 1-3\n"),
         (("--keep", "0-3"), "try: --keep 1-3\n"),
         (
             ("--start", "5s", "--end", "1ms"),
