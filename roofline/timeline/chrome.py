@@ -396,7 +396,8 @@ def _timeline(file: str, found: _Collected, scan: Scan) -> Timeline:
     own = scan.metadata.get("distributedInfo")
     told = own if isinstance(own, dict) else {}
     rank, world_size = (
-        value if isinstance(value := told.get(key), int) else None for key in ("rank", "world_size")
+        value if type(value := told.get(key)) is int and value >= 0 else None
+        for key in ("rank", "world_size")
     )
     damage = [Note(code="truncated")] if scan.truncated else []
     if scan.dropped:

@@ -133,6 +133,13 @@ def test_two_files_of_one_rank_are_refused(tmp_path: Path):
         found(tmp_path, same, same, told_rank=False)
 
 
+@pytest.mark.parametrize("rank", [-1, True, "1", None])
+def test_what_is_no_rank_is_none(tmp_path: Path, rank: Any):
+    content = trace(kernel("a", 0, 9), distributedInfo={"rank": rank, "world_size": rank})
+    timeline = load_timeline(write(tmp_path, content))
+    assert (timeline.rank, timeline.world_size) == (None, None)
+
+
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path):
     content = trace(told(0, 100), kernel("a", 200, 9), distributedInfo={"rank": 1})
     places = [tmp_path / name / "profile" for name in ("one", "two")]
