@@ -243,16 +243,17 @@ class Calls(Columns):
             return [np.full(len(wanted), UNKNOWN, dtype=np.int64)] * 4
         unsorted = (keys[1:] < keys[:-1]).any()
         order = np.argsort(keys, kind="stable") if unsorted else slice(None)
-        place = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-        hit = (keys[order][place] == wanted) & (wanted > 0)
+        keys = keys[order]
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        hit = (keys[place] == wanted) & (wanted > 0)
         found = (self.start, self.end, self.thread)
         columns = [np.where(hit, c[order][place], UNKNOWN) for c in found]
         missed = np.flatnonzero(~hit & (wanted > 0))
         since = np.full(len(wanted), UNKNOWN, dtype=np.int64)
         if len(missed):
-            own = np.searchsorted(keys[order], wanted[missed] >> 32 << 32)
-            prior = np.searchsorted(keys[order], wanted[missed]) - 1
-            counts = keys[order][np.minimum(own, len(keys) - 1)] >> 32 == wanted[missed] >> 32
+            own = np.searchsorted(keys, wanted[missed] >> 32 << 32)
+            prior = np.searchsorted(keys, wanted[missed]) - 1
+            counts = keys[np.minimum(own, len(keys) - 1)] >> 32 == wanted[missed] >> 32
             began = np.where(prior < own, BEFORE, self.start[order][prior])
             since[missed] = np.where(counts, began, UNKNOWN)
         return [*columns, since]

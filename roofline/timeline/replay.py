@@ -20,7 +20,7 @@ from roofline.timeline.events import Calls, Events, Integers, Mask, different
 from roofline.timeline.occupancy import COMPUTE
 from roofline.timeline.steps import step_ranges
 
-_SOON_NS = 20_000  # a launch, or the end of what was waited for, has its effect as soon
+_SOON_NS = 20_000  # a launch, or the end of what was waited for, has its effect within this
 _EVENTS = 20_000  # replayed for the bounds of kernels: more take longer than they tell
 _WORK = 100_000  # events times kernels
 _NEVER = -(1 << 62)  # a time before all others
