@@ -159,11 +159,9 @@ def up_to(gain: float) -> str:
     return at_most(f"{PROMISED:.0f}x" if beyond else ratio(gain), beyond=beyond)
 
 
-def unbounded(v: Verdict) -> str | None:
-    """What to do first where work can go of which no counter says how much."""
-    if v.gain_by != "unbounded":
-        return None
-    return next(play(entry_of(one)).hint for one in v.causes if one.promise == v.gain_by)
+def _first_hint(v: Verdict, promise: str) -> str:
+    """What to do of the first cause that promises this; empty where a user's own entry has none."""
+    return next((play(entry_of(one)).hint for one in v.causes if one.promise == promise), "")
 
 
 def _up_to(result: Result, floor_s: float) -> str:
@@ -187,9 +185,10 @@ def _ceilings(result: Result) -> str:
     """Headroom: of the busiest unit, then of the next one, which needs less work for the first."""
     v, took_s = result.verdict, result.measurement.duration_s
     if v.held_back:
-        return f"not known: first {play(entry_of(v.causes[0])).hint}"
-    if (first := unbounded(v)) is not None:
-        return f"no bound: no counter says what it saves to {first}"
+        return f"not known: first {first}" if (first := _first_hint(v, "first")) else "not known"
+    if v.gain_by == "unbounded":
+        helps = _first_hint(v, "unbounded")
+        return "no bound: no counter says what it saves" + (f" to {helps}" if helps else "")
     nearest = unit(v.nearest) or "its limit"
     if v.floor_s is None:
         if v.gain is None or v.gain_by not in ("headroom", "work"):

@@ -810,6 +810,18 @@ def test_a_cause_of_the_users_own(folder):
     assert play("unit.dram").refute == builtin()["unit.dram"].refute
 
 
+@pytest.mark.parametrize(
+    ("promise", "bounds"),
+    [("first", "not known"), ("unbounded", "no bound: no counter says what it saves")],
+)
+def test_a_bound_without_a_hint_is_a_whole_sentence(folder, promise, bounds):
+    (folder / "ours.toml").write_text(
+        f'[cause.ours]\npromise = "{promise}"\nwhen = "latency"\nclaim = "as we say"\n'
+    )
+
+    assert said.bounds(judged((("dram", 40.0),))) == bounds
+
+
 def test_advice_that_is_not_in_utf_8_is_refused(folder):
     (folder / "ours.toml").write_bytes("# größer".encode("latin-1"))
 
