@@ -69,7 +69,7 @@ class Options:
         whole(0, width_px=self.width_px, **unless_none(height_px=self.height_px))
         known = (("theme", THEMES, (self.theme,)), ("view", VIEWS, self.views))
         for what, all_, given in (*known, ("level", LEVELS, self.levels)):
-            for name in set(given) - set(all_):
+            for name in (one for one in given if one not in all_):
                 hint = f"one of: {', '.join(all_)}"
                 raise ArgumentError(f"no {what} is called {name!r}", hint=hint)
         for side, value, (least, most) in (
