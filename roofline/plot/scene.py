@@ -259,13 +259,10 @@ def claim(scene: Scene) -> str:
         return f"{name} is {judged.bound}-bound: {said.limited_by(judged)}{percent}"
     kinds: dict[str, list[Mark]] = {}
     for mark in marks:
-        judged = mark.result.verdict
-        kinds.setdefault(said.limited_by(judged) if judged.two_roofs else judged.bound, []).append(
-            mark
-        )
+        kinds.setdefault(said.kind(mark.result.verdict), []).append(mark)
     shares = {kind: scene.spent(some) for kind, some in kinds.items()}
     longest = sorted(shares.items(), key=lambda item: -item[1])
-    parts = [f"{b} {numbers.share(s)}" for b, s in longest if s > 0]
+    parts = [f"{kind} {numbers.share(s)}" for kind, s in longest if s > 0]
     if parts:
         parts[0] += f" {scene.spent_of}"
     counted = numbers.plural(len(marks), "kernel" if any(m.group for m in marks) else "launch")

@@ -40,7 +40,7 @@ def name(mark: Mark, limit: int = 110) -> str:
 
 def others(scene: Scene, marks: Sequence[Mark]) -> str:
     """What is left over, in a row: "280 more with 12.0 % of the time: 120 bandwidth, ..."."""
-    bounds = Counter(kind(mark.result.verdict) for mark in marks)
+    bounds = Counter(said.kind(mark.result.verdict) for mark in marks)
     spent = f"{share(scene.spent(marks))} {scene.spent_of}"
     counted = ", ".join(f"{count:,} {bound}" for bound, count in bounds.most_common())
     return f"{len(marks):,} more with {spent}: {counted}"
@@ -52,11 +52,6 @@ def limit(judged: Verdict) -> str:
     if judged.bound in (Bound.BANDWIDTH, Bound.COMPUTE) and judged.limiter_percent is not None:
         return f"{text} {numbers.percent(judged.limiter_percent)}"
     return text
-
-
-def kind(judged: Verdict) -> str:
-    """The verdict in a word; of stated figures below both roofs no more than that."""
-    return said.limited_by(judged) if judged.two_roofs else str(judged.bound)
 
 
 def ceiling(own: OwnCeiling) -> str:
@@ -98,7 +93,7 @@ def below(mark: Mark) -> list[str]:
 def verdict(judged: Verdict) -> str:
     """The verdict in a few words: "compute: issue slots 78 %"."""
     text = limit(judged)
-    return f"{judged.bound}: {text}" if text and not judged.two_roofs else kind(judged)
+    return f"{judged.bound}: {text}" if text and not judged.two_roofs else said.kind(judged)
 
 
 def rate(result: Result) -> str:

@@ -84,6 +84,11 @@ def limited_by(verdict: Verdict) -> str:
     return "cause unknown" if verdict.bound is Bound.LATENCY else ""
 
 
+def kind(judged: Verdict) -> str:
+    """The verdict in a word; of stated figures below both roofs no more than that."""
+    return limited_by(judged) if judged.two_roofs else str(judged.bound)
+
+
 def bounds(result: Result) -> str:
     """What relief could buy at most, by the ceilings; for the work that was measured.
 
