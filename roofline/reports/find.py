@@ -70,7 +70,7 @@ def _expand(path: str | Path, on_refused: OnRefused) -> list[Path]:
         what = f"{given} is a timeline of Nsight Systems"
         hint = f"roofline select {quote(str(given))}"
         raise InputError(what, why="it holds no counters of kernels", hint=hint)
-    if not any(letter in str(path) for letter in "*?[") or given.exists():
+    if not any(letter in str(path) for letter in "*?[") or given.exists() or given.is_symlink():
         return [given]
     anchor = Path(given.anchor) if given.is_absolute() else Path()
     try:

@@ -45,6 +45,14 @@ def test_an_empty_folder_with_the_name_of_a_report_is_refused(report: Path) -> N
     assert str(error).startswith(f"cannot read {kept.parent / 'b.ncu-rep'}: it is a folder")
 
 
+def test_a_dangling_link_that_is_named_as_a_pattern_is_told_of(tmp_path: Path) -> None:
+    link = tmp_path / "*.ncu-rep"
+    link.symlink_to("nothing")
+
+    with pytest.raises(InputError, match="a link to something that is not there"):
+        list(read(link))
+
+
 def test_one_that_lies_beside_its_copy_is_that_copy(report: Path) -> None:
     report.with_name("a.ncu-rep.gz").write_bytes(gzip.compress(report.read_bytes()))
 
