@@ -148,7 +148,7 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     target, mode = _target(path), None
     try:
         mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         if not (folder := target.parent).is_dir():
             why = f"the folder {folder} does not exist"
             raise UsageError(

@@ -161,6 +161,13 @@ def test_a_dash_is_no_file():
         read_text(Path("-"))
 
 
+def test_a_file_is_no_folder_to_be_made(tmp_path: Path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(UsageError, match=r"Not a directory\n  try: another name or folder"):
+        refuse_overwrite(tmp_path / "file" / "a.json", force=False)
+
+
 def test_only_regular_files_are_read_and_a_pipe_does_not_block(tmp_path: Path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
