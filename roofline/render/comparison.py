@@ -94,9 +94,9 @@ def _headline(pair: KernelPair, speedup: float) -> str:
 
 
 def _told(pair: KernelPair, timing: TimeChange) -> str:
-    """The speed-up by time, or at equal clocks where only that goes the way of the outcome."""
+    """The change by time, or at equal clocks where only that goes the way of the outcome."""
     by_time = change(timing.speedup)
-    return change(*timing.judged) if pair.changed and pair.outcome not in by_time else by_time
+    return by_time if pair.outcome in by_time else change(*timing.judged)
 
 
 def _amounts(pair: KernelPair) -> str:

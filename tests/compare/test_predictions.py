@@ -314,11 +314,11 @@ def test_fewer_bytes_by_less_than_counts_cannot_be_told(
     [
         ("bank_conflicts", 0.0, "confirmed", "bank conflicts 300,000 to 0"),
         ("bank_conflicts", 3e5, "refuted", "bank conflicts 300,000 to 300,000"),
-        ("bank_conflicts", None, "not_testable", "bank conflicts were not measured on both sides"),
+        ("bank_conflicts", None, "not_testable", "bank conflicts: not measured on both sides"),
         ("uncoalesced", 0.0, "not_testable", "BEFORE lacks what tells uncoalesced"),
-        ("tail_effect", 0.0, "refuted", "tail effect was no cause before"),
+        ("tail_effect", 0.0, "refuted", "tail effect: no cause before"),
         # L1 and not a pipe is nearest, whatever the lanes.
-        ("idle_lanes", 0.0, "refuted", "idle lanes was no cause before"),
+        ("idle_lanes", 0.0, "refuted", "idle lanes: no cause before"),
         ("local_memory", 0.0, "not_testable", "BEFORE lacks what tells local memory"),
         ("debug_build", 0.0, "not_testable", "BEFORE lacks what tells debug build"),
         ("grid_too_small", 0.0, "refuted", "grid too small before and after"),
@@ -345,7 +345,7 @@ def test_a_claimed_cause_of_the_knowledge_base(
     ("lanes", "judgement", "said"),
     [
         (None, "not_testable", "BEFORE lacks what tells idle lanes"),
-        (32.0, "refuted", "idle lanes was no cause before"),
+        (32.0, "refuted", "idle lanes: no cause before"),
     ],
 )
 def test_a_cause_is_refuted_only_where_it_was_measured(
