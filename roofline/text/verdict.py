@@ -45,7 +45,10 @@ DOUBTS: Mapping[str, Sentence] = {
     "other_unit_near": lambda f: (
         f"the next unit, {the_unit(f['other'] or '')}, is {f['points']:.0f} points away"
     ),
-    "caches_not_measured": lambda f: f"{' and '.join(map(unit, f['units']))} was not measured",
+    "caches_not_measured": lambda f: (
+        f"{' and '.join(map(unit, f['units']))} {'was' if len(f['units']) == 1 else 'were'} "
+        "not measured"
+    ),
     "side_not_measured": lambda f: f"the {' and '.join(f['sides'])} side was not measured in full",
     "short_kernel": lambda f: (
         f"the kernel is shorter than {f['under_s'] * 1e6:.0f} µs: start and end weigh heavily"

@@ -121,6 +121,9 @@ def test_without_l1_and_l2_another_unit_could_be_busier() -> None:
 
     assert found is LOW
     assert codes == ["side_not_measured", "caches_not_measured"]
+    sentence = DOUBTS["caches_not_measured"]
+    told = [sentence({"units": units}) for units in (["l1", "l2"], ["l2"])]
+    assert told == ["L1/shared and L2 were not measured", "L2 was not measured"]
 
 
 def test_every_doubt_has_a_sentence() -> None:
