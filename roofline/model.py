@@ -18,6 +18,7 @@ from roofline.display import Displayed, short
 from roofline.errors import ArgumentError, NoKernelError
 
 Dim3 = tuple[int, int, int]
+LONGEST_S = 2.0**63 / 1e9  # what a signed count of nanoseconds can hold
 _T = TypeVar("_T")
 
 
@@ -33,7 +34,7 @@ def thawed(kind: type) -> Any:
 def exceeds(value: float, limit: float) -> bool:
     """Whether ``value`` is over ``limit``, and not by the rounding of floats alone.
 
-    All values that are held against a limit are: 105/100 is not over 1.05.
+    Gates, noise and expectations ask this: 105/100 is not over 1.05.
     """
     return value > limit and not isclose(value, limit, rel_tol=1e-12)
 

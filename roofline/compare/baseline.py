@@ -13,10 +13,8 @@ from roofline import __version__
 from roofline.errors import InputError, UsageError, why_unparsed
 from roofline.files import read_text, write_text
 from roofline.foreign import cleaned
-from roofline.model import Analysis, Result
+from roofline.model import LONGEST_S, Analysis, Result
 from roofline.text.names import last_part
-
-_LONGEST_S = 2**64 * 1e-9  # a counter of nanoseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +86,7 @@ def load_baseline(path: Path, after: str = "AFTER") -> Analysis:
         if not results or judged != [*range(len(results))]:
             raise msgspec.ValidationError("its kernels are not those of its launches")
         times = [one.measurement.duration_s for one in (*results, *(g.result for g in groups))]
-        if any(time is not None and not 0 <= time <= _LONGEST_S for time in times):
+        if any(time is not None and not 0 <= time <= LONGEST_S for time in times):
             raise msgspec.ValidationError("a duration_s is below 0, or more than ncu counts")
         return without_personal(analysis)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from roofline.model import Metrics, Note
+from roofline.model import LONGEST_S, Metrics, Note
 
 DURATION = "gpu__time_duration.sum"
 _T = TypeVar("_T")
@@ -23,7 +23,6 @@ SM_CYCLES = "SM cycles elapsed"
 _OWN = frozenset({DURATION, SM_CYCLES})
 SECTOR_BYTES = 32.0
 WAVEFRONT_BYTES = 128.0
-LONGEST_S = 2.0**63 / 1e9  # what ncu's count of nanoseconds can hold
 L2_MISSES = "lts__t_sectors_lookup_miss.sum"
 DIMENSIONS = {
     what: tuple(f"launch__{what}_dim_{axis}" for axis in "xyz") for what in ("grid", "block")
