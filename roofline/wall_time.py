@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePath
+from shlex import quote
 from typing import Literal
 
 from roofline import __version__
@@ -183,7 +184,7 @@ def time_program(
             wall_s = clock() - began
             if done is None:
                 hint = "the path of an executable (./app for one in this folder)"
-                raise ProgramError(f"{argv[0]} cannot be started", hint=hint)
+                raise ProgramError(f"{quote(argv[0])} cannot be started", hint=hint)
             if done.code != 0:
                 count = number - warmup
                 where = "a warm-up run" if count < 0 else f"run {count + 1} of {repeats}"

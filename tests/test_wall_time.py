@@ -255,9 +255,10 @@ def test_a_program_that_is_killed() -> None:
         time_program(["app"], answering(code=-9), repeats=1, warmup=0)
 
 
-def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(ProgramError, match="cannot be started"):
-        time_program(["app"], lambda _: None, repeats=1, warmup=0)
+@pytest.mark.parametrize(("name", "said"), [("app", "app"), ("", "''")])
+def test_a_program_that_is_not_there(name: str, said: str) -> None:
+    with pytest.raises(ProgramError, match=f"^{said} cannot be started"):
+        time_program([name], lambda _: None, repeats=1, warmup=0)
 
 
 def test_the_run_that_failed_is_numbered_and_those_before_it_are_told() -> None:
